@@ -144,7 +144,7 @@ def test_no_guarantee_is_about_values_that_are_nobodys():
     """Randomised values would make any diversity true."""
     noisy = '{ role = "sensitive", kind = "numeric", mask = { name = "pram", keep = 0.9 } }'
 
-    with pytest.raises(PolicyError, match="number 2 is about column 'pay', whose values are rand"):
+    with pytest.raises(PolicyError, match=r"number 2 .* column 'pay', whose values are rand"):
         policy(pay=noisy)
 
 
@@ -163,9 +163,6 @@ MASK_FAULTS = {
     '"canary"': "must be a table",
 }
 SECTION_FAULTS = {
-    '{ role = "quasi_identifier", kind = "numeric", mask = { name = "round", base = 5 } }': (
-        "quasi_identifier and has a mask"
-    ),
     '{ role = "identifier", mask = { name = "token" } }': "identifier and has a mask",
     '{ role = "sensitive", kind = "text", mask = {name = "token"}, hierarchy = {prefix = [1]} }': (
         "hierarchy"
@@ -284,22 +281,26 @@ def test_the_json_schema_has_masks_that_were_registered_later(monkeypatch):
 
 @pytest.mark.parametrize("tampered", ["quasi_identifier", "v1"])
 def test_a_manifest_can_not_hide_a_column_behind_a_mask(people, tmp_path, tampered):
-    """Quasi-identifiers have no mask; and a column that isn't counted is named."""
+    """A masked quasi-identifier is counted; and a column that isn't counted is named."""
     out = tmp_path / "out"
     hm.protect(people, policy()).write(out)
     manifest = json.loads((out / "manifest.json").read_text())
     columns = {it["name"]: it for it in manifest["details"]["columns"]}
-    columns["age" if tampered == "quasi_identifier" else "pay"]["mask"] = "token"
-    if tampered == "v1":
-        risk = manifest["details"]["risk"]["released_columns"]
+    risk = manifest["details"]["risk"]["released_columns"]
+    if tampered == "quasi_identifier":
+        columns["age"]["mask"] = "token"
+        risk["every"]["columns"].remove("age")
+    else:
+        columns["pay"]["mask"] = "token"
         for each in (risk["every"], risk["unchanged"]):
             each["columns"] = [name for name in each["columns"] if name != "pay"]
         risk["few"] = []
     (out / "manifest.json").write_text(json.dumps(manifest))
 
     if tampered == "quasi_identifier":
-        with pytest.raises(VerificationError, match="mask"):
-            hm.verify(out)
+        found = hm.verify(out)
+        assert isinstance(found, Verification)
+        assert any("over other columns" in line for line in found.problems)
     else:
         assert any("'pay'" in line and "mask" in line for line in _weaknesses(out))
 

@@ -61,7 +61,7 @@ def test_no_category_shows_in_the_repr():
 
 
 def test_the_json_schema_asks_for_what_a_policy_needs():
-    assert Policy.json_schema()["required"] == ["halfmask", "columns", "guarantees"]
+    assert Policy.json_schema()["required"] == ["halfmask", "columns"]
 
 
 @pytest.mark.parametrize(

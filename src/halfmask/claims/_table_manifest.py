@@ -169,6 +169,7 @@ def table_details(
     method: Mapping[str, Json],
     risk: Mapping[str, Json],
     utility: Mapping[str, Json],
+    row_masks: Sequence[Mapping[str, Json]] = (),
 ) -> dict[str, Json]:
     """Return the details of a table's manifest, as JSON; see `TableManifest`."""
     return {
@@ -178,6 +179,7 @@ def table_details(
         "method": dict(method),
         "risk": dict(risk),
         "utility": dict(utility),
+        **({"row_masks": [dict(each) for each in row_masks]} if row_masks else {}),
     }
 
 

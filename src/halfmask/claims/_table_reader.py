@@ -46,7 +46,10 @@ def table_manifest(manifest: Manifest) -> TableManifest:
     if manifest.kind != MICRODATA:
         raise VerificationError("The release isn't one of a table of people.")
     top = At(dict(manifest.details), f"{MANIFEST_NAME}: details")
-    at = top.keys("rows", "support", "columns", "method", "risk", "utility")
+    keys = ("rows", "support", "columns", "method", "risk", "utility")
+    at = top.keys(*keys, optional=("row_masks",))
+    if "row_masks" in at:
+        at["row_masks"].each(At.mapping)
     return TableManifest(
         created=manifest.created,
         software=manifest.software,
@@ -192,8 +195,6 @@ def _column(at: At) -> ReleasedColumn:
     found = at.keys("name", "role", "kind", "recoding", "dtype", optional=masked)
     if "mask_parameters" in found and "mask" not in found:
         found["mask_parameters"].refuse("left out where there is no mask")
-    if "mask" in found and found["role"].value == "quasi_identifier":
-        found["mask"].refuse("left out of a quasi-identifier")
     return ReleasedColumn(
         name=found["name"].text(),
         role=found["role"].word(ROLES),

@@ -15,7 +15,7 @@ from __future__ import annotations
 from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._mask import Mask, MaskPlan
 from halfmask.masks._masked import MaskedReader
-from halfmask.masks._masked_table import MaskedTable, mask_table
+from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._pram import Pram
 from halfmask.masks._registry import MASKS, TABLE_MASKS
@@ -37,6 +37,7 @@ __all__ = [
     "LAWS",
     "MASKS",
     "TABLE_MASKS",
+    "AnyTableMask",
     "HeldColumns",
     "KeyedTokens",
     "Law",
@@ -54,6 +55,7 @@ __all__ = [
     "TailCoding",
     "Technique",
     "ValueCounts",
+    "check_claimed_once",
     "fractions",
     "mask_table",
     "noise",

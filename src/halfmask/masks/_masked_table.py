@@ -160,6 +160,11 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
 
     A mask that suppresses cells may follow one that coarsens.
 
+    Parameters
+    ----------
+    masks, table_masks
+        As of `mask_table`.
+
     Raises
     ------
     ParameterError

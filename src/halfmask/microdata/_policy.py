@@ -23,6 +23,8 @@ from halfmask.data import (
 from halfmask.guarantees import GUARANTEES, Guarantee
 from halfmask.microdata._choices import CHOICES, Choice, in_old_keys
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
+from halfmask.microdata._mask_checks import check_masks, check_not_randomised, masks_of
+from halfmask.microdata._mask_section import TableMaskSection
 from halfmask.microdata._policy_errors import policy_error
 from halfmask.microdata._policy_sections import (
     ColumnSection,
@@ -33,7 +35,7 @@ from halfmask.microdata._policy_sections import (
 
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
-    from halfmask.masks import Mask
+    from halfmask.masks import Mask, TableMask
 
 __all__ = ["Policy"]
 
@@ -63,8 +65,11 @@ class Policy(WrittenPolicy):
     columns
         A section for each column of the table; a column without one is an error.
     guarantees
-        What the release guarantees, one at least. (The field is called
+        What the release guarantees; one at least, unless there are masks. (The field is called
         `guarantee_sections`, since `guarantees` returns them as values.)
+    masks
+        Masks of several columns and masks of rows, in order. (The field is called `table_masks`,
+        since `masks` returns those of one column.)
     input, method, recoding, suppression, output
         How the table is read, how classes are found and written, how many rows may be left out,
         and how the release is written. By default: strict Mondrian, ranges, none, Parquet.
@@ -125,7 +130,12 @@ class Policy(WrittenPolicy):
     input: InputSection = Field(default_factory=InputSection)
     columns: dict[str, ColumnSection]
     guarantee_sections: tuple[Annotated[Choice, CHOICES["guarantees"]], ...] = Field(
-        alias="guarantees"
+        default=(), alias="guarantees"
+    )
+    table_masks: tuple[TableMaskSection, ...] = Field(
+        default=(),
+        alias="masks",
+        description="Masks of several columns, and masks of rows, in order.",
     )
     method: Annotated[Choice, CHOICES["method"]] = Field(default_factory=_default("method"))
     recoding: Annotated[Choice, CHOICES["recoding"]] = Field(default_factory=_default("recoding"))
@@ -315,6 +325,21 @@ class Policy(WrittenPolicy):
             name: section.mask for name, section in self.columns.items() if section.mask is not None
         }
 
+    def masks_of(self, column: str) -> tuple[Mask | TableMask, ...]:
+        """Return all masks that change a column, in order.
+
+        Parameters
+        ----------
+        column
+            Its name.
+        """
+        return masks_of(column, self.columns, self.table_masks)
+
+    @property
+    def is_masks_alone(self) -> bool:
+        """Whether it has masks and no guarantee: `halfmask.mask` then makes the release."""
+        return not self.guarantee_sections
+
     @property
     def split_targets(self) -> tuple[str, ...]:
         """The columns that Guided predicts: those named, else the labels; else none."""
@@ -326,6 +351,7 @@ class Policy(WrittenPolicy):
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         self._check_columns()
+        check_masks(self.columns, self.table_masks, is_alone=self.is_masks_alone)
         for number, section in enumerate(self.guarantee_sections, start=1):
             self._check_guarantee(f"[[guarantees]] number {number}", section)
         self._check_split_targets()
@@ -334,12 +360,19 @@ class Policy(WrittenPolicy):
     def _check_columns(self) -> None:
         if "" in self.columns:
             raise PolicyError("A column must have a name that is not empty.")
-        if not self.guarantee_sections:
+        if not self.guarantee_sections and not self.masks and not self.table_masks:
             raise PolicyError(
-                "The policy has no [[guarantees]]: one is required.",
+                "The policy has no [[guarantees]] and no masks: one is required.",
                 hint='Add one, such as model = "k-anonymity" with the k that you want.',
             )
-        if not any(each.role == "quasi_identifier" for each in self.columns.values()):
+        for section in ("method", "recoding", "suppression"):
+            if self.is_masks_alone and section in self.model_fields_set:
+                raise PolicyError(
+                    f"[{section}] is about classes, and the policy has no [[guarantees]].",
+                    hint="Add a guarantee, or leave the section out.",
+                )
+        known = any(each.role == "quasi_identifier" for each in self.columns.values())
+        if self.guarantee_sections and not known:
             raise PolicyError(
                 "No column is a quasi_identifier, so there are no classes.",
                 hint="Give that role to columns that point at a person together with others.",
@@ -357,7 +390,7 @@ class Policy(WrittenPolicy):
                 f"Got {column.role!r}.",
                 hint="Guarantees about a column bound what is learnt of a sensitive one.",
             )
-        self._check_mask(where, section.about)
+        check_not_randomised(where, section.about, self.masks_of(section.about))
         if self._asks_for_tree(section) and column.hierarchy is None:
             raise PolicyError(
                 f"{where} asks for an order or tree of column {section.about!r}, which has no "
@@ -365,17 +398,8 @@ class Policy(WrittenPolicy):
                 hint='Give the column a hierarchy, or choose distance = "equal".',
             )
 
-    def _check_mask(self, where: str, column: str) -> None:
-        mask = self.masks.get(column)
-        if mask is not None and not mask.coarsens:
-            raise PolicyError(
-                f"{where} is about column {column!r}, whose values are randomised by the mask "
-                f"{mask.name!r}: what is counted of them would be true of nobody.",
-                hint="Drop the guarantee or the mask, or take a mask that coarsens.",
-            )
-
     def _check_split_targets(self) -> None:
-        if not self.method.kind.needs_guide:
+        if not self.method.kind.needs_guide or self.is_masks_alone:
             return
         split_targets = self.split_targets
         if not split_targets:

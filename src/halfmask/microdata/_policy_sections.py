@@ -123,11 +123,6 @@ class ColumnSection(Section):
                 "is an identifier and has a mask; identifiers are dropped.",
                 hint="A released column of pseudonyms has the role 'insensitive'.",
             )
-        if self.role == "quasi_identifier":
-            raise PolicyError(
-                "is a quasi_identifier and has a mask.",
-                hint="Quasi-identifiers are coarsened by their recoding and hierarchy.",
-            )
         if self.hierarchy is not None:
             raise PolicyError("has a hierarchy, which is about raw values, and a mask.")
 

@@ -18,8 +18,9 @@ from halfmask.claims._table_manifest import (
 )
 from halfmask.claims._table_reader import table_manifest
 from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
-from halfmask.microdata._mask_section import stated_parameters
+from halfmask.microdata._mask_section import stated_masks, stated_parameters
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
@@ -125,6 +126,11 @@ def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, A
             for each in supports(prepared.guarantees)
         ],
         columns=columns,
+        row_masks=[
+            {"name": mask.name, **stated_parameters(mask)}
+            for mask in prepared.policy.table_masks
+            if not isinstance(mask, TableMask)
+        ],
         method=prepared.policy.method.model_dump(mode="json"),
         risk=_plain(release.risk.to_dict()),
         utility=_plain(release.utility.to_dict()),
@@ -132,11 +138,11 @@ def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, A
 
 
 def _columns(prepared: Prepared) -> list[ReleasedColumn]:
-    masks = prepared.policy.masks
     written = dict(zip(prepared.plan.quasi_identifiers, prepared.plan.written, strict=True))
     columns = []
     for name in prepared.columns:
         column = prepared.schema[name]
+        mask, parameters = stated_masks(prepared.policy.masks_of(name))
         dtype = written[name].dtype if name in written else prepared.source.dtypes[name]
         columns.append(
             ReleasedColumn(
@@ -145,8 +151,8 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
                 kind=column.kind,
                 recoding=prepared.plan.recoding_of(name).name if name in written else None,
                 dtype=str(dtype),
-                mask=masks[name].name if name in masks else None,
-                mask_parameters=stated_parameters(masks[name]) if name in masks else None,
+                mask=mask,
+                mask_parameters=parameters,
             )
         )
     return columns
@@ -163,7 +169,9 @@ def _weaknesses(prepared: Prepared) -> list[str]:
     if prepared.schema.insensitive or prepared.schema.sensitive:
         named.append("other-columns")
     named += ["background-knowledge", "minimality", "one-release"]
-    named += [word for mask in prepared.policy.masks.values() for word in mask.weaknesses]
+    policy = prepared.policy
+    masks = (*policy.masks.values(), *policy.table_masks)
+    named += [word for mask in masks for word in mask.weaknesses]
     return [weakness_sentence(name) for name in dict.fromkeys(named)]
 
 

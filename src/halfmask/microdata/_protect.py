@@ -22,7 +22,7 @@ from halfmask.anonymize import (
 )
 from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
 from halfmask.engines import Engine, LocalEngine
-from halfmask.masks import mask_table
+from halfmask.masks import MaskedTable
 from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._evaluation import (
@@ -113,6 +113,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     ------
     SchemaError, HierarchyError
         If the policy and the table don't agree.
+    PolicyError
+        If the policy has masks and no guarantee: `halfmask.mask` is for those.
     ParameterError
         If the policy is none: a path, say. If there are a policy and columns, or neither.
     GuaranteeNotMetError
@@ -195,9 +197,10 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     check_key(key)
     asked = {"sensitive": sensitive, "label": label, "k": k, "l": l, "hierarchies": hierarchies}
     policy = _policy_of(table, policy, quasi_identifiers, asked)
-    unmasked = _opened(table, policy.read_options())
-    policy.schema().check(unmasked.columns)
-    source = mask_table(unmasked, policy.masks, key=key)
+    opened = _opened(table, policy.read_options())
+    policy.schema().check(opened.columns)
+    behind = MaskedTable.of(opened, policy.masks, policy.table_masks, key=key)
+    source, unmasked = behind.masked, behind.unmasked
     schema = _with_trees(_with_orders(policy.schema(), source), source)
     people = None if population is None else _people(population, policy, schema)
     protection = _protection(policy, schema)
@@ -313,6 +316,11 @@ def _policy_of(
                 "protect takes a policy or columns and k, not both.",
                 hint="Write the columns into the policy.",
             )
+        if policy.is_masks_alone:
+            raise PolicyError(
+                "The policy has masks and no [[guarantees]].",
+                hint="Call halfmask.mask, or add a guarantee.",
+            )
         return policy
     if quasi_identifiers is None:
         raise ParameterError(
@@ -408,8 +416,12 @@ def _learn(
         return None
     features = [name for name in prepared.columns if name not in prepared.schema.label]
     # Tokens stay in both arms: a new name for each value changes nothing of what can be learnt.
-    masks = prepared.policy.masks
-    masked = [name for name in (*features, label) if name in masks and masks[name].is_matchable]
+    masks_of = prepared.policy.masks_of
+    masked = [
+        name
+        for name in (*features, label)
+        if masks_of(name) and all(mask.is_matchable for mask in masks_of(name))
+    ]
     raw = drawn(unmasked, masked, share=_learning_share(unmasked, protection)) if masked else None
     return learn(sample, protection, features=features, label=label, unmasked=raw)
 

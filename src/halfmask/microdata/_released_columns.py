@@ -73,7 +73,7 @@ def released_columns_risk(
         counter.add(placed.with_columns(classes))
     every, whole, *_ = risks = counter.risks()
     return ReleasedColumnsRisk(
-        masked=any(name in prepared.policy.masks for name in unchanged),
+        masked=any(prepared.policy.masks_of(name) for name in unchanged),
         k=k,
         exact=counter.exact,
         every=replace(every, columns=counted),
@@ -89,6 +89,9 @@ def check_strict(risk: ReleasedColumnsRisk) -> None:
 
 
 def _unchanged(prepared: Prepared) -> list[str]:
-    hidden = {name for name, mask in prepared.policy.masks.items() if not mask.is_matchable}
-    covered = hidden.union(prepared.plan.quasi_identifiers)
-    return [name for name in prepared.columns if name not in covered]
+    policy, known = prepared.policy, prepared.plan.quasi_identifiers
+    return [
+        name
+        for name in prepared.columns
+        if name not in known and all(mask.is_matchable for mask in policy.masks_of(name))
+    ]

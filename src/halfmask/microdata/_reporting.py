@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from halfmask.assess.risk import Reidentification
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
-    from halfmask.masks import Mask
+    from halfmask.masks import Mask, TableMask
     from halfmask.microdata._prepared import Prepared
     from halfmask.microdata._release import Release
     from halfmask.verifier.tables import ClaimCheck, Verification
@@ -114,7 +114,6 @@ def _risk(counted: Reidentification) -> RiskFact:
 
 def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
     facts = []
-    masks = prepared.policy.masks
     for name in prepared.columns:
         column = prepared.schema[name]
         facts.append(
@@ -122,7 +121,7 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
                 name=name,
                 role=column.role,
                 kind=column.kind,
-                treatment=_treatment(prepared, name, masks.get(name)),
+                treatment=_treatment(prepared, name),
                 loss=release.utility.loss.columns.get(name),
                 distribution=release.utility.distributions.get(name),
             )
@@ -130,13 +129,17 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
     return facts
 
 
-def _treatment(prepared: Prepared, name: str, mask: Mask | None) -> str:
+def _treatment(prepared: Prepared, name: str) -> str:
+    steps = [f"masked: {_in_words(mask)}" for mask in prepared.policy.masks_of(name)]
     if name in prepared.plan.quasi_identifiers:
-        return TREATMENTS[prepared.plan.recoding_of(name).name]
-    if mask is None:
-        return "released unchanged"
-    parameters = [f"{key} = {value}" for key, value in mask_parameters(mask).items()]
-    return f"masked: {', '.join([mask.name, *parameters[1:]])}"
+        steps.append(TREATMENTS[prepared.plan.recoding_of(name).name])
+    return "; ".join(steps) or "released unchanged"
+
+
+def _in_words(mask: Mask | TableMask) -> str:
+    parameters = {key: it for key, it in mask_parameters(mask).items() if key != "columns"}
+    stated = [f"{key} = {value}" for key, value in parameters.items()]
+    return ", ".join([mask.name, *stated[1:]])
 
 
 def _unprotected(prepared: Prepared) -> list[str]:

@@ -60,7 +60,8 @@ def misnamed_sets(stated: StatedSets, manifest: TableManifest) -> list[str]:
     released = {each.name for each in manifest.columns}
     unchanged = {each.name for each in manifest.columns if each.recoding is None}
     # What a mask wrote may be known of somebody or not: the verifier can't tell, and takes both.
-    masked = {each.name for each in manifest.columns if each.mask}
+    # Quasi-identifiers are known, masked or not.
+    masked = {each.name for each in manifest.columns if each.mask and each.recoding is None}
     whole = set() if stated.unchanged is None else set(stated.unchanged.columns)
     every = set(stated.every.columns)
     if not released - masked <= every <= released or not unchanged - masked <= whole <= unchanged:

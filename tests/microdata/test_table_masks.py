@@ -1,0 +1,128 @@
+"""``[[masks]]`` in a policy with guarantees: what is judged is what is written."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+from tests.microdata.table_masks import Drawn, Share, Smallest
+
+import halfmask as hm
+from halfmask._errors import PolicyError
+from halfmask.masks import TABLE_MASKS
+from halfmask.microdata import Policy
+
+KEY = bytes(range(32))
+TEXT = """
+halfmask = 1
+[columns]
+name = { role = "identifier" }
+age = { role = "quasi_identifier", kind = "numeric", mask = { name = "round", base = 10 } }
+town = { role = "quasi_identifier", kind = "categorical" }
+pay = { role = "sensitive", kind = "numeric" }
+MORE
+[[guarantees]]
+model = "k-anonymity"
+k = 2
+"""
+
+
+@pytest.fixture(autouse=True)
+def masks(monkeypatch):
+    for each in (Smallest, Drawn, Share):
+        monkeypatch.setitem(TABLE_MASKS, each.name, each)
+
+
+@pytest.fixture
+def people():
+    return pl.DataFrame(
+        {
+            "name": [f"n{i}" for i in range(40)],
+            "age": [20 + i for i in range(40)],
+            "town": ["A", "B"] * 20,
+            "pay": list(range(40)),
+        }
+    )
+
+
+def policy(more="", text=TEXT):
+    return Policy.from_toml(text.replace("MORE", more))
+
+
+def test_classes_are_made_of_masked_quasi_identifiers(people, tmp_path):
+    """A number is rounded, and then the classes are found; both stand in the manifest."""
+    release = hm.protect(people, policy(), key=KEY).write(tmp_path / "out")
+
+    ages = {part for it in release.data["age"] for part in str(it).strip("[]").split(", ")}
+    assert {float(it) for it in ages} == {20, 30, 40, 50, 60}
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    age = next(it for it in manifest["details"]["columns"] if it["name"] == "age")
+    assert (age["mask"], age["mask_parameters"], age["recoding"]) == (
+        "round",
+        {"base": 10.0},
+        "ranges",
+    )
+    assert hm.verify(tmp_path / "out").holds
+
+
+def test_masks_of_several_columns_and_of_rows_come_before_the_classes(people, tmp_path):
+    """In the policy's order, and the report names them."""
+    said = policy(
+        '[[masks]]\nname = "share"\nshare = 0.5\n[[masks]]\nname = "smallest"\ncolumns = ["pay"]'
+    )
+
+    release = hm.protect(people, said, key=KEY).write(tmp_path / "out")
+
+    assert 0 < release.rows["in"] < 40
+    assert release.data["pay"].n_unique() == 1
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["details"]["row_masks"] == [{"name": "share", "share": 0.5}]
+    assert "masked: smallest" in (tmp_path / "out" / "report.html").read_text()
+    assert hm.verify(tmp_path / "out").holds
+
+
+def test_a_policy_with_table_masks_is_written_and_read_back():
+    """In order, and its hash is of what it says."""
+    said = policy('[[masks]]\nname = "smallest"\ncolumns = ["pay"]')
+
+    assert said.table_masks == (Smallest(columns=("pay",)),)
+    assert Policy.from_toml(said.to_toml()) == said
+    assert said.sha256 != policy().sha256
+    assert [it.name for it in said.masks_of("age")] == ["round"]
+    assert [it.name for it in said.masks_of("pay")] == ["smallest"]
+    assert '{"const": "smallest"}' in json.dumps(Policy.json_schema())
+
+
+FAULTS = {
+    '[[masks]]\nname = "smallest"\ncolumns = ["wage"]': "number 1: .*'wage'",
+    '[[masks]]\nname = "smallest"\ncolumns = ["name"]': "'name', an identifier",
+    '[[masks]]\nname = "smallest"\ncolumns = ["age"]': "'round' and 'smallest' both change .*'age'",
+    '[[masks]]\nname = "smallest"\ncolumns = "pay"': "'columns' that the mask",
+    '[[masks]]\nname = "drawn"\ncolumns = ["town"]': "'town', whose values are randomised",
+    '[[masks]]\nname = "round"\nbase = 10': "write it as the 'mask' of the column",
+    '[[masks]]\nname = "smalest"\ncolumns = ["pay"]': "Did you mean 'smallest'",
+    '[[masks]]\ncolumns = ["pay"]': "lacks the key 'name'",
+    '[[guarantees]]\nmodel = "distinct-l-diversity"\nl = 2\ncolumn = "pay"\n'
+    '[[masks]]\nname = "drawn"\ncolumns = ["pay"]': "'pay', whose values are randomised",
+}
+
+
+@pytest.mark.parametrize(("more", "what"), FAULTS.items())
+def test_masks_that_can_not_be_are_refused(more, what):
+    """By the place and the column."""
+    with pytest.raises(PolicyError, match=what):
+        policy(more)
+
+
+def test_masks_alone_make_no_classes(people):
+    """protect says which function makes the release."""
+    text = TEXT.partition("[[guarantees]]")[0].replace("MORE", "")
+    said = Policy.from_toml(text)
+
+    assert said.is_masks_alone
+    with pytest.raises(PolicyError, match=r"halfmask\.mask"):
+        hm.protect(people, said)
+    for section in ('[method]\nname = "mondrian"', "[suppression]\nmax_fraction = 0.1"):
+        with pytest.raises(PolicyError, match="about classes"):
+            Policy.from_toml(text + section)

@@ -18,6 +18,7 @@ from halfmask.masks._masked import MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._pram import Pram
+from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._registry import MASKS, TABLE_MASKS
 from halfmask.masks._round import Rounding
 from halfmask.masks._row_draws import fractions, row_fractions
@@ -47,6 +48,7 @@ __all__ = [
     "MaskedTable",
     "Pram",
     "RandomNoise",
+    "RankSwapping",
     "Rounding",
     "RowMask",
     "RowMaskPlan",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._pram import Pram
+from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._round import Rounding
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
@@ -26,4 +27,6 @@ MASKS: Final[dict[str, type[Mask]]] = {
 }
 
 #: Masks of several columns and masks of rows, by name: ``[[masks]]`` of a policy.
-TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {}
+TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
+    RankSwapping.name: RankSwapping,
+}

@@ -1,0 +1,1 @@
+"""Loops that swap values: between near ranks, and between the areas of records."""

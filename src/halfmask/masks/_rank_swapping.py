@@ -1,0 +1,152 @@
+"""Rank swapping: numbers swap places with numbers of near rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import polars as pl
+
+from halfmask._random import keyed_integers
+from halfmask._validation import number_between
+from halfmask.masks._strata import check_apart, strata_rows
+from halfmask.masks._table_mask import HeldColumns
+from halfmask.masks._technique import Technique
+from halfmask.masks._value_ranks import check_ordered, ranked_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["RankSwapping"]
+
+_MOST_DRAWS = 1 << 20
+_FEWEST_DRAWS = 66  # what `swap_near_ranks` may need for one rank
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankSwapping:
+    """Swap each number with one whose rank is near.
+
+    Parameters
+    ----------
+    columns
+        Columns with an order: numbers, dates, times or ordered categories.
+    max_rank_distance
+        The largest distance of swapped ranks, as a share of the cells: above 0, at most 1.
+    by
+        Strata: only rows that agree in these columns are swapped.
+
+    Raises
+    ------
+    ParameterError
+        If the distance isn't such a share, or a column is also one of the strata.
+
+    Notes
+    -----
+    Rank swapping as in Moore (1996), after Dalenius and Reiss (1982): in rising order, each rank
+    without a partner picks one among the next ranks that have none. Each column is swapped by
+    itself. sdcMicro's ``rankSwap`` calls the distance P and writes it in percent.
+
+    **Guarantees.** The values of a column, and of each stratum, are exactly those of before. Two
+    swapped cells are at most ``max(1, floor(max_rank_distance * cells))`` ranks apart, of the
+    cells of their stratum. At most one cell of a stratum has no partner. Equal values have
+    ranks in a random order. Draws are unknown without the key.
+
+    **Edge cases.** Missing cells stay missing and have no rank. Cells that are swapped with an
+    equal value stay the same. A small distance changes little, and a large one weakens the
+    relations between columns. A stratum of one row is unchanged.
+
+    Examples
+    --------
+    >>> pay = pl.DataFrame({"pay": [10, 20, 30, 40]})
+    >>> mask = RankSwapping(columns=("pay",), max_rank_distance=0.25)
+    >>> mask.fit(pay, bytes(32)).apply(pay, 0)["pay"].to_list()
+    [20, 10, 40, 30]
+    """
+
+    name: ClassVar[str] = "rank-swapping"
+    coarsens: ClassVar[bool] = False
+    is_matchable: ClassVar[bool] = True  # roughly
+    needs_rows: ClassVar[bool] = True
+    suppresses: ClassVar[bool] = False
+    weaknesses: ClassVar[tuple[str, ...]] = ("left-out-values", "nulls-visible", "outlier-visible")
+    about: ClassVar[Technique] = Technique(
+        source="Moore 1996; Dalenius and Reiss 1982",
+        keeps="The values of each column and stratum exactly; relations between columns roughly",
+        oracle="Rank distances, marginal distributions, correlation of ranks",
+    )
+
+    columns: tuple[str, ...]
+    max_rank_distance: float
+    by: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        number_between(
+            0, 1, owner="RankSwapping", low_open=True, max_rank_distance=self.max_rank_distance
+        )
+        check_apart(self.columns, self.by, mask=self.name, named="by")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns of the strata."""
+        return self.by
+
+    def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+        """Return the columns' own types; see `TableMask`."""
+        for name in self.columns:
+            check_ordered(name, dtypes[name], mask=self.name)
+        return {name: dtypes[name] for name in self.columns}
+
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
+        """Return the plan, which holds the swapped columns; see `TableMask`."""
+        self.written(table.schema)
+        strata = strata_rows(table, self.by)
+        return HeldColumns(
+            pl.DataFrame(
+                [
+                    self._swapped(table[name], strata, _Draws(key, stream=i))
+                    for i, name in enumerate(self.columns)
+                ]
+            )
+        )
+
+    def _swapped(
+        self, cells: pl.Series, strata: list[NDArray[np.uint32]], draws: _Draws
+    ) -> pl.Series:
+        from halfmask.kernels.swapping.ranks import (  # noqa: PLC0415 # numba takes a second
+            shuffle_ties,
+            swap_near_ranks,
+        )
+
+        present = cells.is_not_null().to_numpy()
+        source = np.arange(cells.len(), dtype=np.uint32)
+        for stratum in strata:
+            rows = stratum[present[stratum]]
+            are_all = len(rows) == cells.len()
+            order, is_first = ranked_rows(cells if are_all else cells.gather(rows))
+            shuffle_ties(is_first, order, draws.take(len(rows)))
+            distance = max(1, int(self.max_rank_distance * len(rows)))
+            partner = np.arange(len(rows), dtype=np.uint32)
+            start = 0
+            while start < len(rows):
+                some = draws.take(min(_MOST_DRAWS, 2 * len(rows) + _FEWEST_DRAWS))
+                start, _ = swap_near_ranks(partner, start, distance, some)
+            by_rank = order if are_all else rows[order]
+            source[by_rank] = by_rank[partner]
+        return cells.gather(source)
+
+
+class _Draws:
+    """Random 32-bit integers of one stream, each used once."""
+
+    def __init__(self, key: bytes, *, stream: int) -> None:
+        self._key, self._stream, self._used = key, stream, 0
+
+    def take(self, n: int) -> NDArray[np.uint32]:
+        words = -(-n // 2)
+        found = keyed_integers(words, key=self._key, stream=self._stream, first=self._used)
+        self._used += words
+        return found.view(np.uint32)[:n]

@@ -263,7 +263,7 @@ def test_the_manifest_states_the_parameters_of_masks(people, tmp_path):
         "name": {"digits": 16},
         "pay": {"base": 100.0},
         "debt": {"high_share": 0.1},
-        "job": {"keep": 0.5},
+        "job": {"keep": 0.5, "invariant": False},
     }
     assert [it.mask_parameters for it in release.manifest.columns] == list(stated.values())
 

@@ -17,7 +17,7 @@ from halfmask.masks._mask import Mask, MaskPlan
 from halfmask.masks._masked import MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
 from halfmask.masks._noise import RandomNoise
-from halfmask.masks._pram import Pram
+from halfmask.masks._pram import Pram, StratifiedPram
 from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._registry import MASKS, TABLE_MASKS
 from halfmask.masks._round import Rounding
@@ -52,6 +52,7 @@ __all__ = [
     "Rounding",
     "RowMask",
     "RowMaskPlan",
+    "StratifiedPram",
     "TableMask",
     "TableMaskPlan",
     "TailCoding",

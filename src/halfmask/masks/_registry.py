@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from halfmask.masks._noise import RandomNoise
-from halfmask.masks._pram import Pram
+from halfmask.masks._pram import Pram, StratifiedPram
 from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._round import Rounding
 from halfmask.masks._tails import TailCoding
@@ -29,4 +29,5 @@ MASKS: Final[dict[str, type[Mask]]] = {
 #: Masks of several columns and masks of rows, by name: ``[[masks]]`` of a policy.
 TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     RankSwapping.name: RankSwapping,
+    StratifiedPram.name: StratifiedPram,
 }

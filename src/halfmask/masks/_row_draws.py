@@ -27,8 +27,11 @@ def fractions(drawn: NDArray[np.uint64]) -> NDArray[np.float64]:
     >>> fractions(np.array([0, 2**63, 2**64 - 1], np.uint64)).round(3).tolist()
     [0.0, 0.5, 1.0]
     """
-    # 53 bits: what a float64 holds exactly.
-    return ((drawn >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    # 53 bits: what a float64 holds exactly. Half a step keeps them off 0.
+    found = (drawn >> np.uint64(11)).astype(np.float64)
+    found *= 2.0**-53
+    found += 2.0**-54
+    return found
 
 
 def row_fractions(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from halfmask.cli._assess_release import release
 from halfmask.cli._codec_settings import TaskName  # noqa: TC001 # typer reads it
 from halfmask.cli._codecs import unseal_codec
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
+from halfmask.cli._findings import answer_findings, show_findings
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument, command_group
 from halfmask.cli._tables import Reading
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks import AttackReport, EncodingTarget, Finding
+    from halfmask.assess.attacks import AttackReport, EncodingTarget
     from halfmask.assess.attacks.encodings import Frontier
     from halfmask.cli._progress import Stages
     from halfmask.encode import CodecPlan
@@ -32,7 +33,8 @@ __all__ = ["assess"]
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
 
-assess = command_group("assess", "Attack an encoding before you send it.")
+assess = command_group("assess", "Attack an encoding or a release before you send it.")
+assess.command()(release)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,60 +282,15 @@ def _attacked(target: EncodingTarget, how: AttackOptions, stages: Stages) -> Att
 def _answer(
     found: AttackReport | Frontier, out: str | None, picture: str | None, *, as_json: bool
 ) -> int:
-    from halfmask.data import atomic_file  # noqa: PLC0415 # half a second
-
-    if out is not None:
-        found.write(Path(out))
-    if picture is not None:
-        with atomic_file(Path(picture)) as file:
-            file.write(found.to_svg().encode())
-    if as_json:
-        say_json({"ok": True, **found.to_dict()})
+    if answer_findings(found, out, picture, as_json=as_json):
         return 0
     from halfmask.assess.attacks import AttackReport  # noqa: PLC0415 # half a second
 
     if isinstance(found, AttackReport):
-        _show_findings(found)
+        show_findings(found, "encoded")
     else:
         _show_points(found)
     return 0
-
-
-def _show_findings(report: AttackReport) -> None:
-    table = listing("attack", "measure", "raw", "encoded", "without", "verdict")
-    table.columns[0].overflow = table.columns[1].overflow = "fold"
-    for finding in report.findings:
-        outcome, control = finding.outcome, finding.positive_control
-        table.add_row(
-            outcome.attack.rpartition("/")[2],
-            outcome.measure,
-            "-" if control is None else f"{control.success.value:.3f}",
-            _interval(finding),
-            f"{outcome.reference.value:.3f}",
-            finding.verdict,
-        )
-    console().print(table)
-    for finding in report.findings:
-        fewest = finding.outcome.details.get("k50")
-        if fewest is not None:
-            line = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
-            console().print(f"{finding.outcome.measure}: half comes back from {line}.")
-        if finding.why:
-            line = f"{finding.outcome.measure}: {finding.verdict}, it {finding.why}."
-            console().print(printable(line), soft_wrap=True)
-    for name, why in report.too_few:
-        console().print(printable(f"{name}: left out, it {why}."), soft_wrap=True)
-    for name in report.left_out:
-        console().print(
-            f"{name.rpartition('/')[2]}: has none of the measures asked for.", soft_wrap=True
-        )
-    for name, why in report.skipped:
-        console().print(f"{name.rpartition('/')[2]}: not run, for want of {why}.", soft_wrap=True)
-
-
-def _interval(finding: Finding) -> str:
-    risk = finding.risk
-    return f"{risk.value:.3f} [{risk.low:.3f}, {risk.high:.3f}]"
 
 
 def _show_points(edge: Frontier) -> None:

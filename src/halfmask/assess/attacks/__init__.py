@@ -6,6 +6,7 @@ and a verdict that is INVALID, never a pass, without a positive control or with 
 
 - :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`, :class:`HashingTarget`,
   :class:`TrainerTarget`, :class:`EventsTarget`: what is attacked;
+- :class:`Shuffled`, :func:`attack_shuffled`: a release whose rows are in an unknown order;
 - :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
 """
 
@@ -21,6 +22,7 @@ from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks._registry import ATTACKS
 from halfmask.assess.attacks._report import AttackReport
+from halfmask.assess.attacks._shuffled import Shuffled, attack_shuffled
 from halfmask.assess.attacks._targets import ModelTarget, TableTarget
 from halfmask.assess.attacks._trainer_target import TrainerTarget
 
@@ -39,8 +41,10 @@ __all__ = [
     "ModelTarget",
     "Outcome",
     "Resampled",
+    "Shuffled",
     "SuccessCount",
     "TableTarget",
     "TrainerTarget",
     "attack",
+    "attack_shuffled",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -25,6 +25,8 @@ __all__ = ["ModelTarget", "TableTarget", "Train"]
 
 #: Trains a model as its owner does, protection included: rows, labels, seed -> model.
 Train = Callable[[Any, Any, int], Any]
+#: Instead of owners: rows are in another order, and nobody knows which.
+UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
@@ -190,14 +192,14 @@ class TableTarget:
         A release of overlapping people that left before, and the rows it was made of, for attacks
         that intersect.
     owners
-        For each released row the number of its original row, where the evaluator knows it: linkage
-        is judged by it. ``None``: rows are in the same order.
+        For each released row the number of its original row: linkage is judged by it. ``None``:
+        rows are in the same order. ``"unknown"``: only attacks that need no owners are run.
 
     Raises
     ------
     ParameterError
         If a column isn't in the original, names or guarantees are no list, hierarchies are none by
-        column, or owners are no numbers of its rows.
+        column, or owners are neither ``"unknown"`` nor numbers of its rows.
     DataError, SchemaError
         If a table is no frame, or one that can't be turned.
     """
@@ -210,7 +212,7 @@ class TableTarget:
     guarantees: tuple[Guarantee, ...] = ()
     hierarchies: dict[str, Hierarchy] | None = None
     earlier: tuple[pl.DataFrame, pl.DataFrame] | None = None
-    owners: NDArray[np.int64] | None = None
+    owners: NDArray[np.int64] | Literal["unknown"] | None = None
 
     def __post_init__(self) -> None:
         self._take_tables()
@@ -223,14 +225,15 @@ class TableTarget:
                 if name not in self.original.columns:
                     raise ParameterError(f"Column {name!r} isn't in the original table.")
         self._check_promises()
-        if self.owners is not None:
+        if self.owners is not None and not self.missing_owners:
             owners = as_whole_numbers(self.owners, parameter="owners", owner="TableTarget")
             object.__setattr__(self, "owners", owners)
             self._check_owners(owners)
         if self.owners is None and self.released.height != self.original.height:
             raise ParameterError(
                 f"The released table has {self.released.height} rows, the original "
-                f"{self.original.height}: `owners` must give the owner of each row."
+                f"{self.original.height}: `owners` must give the owner of each row.",
+                hint='If you don\'t know it, write owners="unknown": fewer attacks are run.',
             )
 
     def _take_tables(self) -> None:
@@ -273,8 +276,22 @@ class TableTarget:
         return f"TableTarget({self.released.height} released of {self.original.height} rows)"
 
     @property
+    def missing_owners(self) -> str:
+        """What is missing if the owners are unknown; empty if they are known."""
+        unknown = isinstance(self.owners, str) and self.owners == UNKNOWN
+        return "the original row of each released row (owners)" if unknown else ""
+
+    @property
     def owner_of_row(self) -> NDArray[np.int64]:
-        """The number of each released row's original row."""
+        """The number of each released row's original row.
+
+        Raises
+        ------
+        ParameterError
+            If the owners are unknown.
+        """
+        if isinstance(self.owners, str):  # an attack says in missing_inputs that it needs them
+            raise ParameterError("The attack needs the owner of each released row.")
         if self.owners is not None:
             return self.owners
         return np.arange(self.released.height, dtype=np.int64)

@@ -61,6 +61,8 @@ class Downcoding:
         """Return what the target would have to have; empty if it has it all."""
         if not _columns(target):
             return "quasi-identifiers among the released columns"
+        if target.missing_owners:
+            return target.missing_owners
         return "" if any(each.cells()[0] for each in _restored(target)) else "general cells"
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance

@@ -35,7 +35,7 @@ def lacking(target: TableTarget, *, more_than: int = 1) -> str:
         return "quasi-identifiers"
     if not secret_columns(target, more_than=more_than):
         return f"a secret with more than {more_than} values among the released columns"
-    return "" if target.released.height else "released rows"
+    return target.missing_owners or ("" if target.released.height else "released rows")
 
 
 def class_numbers(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> pl.Series:

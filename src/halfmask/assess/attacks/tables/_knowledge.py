@@ -90,7 +90,7 @@ def lacking_links(target: TableTarget) -> str:
     """Return what is missing to link people to released rows; empty if nothing is."""
     if not shared_columns(target):
         return "a column that the original and the released table share"
-    return "" if target.released.height else "released rows"
+    return target.missing_owners or ("" if target.released.height else "released rows")
 
 
 def sample(rng: np.random.Generator, n: int, most: int) -> NDArray[np.int64]:

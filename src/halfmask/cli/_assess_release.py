@@ -1,0 +1,196 @@
+"""``halfmask assess release``: attack a release with the table that it was made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from halfmask._errors import DataError, SchemaError
+from halfmask.cli._failures import UsageError
+from halfmask.cli._findings import answer_findings, show_findings
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._tables import Reading
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.assess.attacks import Shuffled
+    from halfmask.claims import TableManifest
+    from halfmask.data import Hierarchy
+    from halfmask.microdata import Policy
+
+__all__ = ["release"]
+
+#: Kinds whose cells an attacker reads as numbers.
+NUMBERS: Final = ("numeric", "datetime")
+READ_ALIKE: Final = "Give the policy by --policy, so that TABLE is read as protect read it."
+
+
+@spreads_groups
+def release(  # each is an option
+    table: TableArgument,
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASE",
+            show_default=False,
+            help="The folder that halfmask protect made of TABLE.",
+        ),
+    ],
+    *,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            "--control",
+            metavar="TABLE",
+            help="Rows of the same population, drawn at random and held out before protect. "
+            "Singling out, linkability and inference need them.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="POLICY",
+            help="The policy of the release. TABLE and the control table are read as it says.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, metavar="N", help="The seed of the random draws.")
+    ] = 0,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the results to this file, as JSON."
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--picture", metavar="FILE", help="Draw the results in this file, as SVG."),
+    ] = None,
+    reading: Reading,
+    saying: SayingOptions,
+) -> int:
+    """Attack a release of TABLE, with and without a control table.
+
+    Each attack also runs on the raw rows. If it doesn't break them, it proves nothing. protect
+    shuffles rows, so attacks that need the original row of each released row aren't run. Files
+    are written only if you name them. The exit code is 0, whatever the attacks find.
+    """
+    if policy is not None and reading != Reading():
+        raise UsageError(
+            "--policy and options of reading are given.",
+            hint="The policy states how the tables are read: leave the other options out.",
+        )
+    from halfmask.assess.attacks import attack_shuffled  # noqa: PLC0415 # half a second
+
+    with saying.stages() as stages:
+        stages("verifying")
+        target = _shuffled(table, folder, control, policy, reading)
+        found = attack_shuffled(target, random_state=seed, progress=stages)
+    if not answer_findings(found, out, picture, as_json=saying.as_json):
+        show_findings(found, "released")
+    return 0
+
+
+def _shuffled(
+    table: str, folder: str, control: str | None, policy: str | None, reading: Reading
+) -> Shuffled:
+    """Read the release and the tables, and refuse what doesn't belong together."""
+    from halfmask.assess.attacks import Shuffled  # noqa: PLC0415 # half a second
+    from halfmask.claims import read_table_manifest  # noqa: PLC0415 # the same
+    from halfmask.verifier.tables import verify  # noqa: PLC0415 # the same
+
+    verify(folder).raise_if_broken()
+    manifest = read_table_manifest(Path(folder))
+    known = None if policy is None else _policy_of(policy, manifest)
+    original = _read(table, known, reading, "TABLE")
+    of = {
+        role: tuple(each.name for each in manifest.columns if each.role == role)
+        for role in ("quasi_identifier", "sensitive")
+    }
+    _check_table(original, manifest)
+    found = Shuffled(
+        released=_released(Path(folder), manifest),
+        original=original,
+        control=None if control is None else _read(control, known, reading, "The control table"),
+        quasi_identifiers=of["quasi_identifier"],
+        secrets=of["sensitive"],
+        unchanged=frozenset(
+            each.name for each in manifest.columns if each.recoding is None and each.mask is None
+        ),
+        hierarchies={} if known is None else _hierarchies(known, of["quasi_identifier"]),
+    )
+    lacking = found.not_in_original()
+    if lacking:
+        raise DataError(
+            f"Column {lacking!r} was released unchanged and has values that TABLE hasn't.",
+            hint=f"Give the table that the release was made of. {READ_ALIKE}",
+        )
+    return found
+
+
+def _policy_of(where: str, manifest: TableManifest) -> Policy:
+    from halfmask.microdata import Policy  # noqa: PLC0415 # half a second
+
+    policy = Policy.load(where)
+    if policy.sha256 != manifest.policy_sha256:
+        raise UsageError(
+            "The release was made by another policy than --policy.",
+            hint="Give the policy that protect used, unchanged.",
+        )
+    return policy
+
+
+def _read(table: str, policy: Policy | None, reading: Reading, called: str) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    from halfmask.data import open_table  # noqa: PLC0415 # the same
+
+    if policy is None:
+        source = reading.open(table)
+    else:
+        source = open_table(table, options=policy.read_options(), called=called)
+    return pl.concat(list(source.batches()))
+
+
+def _check_table(original: pl.DataFrame, manifest: TableManifest) -> None:
+    """Refuse a table that the release can't be of, or that is read in another way."""
+    if original.height != manifest.rows.n_in:
+        raise DataError(
+            f"TABLE has {original.height:,} rows, and the release was made of "
+            f"{manifest.rows.n_in:,}.",
+            hint="Give the table that the release was made of.",
+        )
+    for each in manifest.columns:
+        dtype = original.schema.get(each.name)
+        if dtype is None:
+            raise SchemaError(f"TABLE lacks the released column {each.name!r}.", hint=READ_ALIKE)
+        if each.kind in NUMBERS and not (dtype.is_numeric() or dtype.is_temporal()):
+            raise SchemaError(
+                f"Column {each.name!r} is {each.kind} in the release and read as {dtype}.",
+                hint=READ_ALIKE,
+            )
+
+
+def _released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
+    """Read the data files of a release that was verified."""
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    from halfmask.verifier.tables._part import open_part  # noqa: PLC0415 # the same
+
+    return pl.concat(
+        [open_part(folder / each.name, each.format) for each in manifest.files]
+    ).collect()
+
+
+def _hierarchies(policy: Policy, names: tuple[str, ...]) -> dict[str, Hierarchy]:
+    """Return the trees of the policy, which an attacker may know; rules need none to be read."""
+    from halfmask.data import Hierarchy  # noqa: PLC0415 # half a second
+
+    schema = policy.schema()
+    trees = {name: schema[name].hierarchy for name in names}
+    return {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}

@@ -1,0 +1,95 @@
+"""`halfmask assess release`: a release, its table and a control table; and what doesn't fit."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+
+pytestmark = pytest.mark.slow
+
+N = 400
+CANARY = "CANARY"
+
+
+def people(n: int) -> list[str]:
+    """Return the lines of a CSV file of n people, for the policy of the desk."""
+    rng = random.Random(3)
+    return [
+        "name,age,town,illness\n",
+        *(
+            f"CANARY-name{i},{rng.randint(18, 80)},CANARY-town{rng.randint(0, 5)},"
+            f"CANARY-ill{rng.randint(0, 4)}\n"
+            for i in range(n)
+        ),
+    ]
+
+
+@pytest.fixture
+def released(desk: Any, run: Any) -> Any:
+    """A release of the first 400 of 800 people; the others are the control table."""
+    rows = people(2 * N)
+    desk.table.write_text("".join(rows[: N + 1]))
+    (desk.folder / "control.csv").write_text(rows[0] + "".join(rows[N + 1 :]))
+    assert run(*desk.protect()).status == 0
+    return desk
+
+
+def words(desk, *more: object) -> list[object]:
+    return ["assess", "release", desk.table, desk.out, *more]
+
+
+def test_a_release_is_attacked_and_no_cell_is_shown(released, run):
+    files = ["--out", released.folder / "found.json", "--picture", released.folder / "found.svg"]
+    said = run(*words(released, "--control", released.folder / "control.csv", *files))
+    assert said.status == 0, said.err
+    told = json.loads((released.folder / "found.json").read_text())
+    attacks = {found["attack"] for found in told["findings"]}
+    assert {"tables/singling-out-multivariate", "tables/inference"} <= attacks
+    assert {"classes/homogeneity", "classes/skewness"} <= attacks
+    assert "not run, for want of the original row of each released row" in said.out
+    for text in (said.out, said.err, json.dumps(told)):
+        assert CANARY not in text
+    assert all(len(line.rstrip()) <= 80 for line in said.out.splitlines() if "[" in line)
+
+
+def test_without_a_control_table_classes_are_attacked(released, run):
+    said = run(*words(released, "--policy", released.policy, "--json"))
+    assert said.status == 0
+    assert {f["attack"].split("/")[0] for f in said.json["findings"]} == {"classes"}
+    assert {"attack": "tables/inference", "lacks": "a control table"} in said.json["skipped"]
+
+
+def test_what_does_not_belong_together_is_refused(released, run):
+    def refused(*more: object, table: object = released.table) -> str:
+        said = run("assess", "release", table, released.out, *more)
+        assert said.status in {1, 2}
+        assert CANARY not in said.err.replace(str(released.folder), "")
+        return str(said.err)
+
+    assert "control rows are in the table, too" in refused("--control", released.table)
+    rows = released.table.read_text().splitlines(keepends=True)
+    few = released.folder / "few.csv"
+    few.write_text("".join(rows[:-1]))
+    assert "TABLE has 399 rows, and the release was made of 400" in refused(table=few)
+    other = released.folder / "other.csv"
+    other.write_text("".join(rows).replace("CANARY-ill3", "CANARY-ill9"))
+    assert "'illness' was released unchanged and has values that TABLE" in refused(table=other)
+    text = released.folder / "text.csv"
+    text.write_text("".join([rows[0], *(f"{row.partition(',')[0]},x,b,c\n" for row in rows[1:])]))
+    assert "Column 'age' is numeric in the release and read as String" in refused(table=text)
+    assert "leave the other options out" in refused("--policy", released.policy, "--missing", "?")
+    changed = released.folder / "changed.toml"
+    changed.write_text(released.policy.read_text().replace("k = 4", "k = 5"))
+    assert "another policy" in refused("--policy", changed)
+
+
+def test_a_release_that_was_changed_is_not_attacked(released, run):
+    (part,) = (released.out / "data").iterdir()
+    pl.read_parquet(part)[:-1].write_parquet(part)
+    said = run(*words(released))
+    assert said.status == 1
+    assert "doesn't have the hash" in said.err

@@ -5,15 +5,17 @@ risk and the verifier all see what is written. A mask (:class:`Rounding`, :class
 :class:`KeyedTokens`, :class:`RandomNoise`, :class:`Pram`) is a value of a policy; fitted to a
 column it becomes a :class:`MaskPlan`. Random draws are keyed by column and row number: each pass
 over the table sees the same. A :class:`TableMask` changes several columns together, a
-:class:`RowMask` drops rows.
+:class:`RowMask` drops rows. :class:`Masker` is the same as a scikit-learn estimator.
 
 A new technique is one file next to ``_round.py`` and one line in ``_registry.py``.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from halfmask.masks._laws import LAWS, Law, noise
-from halfmask.masks._mask import Mask, MaskPlan
+from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
 from halfmask.masks._masked import MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
 from halfmask.masks._noise import RandomNoise
@@ -34,11 +36,15 @@ from halfmask.masks._technique import Technique
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks._value_counts import ValueCounts
 
+if TYPE_CHECKING:
+    from halfmask.masks._masker import Masker
+
 __all__ = [
     "LAWS",
     "MASKS",
     "TABLE_MASKS",
     "AnyTableMask",
+    "ClaimingMask",
     "HeldColumns",
     "KeyedTokens",
     "Law",
@@ -46,9 +52,11 @@ __all__ = [
     "MaskPlan",
     "MaskedReader",
     "MaskedTable",
+    "Masker",
     "Pram",
     "RandomNoise",
     "RankSwapping",
+    "ReadColumns",
     "Rounding",
     "RowMask",
     "RowMaskPlan",
@@ -64,3 +72,16 @@ __all__ = [
     "noise",
     "row_fractions",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the estimator when it is first asked for: a policy has no use for scikit-learn."""
+    if name != "Masker":
+        raise AttributeError(f"module 'halfmask.masks' has no attribute {name!r}")
+    from halfmask.masks._masker import Masker  # noqa: PLC0415 # as it says
+
+    return Masker
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

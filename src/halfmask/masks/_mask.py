@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from halfmask.claims import Claim
     from halfmask.masks._technique import Technique
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["Mask", "MaskPlan"]
+__all__ = ["ClaimingMask", "Mask", "MaskPlan", "ReadColumns"]
+
+#: Reads released columns.
+ReadColumns: TypeAlias = "Callable[[Sequence[str]], pl.DataFrame]"
+
+
+@runtime_checkable
+class ClaimingMask(Protocol):
+    """A mask of cells whose effect can be counted in the files."""
+
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> Sequence[Claim]:
+        """Return what can be counted of the released columns.
+
+        Parameters
+        ----------
+        columns
+            The columns that the mask changed.
+        read
+            Reads columns of the release, for evidence.
+        """
 
 
 class MaskPlan(Protocol):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halfmask.data import Reader, Source
     from halfmask.masks._mask import Mask, MaskPlan
 
-__all__ = ["MaskedReader", "masked_columns"]
+__all__ = ["MaskedReader", "SeenColumn", "masked_columns"]
 
 
 def masked_columns(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> Source:
@@ -37,7 +37,7 @@ def masked_columns(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> 
     return source.through(lambda reader: MaskedReader(reader, masks, plans))
 
 
-class _Seen:
+class SeenColumn:
     """What a mask is fitted to: its column's values, and a hash of its cells in order."""
 
     def __init__(self) -> None:
@@ -61,9 +61,9 @@ class _Seen:
         return self._counts, made.digest()
 
 
-def _seen(source: Source, masks: Mapping[str, Mask]) -> dict[str, _Seen]:
+def _seen(source: Source, masks: Mapping[str, Mask]) -> dict[str, SeenColumn]:
     """Look at the columns of masks that need it, in one pass."""
-    found = {name: _Seen() for name in masks}
+    found = {name: SeenColumn() for name in masks}
     looked = [name for name, mask in masks.items() if mask.needs_counts or not mask.coarsens]
     for batch in source.batches(columns=looked) if looked else ():
         for name in looked:

@@ -9,11 +9,16 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
 from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats, is_number
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.claims import Claim
+    from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
 __all__ = ["Rounding"]
@@ -68,6 +73,10 @@ class Rounding:
             raise ParameterError(
                 f"The 'base' of the mask 'round' must be a number above 0. Got {self.base!r}."
             )
+
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+        """Return the claim that numbers are multiples of the base; see `ClaimingMask`."""
+        return [counted_claim("multiples", columns, base=self.base)]
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return Int64 for whole numbers and a whole base, a decimal for decimals."""

@@ -11,11 +11,16 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.claims import Claim
+    from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
 __all__ = ["TailCoding"]
@@ -102,6 +107,11 @@ class TailCoding:
     def needs_counts(self) -> bool:
         """Whether a bound is given by its share of the cells."""
         return self.low_share is not None or self.high_share is not None
+
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+        """Return the claim that nothing lies beyond given bounds; see `ClaimingMask`."""
+        given = {side: it for side in ("low", "high") if (it := getattr(self, side)) is not None}
+        return [counted_claim("bounded", columns, **given)] if given else []
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return Int64 for whole numbers and bounds, a decimal for decimals; see `Mask`."""

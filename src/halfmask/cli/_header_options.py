@@ -1,4 +1,4 @@
-"""What the command line says of the lines before the first row of a CSV file."""
+"""Where the rows of a table are: the header of a CSV file, a sheet, a table of a database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["HeaderOptions"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderOptions:
-    """Where the rows of a CSV file begin, and what its columns are called."""
+    """Where the rows of a table begin, and what its columns are called."""
 
     header: Annotated[
         bool | None,
@@ -51,6 +51,21 @@ class HeaderOptions:
         ),
     ] = None
 
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            "--sheet",
+            metavar="NAME",
+            help="The sheet to read of an Excel workbook that has several.",
+        ),
+    ] = None
+    of_database: Annotated[
+        str | None,
+        typer.Option(
+            "--table", metavar="NAME", help="The table to read of a database file that has several."
+        ),
+    ] = None
+
     def options(self) -> dict[str, object]:
         """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""
         found: dict[str, object] = {
@@ -58,6 +73,8 @@ class HeaderOptions:
             "skip_rows": self.skip_rows,
             "comment": self.comment,
             "column_names": _names_of(self.column_names),
+            "sheet": self.sheet,
+            "table": self.of_database,
         }
         return {name: text for name, text in found.items() if text is not None}
 

@@ -34,8 +34,9 @@ TableArgument = Annotated[
     typer.Argument(
         metavar="TABLE",
         show_default=False,
-        help="The table of people: a file (CSV, Parquet, Arrow, JSON lines), a folder of files, "
-        "or - for standard input.",
+        help="The table of people: a file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, "
+        "SAS, SQLite, DuckDB), a folder of files, postgresql://HOST/DATABASE?table=NAME, or - for "
+        "standard input.",
     ),
 ]
 OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -67,25 +67,30 @@ class PolicyFile:
             file.write(text.encode("utf-8"))
 
 
+#: The options of reading that a policy repeats, where one was given.
+_READING: Final = (
+    "missing",
+    "delimiter",
+    "encoding",
+    "header",
+    "skip_rows",
+    "comment",
+    "column_names",
+    "sheet",
+    "table",
+)
+
+
 def with_reading(text: str, options: ReadOptions) -> str:
     """Return a proposed policy with how the table was read, so that protect reads it alike."""
     import tomlkit  # noqa: PLC0415 - only where a policy is written
 
+    usual = type(options)()
     section: dict[str, object] = {}
-    if options.missing is not None:
-        section["missing"] = list(options.missing)
-    if options.delimiter is not None:
-        section["delimiter"] = options.delimiter
-    if options.encoding != "utf-8":
-        section["encoding"] = options.encoding
-    if options.header is not None:
-        section["header"] = options.header
-    if options.skip_rows:
-        section["skip_rows"] = options.skip_rows
-    if options.comment is not None:
-        section["comment"] = options.comment
-    if options.column_names is not None:
-        section["column_names"] = list(options.column_names)
+    for key in _READING:
+        value = getattr(options, key)
+        if value != getattr(usual, key):
+            section[key] = list(value) if isinstance(value, tuple) else value
     if not section:
         return text
     written = tomlkit.dumps({"input": section})

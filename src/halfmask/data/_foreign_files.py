@@ -1,28 +1,28 @@
-"""Files of other programs that are given for tables, and what to do with each."""
+"""Files of other programs: those that are read, and what to do with each of the others."""
 
 from __future__ import annotations
 
 import codecs
 import re
 from pathlib import PurePath
+from typing import Final, Literal, TypeAlias, get_args
 
 from halfmask._errors import DataError
 
-__all__ = ["refuse_foreign_file"]
+__all__ = ["FOREIGN_FORMATS", "ForeignFormat", "foreign_format"]
 
-_SHEET = "Save the sheet as CSV, or read it by pandas.read_excel and give the DataFrame."
+#: The formats of other programs that are read. They aren't written.
+ForeignFormat: TypeAlias = Literal["excel", "spss", "stata", "sas", "sqlite", "duckdb"]
+FOREIGN_FORMATS: Final[tuple[ForeignFormat, ...]] = get_args(ForeignFormat)
+
 _WORD = "Save the table as CSV."
 _READ = "Read it by pandas.{} and give the DataFrame, or write it as Parquet."
 _KINDS: dict[str, tuple[str, str]] = {
-    "excel": ("an Excel workbook", _SHEET),
-    "ods": ("an OpenDocument spreadsheet", _SHEET),
-    "spss": ("an SPSS file", _READ.format("read_spss")),
-    "stata": ("a Stata file", _READ.format("read_stata")),
-    "sas": ("a SAS file", _READ.format("read_sas")),
+    "ods": ("an OpenDocument spreadsheet", "Save the sheet as CSV or as xlsx."),
+    "por": ("a portable SPSS file", "Save it as .sav, or read it by pyreadstat.read_por."),
     "r": ("an R data file", "Write the table in R by write.csv(table, file, row.names=FALSE)."),
     "hdf": ("an HDF5 file", _READ.format("read_hdf")),
     "orc": ("an ORC file", _READ.format("read_orc")),
-    "sqlite": ("an SQLite database", _READ.format("read_sql")),
     "avro": ("an Avro file", "Write it as Parquet."),
     "pickle": ("a pickle of Python", "Load it only if you trust it, and give the DataFrame."),
     "numpy": ("an array of NumPy", "Load it, and give a DataFrame with named columns."),
@@ -48,6 +48,7 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (rb"\x89HDF\r\n\x1a\n", "hdf"),
     (rb"ORC(?=.{0,60}[\x00-\x08])", "orc"),  # and not "ORCID"
     (rb"SQLite format 3\x00", "sqlite"),
+    (rb".{8}DUCK.[\x00-\x07]\x00\x00", "duckdb"),
     (rb"Obj\x01", "avro"),
     (rb"\x93NUMPY", "numpy"),
     (rb"\x80[\x02-\x05]", "pickle"),
@@ -60,7 +61,7 @@ _PATTERNS = tuple((re.compile(start, re.DOTALL), kind) for start, kind in _START
 # Where the bytes say only that it's an archive, or nothing: old forms have no mark.
 _ENDS = {
     ".xlsx": "excel", ".xlsm": "excel", ".xls": "excel", ".ods": "ods", ".sav": "spss",
-    ".zsav": "spss", ".por": "spss", ".dta": "stata", ".sas7bdat": "sas", ".xpt": "sas",
+    ".zsav": "spss", ".por": "por", ".dta": "stata", ".sas7bdat": "sas", ".xpt": "sas",
     ".rds": "r", ".rda": "r", ".rdata": "r",
 }  # fmt: skip
 
@@ -68,8 +69,8 @@ _ENDS = {
 _TAB = 9
 
 
-def refuse_foreign_file(start: bytes, name: str, *, what: str) -> None:
-    r"""Raise if a file is of a program whose files aren't read here.
+def foreign_format(start: bytes, name: str, *, what: str) -> ForeignFormat | None:
+    r"""Return the format of another program's file, or raise if such files aren't read.
 
     Parameters
     ----------
@@ -80,26 +81,37 @@ def refuse_foreign_file(start: bytes, name: str, *, what: str) -> None:
     what
         The file's name in errors.
 
+    Returns
+    -------
+    str or None
+        One of ``FOREIGN_FORMATS``; ``None`` if the file is none of these programs'.
+
     Raises
     ------
     DataError
-        If so: what it is, and how to get a table from it.
+        If it is a file that isn't read: what it is, and how to get a table from it.
 
     Examples
     --------
-    >>> refuse_foreign_file(b"PK\x03\x04", "people.xlsx", what="The table to read")
+    >>> foreign_format(b"$FL2@(#) SPSS DATA FILE", "people.sav", what="The table to read")
+    'spss'
+    >>> foreign_format(b"%PDF-1.7", "people.pdf", what="The table to read")
     Traceback (most recent call last):
     ...
-    halfmask._errors.DataError: The table to read is an Excel workbook, which halfmask doesn't read.
+    halfmask._errors.DataError: The table to read is a PDF document, which halfmask doesn't read.
     <BLANKLINE>
-    Hint: Save the sheet as CSV, or read it by pandas.read_excel and give the DataFrame.
+    Hint: Save the table as CSV.
     """
     seen = next((kind for pattern, kind in _PATTERNS if pattern.match(start)), None)
     named = _ENDS.get(PurePath(name).suffix.lower())
     kind = named if seen in {None, "zip"} and named else seen
-    if kind is not None and (seen is not None or not _is_text(start)):
-        about, hint = _KINDS[kind]
-        raise DataError(f"{what} is {about}, which halfmask doesn't read.", hint=hint)
+    if kind is None or (seen is None and _is_text(start)):
+        return None
+    for known in FOREIGN_FORMATS:
+        if kind == known:
+            return known
+    about, hint = _KINDS[kind]
+    raise DataError(f"{what} is {about}, which halfmask doesn't read.", hint=hint)
 
 
 def _is_text(start: bytes) -> bool:

@@ -9,7 +9,7 @@ import stat
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -17,7 +17,7 @@ from typing import IO, BinaryIO
 from halfmask._errors import DataError
 from halfmask.data._reading import reading
 
-__all__ = ["TABLE", "Place", "places_of"]
+__all__ = ["TABLE", "Place", "places_of", "spooled"]
 
 STANDARD_INPUT = "-"
 TABLE = "The table to read"
@@ -83,12 +83,12 @@ class Place:
 
 
 class _Spool:
-    """What came in at a pipe, in a temporary file without a name."""
+    """What came in at a pipe, or was written by a reader, in a temporary file without a name."""
 
-    def __init__(self, pipe: IO[bytes]) -> None:
+    def __init__(self, write: Callable[[IO[bytes]], None]) -> None:
         # TemporaryFile has no name on disk, so that nothing is left by any kind of death.
         with tempfile.TemporaryFile(prefix="halfmask-") as file:
-            shutil.copyfileobj(pipe, file, 1 << 20)
+            write(file)
             file.flush()
             self.descriptor = os.dup(file.fileno())
         weakref.finalize(self, os.close, self.descriptor)
@@ -176,6 +176,19 @@ def _in_folder(folder: Path, called: str) -> list[Place]:
     ]
 
 
+def spooled(write: Callable[[IO[bytes]], None], called: str) -> Place:
+    """Return the place of bytes that a function writes into a temporary file.
+
+    Parameters
+    ----------
+    write
+        Writes the bytes to the file that it is given.
+    called
+        The table's name in errors.
+    """
+    return Place(called, spool=_Spool(write))
+
+
 def _spooled(pipe: IO[bytes], called: str) -> Place:
     with reading(called):
-        return Place(called, spool=_Spool(pipe))
+        return spooled(lambda file: shutil.copyfileobj(pipe, file, 1 << 20), called)

@@ -58,6 +58,10 @@ class ReadOptions:
     column_names
         The names of all columns of a CSV file, in order. With ``header=True`` they replace
         the names in the file; with ``header=False`` the file has none.
+    sheet
+        The name of the sheet to read of an Excel workbook that has several.
+    table
+        The name of the table to read of a database file that has several.
     dtypes
         Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
         ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"`` (without a zone), ``"datetime_utc"``
@@ -103,6 +107,8 @@ class ReadOptions:
     skip_rows: int = 0
     comment: str | None = None
     column_names: tuple[str, ...] | None = None
+    sheet: str | None = None
+    table: str | None = None
     dtypes: Mapping[str, pl.DataType | type[pl.DataType] | str] = field(default_factory=dict)
     date_formats: Mapping[str, str] = field(default_factory=dict)
     first_years: Mapping[str, int] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
-from halfmask.data._foreign_files import refuse_foreign_file
+from halfmask.data._database_url import DatabaseUrl, is_database_url
+from halfmask.data._foreign_files import FOREIGN_FORMATS, ForeignFormat, foreign_format
 from halfmask.data._formats import (
     FORMATS,
     TEXT_FORMATS,
@@ -278,14 +280,14 @@ def open_table(
     options: ReadOptions | None = None,
     called: str = TABLE,
 ) -> Source:
-    """Open a table of people: a file, a folder of files, standard input or a frame.
+    """Open a table of people: a file, folder, database, standard input or a frame.
 
     Parameters
     ----------
     where
-        A path of a file or of a folder; ``"-"`` for standard input; or a frame of polars, pandas
-        or pyarrow. All files of a folder are parts of one table, in the order of their names,
-        except those whose names start with a dot or an underscore.
+        A path of a file or of a folder, whose files are parts of one table; ``"-"`` for standard
+        input; the URL of a database, as in ``"postgresql://host/database?table=schema.table"``;
+        or a frame of polars, pandas or pyarrow.
     format
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arrow"`` (IPC file), ``"arrows"`` (IPC stream) or
         ``"jsonl"``. By default, the first bytes and the file extension decide. Text files may be
@@ -301,6 +303,8 @@ def open_table(
 
     Raises
     ------
+    MissingDependencyError
+        If the extra for files of other programs, or for databases, isn't installed.
     DataError
         If the file is missing, is empty, has no rows, or can't be read; if a row has too many
         or too few cells, a quote is never closed, or bytes aren't valid in the encoding.
@@ -314,11 +318,14 @@ def open_table(
     ----------
     No error holds a cell's value or the path. A column of text becomes numbers only if all its
     values are numbers and none would lose a digit or a leading zero. NaN is a missing cell;
-    infinities stay (see `count_infinite`). Standard input is kept in an unnamed temporary file,
-    which is removed when the process ends.
+    infinities stay (see `count_infinite`). Standard input and tables of databases are kept in
+    an unnamed temporary file, which is removed when the process ends.
 
     Edge cases
     ----------
+    All files of a folder are parts of the table, in the order of their names, except those whose
+    names start with a dot or an underscore. Files of Excel, SPSS, Stata, SAS, SQLite and DuckDB
+    are known by their first bytes, and ``options`` names the sheet or the table.
     An empty text in CSV is a missing cell. A column without any value has the type text. A key
     that a JSON object lacks is a missing cell. In a CSV file, ``NaN`` is a missing cell in a column
     of numbers, and text in a column of text.
@@ -335,7 +342,9 @@ def open_table(
     options = options or ReadOptions()
     if format is not None:
         one_of(FORMATS, owner="open_table", format=format)
-    if isinstance(where, str | Path):
+    if isinstance(where, str) and is_database_url(where):
+        source = _in_database(where, options, called)
+    elif isinstance(where, str | Path):
         places = places_of(where, called=called)
         reader, found = _file_reader(places, format, options)
         source = Source(reader, format=found, places=places)
@@ -347,9 +356,23 @@ def open_table(
     return source
 
 
+def _in_database(url: str, options: ReadOptions, called: str) -> Source:
+    """Open a table of a database by its URL."""
+    where = DatabaseUrl.parse(url)
+    if where.engine == "postgresql":
+        from halfmask.data._postgres import postgres_reader  # noqa: PLC0415 - only when needed
+
+        return Source(postgres_reader(where, options, called), format=where.engine)
+    places = places_of(where.location, called=called)
+    if {_format_of(place, None) for place in places} != {where.engine}:
+        raise DataError(f"{called} isn't a database of {where.engine}.")
+    given = replace(options, table=where.table or options.table)
+    return Source(_foreign_reader(places, where.engine, given), format=where.engine, places=places)
+
+
 def _file_reader(
     places: list[Place], declared: Format | None, options: ReadOptions
-) -> tuple[Reader, Format]:
+) -> tuple[Reader, Format | ForeignFormat]:
     formats = [_format_of(place, declared) for place in places]
     # A folder may mix the two kinds of Arrow files, and nothing else.
     for place, found in zip(places, formats, strict=True):
@@ -359,6 +382,8 @@ def _file_reader(
                 hint="Give files of one format.",
             )
     first = formats[0]
+    if first in FOREIGN_FORMATS:
+        return _foreign_reader(places, first, options), first
     # Imported here: a table in Parquet need not pay for the readers of texts.
     if first in {"csv", "tsv"}:
         from halfmask.data._csv import CsvReader  # noqa: PLC0415 - only when needed
@@ -373,13 +398,33 @@ def _file_reader(
     return ColumnarReader(list(zip(places, formats, strict=True)), options), first  # type: ignore[arg-type] # text formats went above
 
 
-def _format_of(place: Place, declared: Format | None) -> Format:
+def _foreign_reader(places: list[Place], form: str, options: ReadOptions) -> Reader:
+    """Return the reader of a file of another program."""
+    if len(places) > 1:
+        raise DataError(
+            f"The table to read is a folder of {len(places)} files of format {form}.",
+            hint="Give one file; of several, write Parquet files first.",
+        )
+    if form == "excel":
+        from halfmask.data._workbook import read_sheet  # noqa: PLC0415 - only when needed
+
+        return _FrameReader(read_sheet(places[0], options.sheet), options)
+    if form in {"sqlite", "duckdb"}:
+        from halfmask.data._database_file import FILE_READERS  # noqa: PLC0415 - only when needed
+
+        return FILE_READERS[form](places[0], options.table, options)
+    from halfmask.data._statistical import statistical_reader  # noqa: PLC0415 - only when needed
+
+    return statistical_reader(places[0], form, options)  # type: ignore[arg-type] # others went above
+
+
+def _format_of(place: Place, declared: Format | None) -> Format | ForeignFormat:
     start = start_of(place)
     if not start:
         raise DataError(f"{place.what} is empty.", hint="Give a table with a header and rows.")
-    refuse_foreign_file(start, place.name, what=place.what)
+    foreign = foreign_format(start, place.name, what=place.what)
     named = form_of_name(place.name)
-    found = format_of_bytes(
+    found: Format | ForeignFormat = foreign or format_of_bytes(
         start,
         declared=declared or (named.format if named else None),
         sure=declared is not None,

@@ -295,6 +295,8 @@ class Policy(WrittenPolicy):
             skip_rows=section.skip_rows,
             comment=section.comment,
             column_names=section.column_names,
+            sheet=section.sheet,
+            table=section.table,
             dtypes=section.dtypes,
             date_formats=section.date_formats,
             first_years=section.first_years,

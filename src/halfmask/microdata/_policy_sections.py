@@ -48,6 +48,12 @@ class InputSection(Section):
         default=None,
         description="Names of all columns of a CSV file, in order, instead of the header's.",
     )
+    sheet: StrictStr | None = Field(
+        default=None, description="Sheet of an Excel workbook that has several."
+    )
+    table: StrictStr | None = Field(
+        default=None, description="Table of a database file that has several."
+    )
     dtypes: dict[
         str,
         Literal["string", "integer", "float", "boolean", "date", "datetime", "datetime_utc"],

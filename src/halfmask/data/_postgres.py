@@ -1,0 +1,411 @@
+"""PostgreSQL: one connection in one snapshot, and the types of its columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import polars as pl
+
+from halfmask._errors import DataError, HalfmaskError, SchemaError
+from halfmask._optional import need
+from halfmask.data._database_url import quoted_name
+from halfmask.data._spilled import spilled_reader
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from halfmask.data._columnar import ColumnarReader
+    from halfmask.data._database_url import DatabaseUrl
+    from halfmask.data._read_options import ReadOptions
+
+__all__ = [
+    "PostgresColumn",
+    "PostgresConnection",
+    "literal",
+    "postgres_reader",
+    "table_columns",
+]
+
+_MAX_DIGITS: Final = 38
+#: Days from 1970 to the first of year 1 and the last of 9999, which text, polars and Python all
+#: have. Others, and infinity, which Arrow counts as some other day, have no date of ours.
+_DAYS: Final = (-719_162, 2_932_896)
+_MICROSECONDS: Final = 86_400_000_000
+_NATIVE: Final[dict[str, pl.DataType]] = {
+    "bool": pl.Boolean(),
+    "int2": pl.Int16(),
+    "int4": pl.Int32(),
+    "int8": pl.Int64(),
+    "float4": pl.Float32(),
+    "float8": pl.Float64(),
+    "text": pl.String(),
+    "varchar": pl.String(),
+    "date": pl.Date(),
+    "time": pl.Time(),
+    "timestamp": pl.Datetime("us"),
+    "timestamptz": pl.Datetime("us", "UTC"),
+}
+#: Types whose text is the value that people know.
+_TEXTUAL: Final = frozenset(
+    {"bpchar", "citext", "cidr", "inet", "macaddr", "macaddr8", "name", "uuid"}
+)
+_REASONS: Final = (
+    ("28", "The database refused the user or the password.", "Check the URL, or ~/.pgpass."),
+    ("3D000", "The server has no database of the given name.", "Check the URL."),
+    ("42501", "The user may not do this in the database.", "Ask for the rights to read or write."),
+    ("42P01", "A table isn't in the database any more.", "Give the name of a table or a view."),
+    ("53100", "The database has no space left on its disk.", "Free some space there."),
+    ("57P", "The database ended the connection.", "Nothing was written. Run the command again."),
+    ("25006", "The database may only be read.", "Give the URL of a server that may be written."),
+)
+
+
+def literal(text: str) -> str:
+    r"""Return a text as PostgreSQL writes it, whatever its settings are.
+
+    Examples
+    --------
+    >>> literal("it's")
+    "E'it''s'"
+    """
+    return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+class PostgresConnection:
+    """A connection whose statements are all in one transaction.
+
+    Parameters
+    ----------
+    url
+        Where the database is.
+    what
+        What is at the other end, in errors: ``"The table to read"``.
+    reads
+        Whether it only reads, all of it in one snapshot.
+
+    Raises
+    ------
+    MissingDependencyError
+        If adbc-driver-postgresql isn't installed.
+    DataError
+        If the database can't be reached.
+
+    Notes
+    -----
+    **Guarantees.** Errors hold neither the URL nor the server's words, which quote cells. A
+    transaction that isn't committed has no effect.
+    """
+
+    def __init__(self, url: DatabaseUrl, what: str, *, reads: bool) -> None:
+        need("adbc_driver_postgresql")
+        from adbc_driver_postgresql import dbapi  # noqa: PLC0415 - an extra
+
+        self._what = what
+        with self._asking():
+            self._connection = dbapi.connect(url.location)
+        try:
+            if reads:
+                self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                # Else row-level security would leave out rows without an error.
+                self.execute("SET LOCAL row_security = off")
+            self.execute("SET LOCAL search_path = pg_catalog")
+        except HalfmaskError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the transaction without effect, and the connection."""
+        from adbc_driver_manager import Error  # noqa: PLC0415 - an extra
+
+        with suppress(Error):  # the server may be gone, and the transaction with it
+            self._connection.rollback()
+        with suppress(Error):
+            self._connection.close()
+
+    def commit(self) -> None:
+        """Let what was written be there."""
+        with self._asking():
+            self._connection.commit()
+
+    def execute(self, statement: str) -> None:
+        """Run a statement that returns no rows."""
+        with self._asking(), self._connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query, all of them."""
+        with self._asking(), self._connection.cursor() as cursor:
+            cursor.execute(query)
+            return list(cursor.fetchall())
+
+    def frames(self, query: str) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a query as they arrive, in frames of some megabytes."""
+        with self._asking(), self._connection.cursor() as cursor:
+            cursor.execute(query)
+            for batch in cursor.fetch_record_batch():
+                frame = pl.from_arrow(batch)
+                if isinstance(frame, pl.DataFrame) and frame.height:
+                    yield frame
+
+    def append(self, table: str, rows: Any, *, schema: str | None) -> None:  # noqa: ANN401 - a table of pyarrow
+        """Add rows to a table by COPY; without a schema, to a temporary table."""
+        with self._asking(), self._connection.cursor() as cursor:
+            where = {"temporary": True} if schema is None else {"db_schema_name": schema}
+            cursor.adbc_ingest(table, rows, mode="append", **where)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Turn errors of the driver into ours: its words quote cells, hosts and users."""
+        from adbc_driver_manager import Error  # noqa: PLC0415 - an extra
+
+        try:
+            yield
+        except HalfmaskError:
+            raise
+        except (Error, OSError) as error:
+            raise self._error(getattr(error, "sqlstate", None) or "") from None
+
+    def _error(self, state: str) -> DataError:
+        for start, reason, hint in _REASONS:
+            if state.startswith(start):
+                return DataError(f"{self._what} can't be used: {reason}", hint=hint)
+        if not state or state.startswith("08"):
+            return DataError(
+                f"{self._what} can't be used: the database can't be reached, or went away.",
+                hint="Check the host, the port and the name in the URL. Nothing was written.",
+            )
+        return DataError(
+            f"{self._what} can't be used: the database refused a statement (SQLSTATE {state}).",
+            hint="Look for the SQLSTATE in PostgreSQL's list of error codes.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostgresColumn:
+    """A column of a table, and how it is read.
+
+    Attributes
+    ----------
+    name, type
+        The column's name, and its type as SQL writes it.
+    base
+        The name of the type; of a domain's base type.
+    dtype
+        What its cells become; ``None`` if only their text can be copied.
+    labels
+        The values of an enumeration, in order.
+    """
+
+    name: str
+    type: str
+    base: str
+    dtype: pl.DataType | None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def expression(self) -> str:
+        """What SELECT asks for, so that ADBC gives a plain type."""
+        quoted = quoted_name(self.name)
+        # Also of a native type: its column may be of a domain, which ADBC doesn't know.
+        return f"{quoted}::{self.base if self.base in _NATIVE else 'text'} AS {quoted}"
+
+    def cells(self, column: pl.Series) -> pl.Series:
+        """Return cells that were read, in the column's type.
+
+        Raises
+        ------
+        SchemaError
+            If a date is infinite, before year 1 or after 9999, or a decimal is no finite number.
+        """
+        if self.dtype is not None and self.dtype.is_temporal() and self.dtype != pl.Time:
+            size = 1 if self.dtype == pl.Date else _MICROSECONDS
+            first, last = _DAYS[0] * size, (_DAYS[1] + 1) * size - 1
+            if not column.drop_nulls().to_physical().is_between(first, last).all():
+                raise SchemaError(
+                    f"Column {self.name!r} has times that are infinite, before year 1 or after "
+                    "9999.",
+                    hint="Read a view in which these are NULL.",
+                )
+        if isinstance(self.dtype, pl.Decimal):
+            found = column.cast(self.dtype, strict=False)
+            if found.null_count() > column.null_count():
+                raise SchemaError(
+                    f"Column {self.name!r} has decimals that are NaN or infinite.",
+                    hint="Read a view in which these are NULL.",
+                )
+            return found
+        return column.cast(self.dtype or pl.String())
+
+
+_COLUMNS: Final = """
+WITH RECURSIVE bases(attnum, oid, typmod) AS (
+  SELECT a.attnum, a.atttypid, a.atttypmod FROM pg_attribute a
+  WHERE a.attrelid = {table} AND a.attnum > 0 AND NOT a.attisdropped
+  UNION ALL
+  SELECT b.attnum, t.typbasetype, t.typtypmod FROM bases b JOIN pg_type t ON t.oid = b.oid
+  WHERE t.typtype = 'd'
+)
+SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), t.typname::text, t.typtype::text,
+  b.typmod, (SELECT array_to_json(array_agg(e.enumlabel ORDER BY e.enumsortorder))::text
+             FROM pg_enum e WHERE e.enumtypid = t.oid)
+FROM bases b JOIN pg_type t ON t.oid = b.oid AND t.typtype <> 'd'
+JOIN pg_attribute a ON a.attrelid = {table} AND a.attnum = b.attnum
+ORDER BY a.attnum
+"""
+
+
+def table_columns(connection: PostgresConnection, table: int) -> list[PostgresColumn]:
+    """Return the columns of a table, in order.
+
+    Parameters
+    ----------
+    connection
+        The database.
+    table
+        The table's OID.
+    """
+    import json  # noqa: PLC0415 - used here alone
+
+    return [
+        PostgresColumn(
+            name=name,
+            type=written,
+            base="enum" if kind == "e" else base,
+            dtype=_dtype(base, kind, typmod),
+            labels=tuple(json.loads(labels)) if labels else (),
+        )
+        for name, written, base, kind, typmod, labels in connection.rows(
+            _COLUMNS.format(table=table)
+        )
+    ]
+
+
+def _dtype(base: str, kind: str, typmod: int) -> pl.DataType | None:
+    if base in _NATIVE:
+        return _NATIVE[base]
+    if base in _TEXTUAL or kind == "e":
+        return pl.String()
+    if base == "numeric" and typmod >= 0:
+        # As PostgreSQL packs them: the precision, and the scale in eleven bits with a sign.
+        precision, scale = ((typmod - 4) >> 16) & 0xFFFF, ((((typmod - 4) & 0x7FF) ^ 1024) - 1024)
+        if precision <= _MAX_DIGITS and 0 <= scale <= precision:
+            return pl.Decimal(precision, scale)
+    return None
+
+
+def postgres_reader(url: DatabaseUrl, options: ReadOptions, what: str) -> ColumnarReader:
+    """Copy a table or a view of PostgreSQL in one statement, and return a reader of the copy.
+
+    Parameters
+    ----------
+    url
+        The database and the table.
+    options
+        Which texts mean missing, and the declared types.
+    what
+        The table's name in errors.
+
+    Raises
+    ------
+    MissingDependencyError
+        If adbc-driver-postgresql isn't installed.
+    DataError
+        If the database can't be reached, or has no such table.
+    SchemaError
+        If a column is of a type that no column of people has, such as ``jsonb`` or an array.
+
+    Notes
+    -----
+    **Guarantees.** The copy is of one snapshot. It lies in a file without a name, and memory
+    holds a few batches of it.
+    """
+    if url.table is None:
+        raise DataError(
+            f"{what} is a database, and no table of it is named.",
+            hint="Add ?table=schema.table to the URL.",
+        )
+    with PostgresConnection(url, what, reads=True) as connection:
+        name = quoted_name(url.table)
+        schema = None if url.schema is None else quoted_name(url.schema)
+        oid = _oid(connection, name, schema, what)
+        columns = table_columns(connection, oid)
+        columns = [_with_scale(connection, it, oid) for it in columns]
+        for column in columns:
+            _check_readable(column)
+        asked = ", ".join(column.expression for column in columns)
+        source = connection.rows(f"SELECT {oid}::regclass::text")[0][0]
+        frames = _typed(connection.frames(f"SELECT {asked} FROM {source}"), columns)
+        dtypes = {it.name: it.dtype for it in columns if it.dtype is not None}
+        reader = spilled_reader(frames, dtypes, options, what)
+    reader.orders |= {it.name: it.labels for it in columns if it.labels}
+    return reader
+
+
+def _oid(connection: PostgresConnection, name: str, schema: str | None, what: str) -> int:
+    if schema is None:
+        connection.execute("SET LOCAL search_path = DEFAULT")
+    qualified = name if schema is None else f"{schema}.{name}"
+    ((oid,),) = connection.rows(f"SELECT to_regclass({literal(qualified)})::oid::int8")
+    connection.execute("SET LOCAL search_path = pg_catalog")
+    if oid is None:
+        raise DataError(
+            f"{what} isn't in the database.",
+            hint="Give its schema and name, as in ?table=public.people; capitals count.",
+        )
+    return int(oid)
+
+
+def _with_scale(connection: PostgresConnection, column: PostgresColumn, oid: int) -> PostgresColumn:
+    """Return a column of decimals of any size with the size that its values need."""
+    if column.base != "numeric" or column.dtype is not None:
+        return column
+    quoted = quoted_name(column.name)
+    table = connection.rows(f"SELECT {oid}::regclass::text")[0][0]
+    ((digits, scale),) = connection.rows(
+        f"SELECT max(length(trunc(abs({quoted}))::text)), max(scale({quoted})) FROM {table}"
+        f" WHERE {quoted} NOT IN ('NaN', 'Infinity', '-Infinity')"
+    )
+    precision = (digits or 1) + (scale or 0)
+    if precision > _MAX_DIGITS:
+        raise SchemaError(
+            f"Column {column.name!r} has decimals of more than {_MAX_DIGITS} digits.",
+            hint="Read a view in which they are rounded.",
+        )
+    return PostgresColumn(
+        name=column.name,
+        type=column.type,
+        base=column.base,
+        dtype=pl.Decimal(precision, scale or 0),
+    )
+
+
+def _check_readable(column: PostgresColumn) -> None:
+    if column.dtype is None:
+        kind = re.sub(r"\(.*\)", "", column.type)
+        raise SchemaError(
+            f"Column {column.name!r} is of PostgreSQL's type {kind}; each cell must be one number, "
+            "text, date, time or truth value.",
+            hint="Read a view without the column, or one that casts it to text.",
+        )
+
+
+def _typed(
+    frames: Iterator[pl.DataFrame], columns: Sequence[PostgresColumn]
+) -> Iterator[pl.DataFrame]:
+    for frame in frames:
+        yield frame.with_columns(column.cells(frame[column.name]) for column in columns)

@@ -1,0 +1,185 @@
+"""Sheets of Excel workbooks: one row of names, then one row a person."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import re
+import zipfile
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from halfmask._errors import DataError, SchemaError
+from halfmask._optional import need
+from halfmask.data._frames import check_names
+from halfmask.data._reading import reading
+
+if TYPE_CHECKING:
+    from halfmask.data._places import Place
+
+__all__ = ["read_sheet"]
+
+#: Every whole number below it is a float64 of its own.
+_EXACT: Final = 2.0**53
+#: A formula without its result: a program wrote the file that doesn't calculate.
+_NO_RESULT: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)|<f\b[^>]*/>\s*</c>")
+_MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\b")
+
+
+def read_sheet(place: Place, sheet: str | None) -> pl.DataFrame:
+    """Return the table of a sheet.
+
+    Parameters
+    ----------
+    place
+        The workbook.
+    sheet
+        The name of the sheet; ``None`` if the workbook has only one.
+
+    Raises
+    ------
+    MissingDependencyError
+        If fastexcel isn't installed.
+    DataError
+        If there is no such sheet, or it has merged cells, errors such as ``#N/A``, or formulas
+        without a result.
+    SchemaError
+        If a cell of the header is empty, or a column holds values of more than one type.
+
+    Notes
+    -----
+    **Guarantees.** Excel stores numbers as floats and dates as times. A column of whole numbers
+    becomes integers, and one of midnights becomes dates. Empty rows at the end are left out.
+
+    **Edge cases.** Merged cells of old ``.xls`` files aren't seen, except in the header.
+    """
+    need("fastexcel")
+    import fastexcel  # noqa: PLC0415 - an extra
+
+    with reading(place.what, "excel"):
+        with place.open() as file:
+            raw = file.read()
+        book = fastexcel.read_excel(raw)
+        number = _number_of(book.sheet_names, sheet, place.what)
+        _check_cells(raw, number, place.what)
+        names = _header(book, number, place.what)
+        found = _loaded(book, number, len(names), place.what)
+    return _plain(found.rename(dict(zip(found.columns, names, strict=True))))
+
+
+def _number_of(sheets: list[str], wanted: str | None, what: str) -> int:
+    if wanted is None and len(sheets) == 1:
+        return 0
+    listed = f"Its sheets are: {', '.join(map(repr, sheets[:20]))}."
+    if wanted is None:
+        raise DataError(f"{what} has {len(sheets)} sheets.", hint=f"Name one as sheet. {listed}")
+    if wanted not in sheets:
+        raise DataError(f"{what} has no sheet of the given name.", hint=listed)
+    return sheets.index(wanted)
+
+
+def _check_cells(raw: bytes, number: int, what: str) -> None:
+    """Raise if the sheet has merged cells, or formulas that nobody has calculated."""
+    text = _sheet_text(raw, number)
+    if _MERGED.search(text):
+        raise DataError(
+            f"{what} has merged cells: only the first cell of each has the value.",
+            hint="Unmerge them, and fill in each cell; a header takes one row.",
+        )
+    if _NO_RESULT.search(text):
+        raise DataError(
+            f"{what} has formulas without results.",
+            hint="Open the workbook in a spreadsheet program, and save it.",
+        )
+
+
+def _sheet_text(raw: bytes, number: int) -> bytes:
+    """Return the XML of a sheet; empty bytes of a workbook that isn't made of XML."""
+    if not zipfile.is_zipfile(io.BytesIO(raw)):
+        return b""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        if "xl/workbook.xml" not in archive.namelist():
+            return b""
+        sheets = re.findall(rb"<(?:\w+:)?sheet\b[^>]*>", archive.read("xl/workbook.xml"))
+        link = re.search(rb'\b\w+:id="([^"]*)"', sheets[number])
+        relations = archive.read("xl/_rels/workbook.xml.rels")
+        for relation in re.findall(rb"<(?:\w+:)?Relationship\b[^>]*>", relations):
+            if link and b'Id="' + link[1] + b'"' in relation:
+                target = re.search(rb'\bTarget="([^"]*)"', relation)
+                name = target[1].decode() if target else ""
+                return archive.read(name[1:] if name.startswith("/") else f"xl/{name}")
+    return b""
+
+
+def _header(book: Any, number: int, what: str) -> list[str]:  # noqa: ANN401 - fastexcel's
+    """Return the names in the first row that isn't empty."""
+    first = book.load_sheet(number, header_row=None, n_rows=1, dtypes="string").to_polars()
+    if not first.height:
+        raise DataError(f"{what} is an empty sheet.", hint="Give a sheet with a header and rows.")
+    names = list(first.row(0))
+    empty = [str(n) for n, name in enumerate(names, 1) if name is None or not name.strip()]
+    if empty:
+        raise SchemaError(
+            f"Columns without a name: number {', '.join(empty[:20])} of {len(names)}.",
+            hint="Write a name into each cell of the sheet's first row; unmerge merged cells.",
+        )
+    check_names(names)
+    return names
+
+
+def _loaded(book: Any, number: int, width: int, what: str) -> pl.DataFrame:  # noqa: ANN401 - fastexcel's
+    import fastexcel  # noqa: PLC0415 - an extra
+
+    try:
+        found = book.load_sheet(
+            number,
+            schema_sample_rows=None,
+            dtype_coercion="strict",
+            skip_whitespace_tail_rows=True,
+        )
+    except fastexcel.UnsupportedColumnTypeCombinationError:
+        mixed = [str(n) for n in range(1, width + 1) if not _is_of_one_type(book, number, n - 1)]
+        raise SchemaError(
+            f"Columns with values of more than one type: number {', '.join(mixed)} of {width}.",
+            hint="Format each column as one type, such as text, and enter its cells again.",
+        ) from None
+    batch, errors = found.to_arrow_with_errors()
+    if errors is not None and errors.errors:
+        raise DataError(
+            f"{what} has {len(errors.errors)} cells with errors, such as #N/A.",
+            hint="Correct their formulas, or empty these cells.",
+        )
+    frame = pl.from_arrow(batch)
+    if not isinstance(frame, pl.DataFrame):
+        raise DataError(f"{what} is no table.")
+    return frame
+
+
+def _is_of_one_type(book: Any, number: int, column: int) -> bool:  # noqa: ANN401 - fastexcel's
+    import fastexcel  # noqa: PLC0415 - an extra
+
+    try:
+        book.load_sheet(
+            number, use_columns=[column], schema_sample_rows=None, dtype_coercion="strict"
+        )
+    except fastexcel.UnsupportedColumnTypeCombinationError:
+        return False
+    return True
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return whole numbers as integers, midnights as dates, and empty texts as missing."""
+    frame = frame.with_columns(pl.col(pl.String).replace("", None))
+    return frame.with_columns(_narrow(column) for column in frame.get_columns())
+
+
+def _narrow(column: pl.Series) -> pl.Series:
+    cells = column.drop_nulls()
+    if column.dtype.is_float() and ((cells == cells.round()) & (cells.abs() < _EXACT)).all():
+        return column.cast(pl.Int64)
+    if isinstance(column.dtype, pl.Datetime) and (cells.dt.time() == dt.time(0)).all():
+        return column.cast(pl.Date)
+    if isinstance(column.dtype, pl.Datetime):
+        return column.dt.cast_time_unit("us")
+    return column

@@ -188,6 +188,16 @@ def test_settings_that_cannot_be_are_wrong_usage(desk, run, more):
     assert desk.vault.names() == ()
 
 
+@pytest.mark.parametrize("word", ["visible", "hidden"])
+def test_the_old_words_of_missing_are_refused(desk, run, word):
+    """As markers of missing cells they did nothing."""
+    answer = run(*desk.fit("--missing", word, "--json"))
+
+    assert (answer.status, answer.json["code"]) == (2, "usage")
+    assert f"--missing-cells {word}" in answer.json["hint"]
+    assert desk.vault.names() == ()
+
+
 def test_rows_that_are_not_whole_are_an_error(fitted, run):
     assert run(*fitted.apply("known.parquet", "sent.parquet")).status == 0
     pl.read_parquet(fitted / "sent.parquet").slice(5).write_parquet(fitted / "part.parquet")

@@ -192,8 +192,8 @@ def test_verify_says_what_is_promised_and_by_which_policy(run, events, tmp_path)
 
     found = run("events", "verify", out, "--policy", policy)
     assert found.status == 0
-    assert "distinct 1: k = 5 of via in 1 window. Counted in events; that it holds" in found.out
-    assert "the run's word; the fewest are 150" in found.out
+    assert "distinct 1: k = 5 of via in 1 window. Counted in events; for entities only" in found.out
+    assert "only the manifest states it; the fewest are 150" in found.out
     assert "and it claims what the policy requires." in found.out
     policy.write_text(GUARANTEED.replace("k = 5", "k = 6"))
     found = run("events", "verify", out, "--policy", policy)

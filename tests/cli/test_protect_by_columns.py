@@ -104,6 +104,25 @@ def test_a_hierarchy_of_no_column_leaves_nothing(desk, run):
 
 
 @pytest.mark.usefixtures("table")
+@pytest.mark.parametrize("before", [None, b"an older \xff policy"])
+def test_the_policy_is_there_before_its_release_and_goes_with_it(desk, run, monkeypatch, before):
+    """Whatever ends the process, no release lies without its policy."""
+    where, there = desk.folder / "out.policy.toml", []
+    if before is not None:
+        where.write_bytes(before)
+
+    def protect_to(_table, policy, *_, **__):
+        there.append(Policy.load(where) == policy)
+        raise OSError(28, "CANARY")
+
+    monkeypatch.setattr("halfmask.microdata.protect_to", protect_to, raising=False)
+    answer = run(*by_columns(desk, "-k", 5, "--overwrite"))
+
+    assert (answer.status, there) == (1, [True])
+    assert (where.read_bytes() if where.exists() else None) == before
+
+
+@pytest.mark.usefixtures("table")
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -143,6 +143,18 @@ def test_an_identifier_named_as_sensitive_is_refused(column, values):
         make_policy(table, quasi_identifiers=["age"], sensitive=[column], k=4)
 
 
+@pytest.mark.parametrize("values", [PEOPLE["email"], PHONES], ids=["mail", "phone"])
+def test_an_identifier_named_as_a_quasi_identifier_is_warned_of(values):
+    """Sets of a class would list the addresses; `describe` would have dropped the column."""
+    table = PEOPLE.with_columns(x=pl.Series(values))
+
+    with pytest.warns(ColumnWarning, match="'x' is named as a quasi-identifier and seems") as said:
+        made = make_policy(table, quasi_identifiers=["age", "x"], k=4)
+
+    assert made.policy.schema().quasi_identifiers == ("age", "x")
+    assert not any("@x.org" in str(each.message) or "+49" in str(each.message) for each in said)
+
+
 def test_a_sensitive_column_that_may_identify_is_warned_of():
     table = PEOPLE.with_columns(pl.Series("x", FREE))
 

@@ -60,7 +60,9 @@ class CodecOrFrontier:
     task: Annotated[
         TaskName | None,
         typer.Option(
-            "--task", help="With --frontier: whether a target of integers holds classes or numbers."
+            "--task",
+            help="With --frontier: whether a target of integers holds classes or numbers; required "
+            "for integers.",
         ),
     ] = None
     lock: LockOptions

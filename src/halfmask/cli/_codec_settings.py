@@ -18,7 +18,11 @@ TaskName: TypeAlias = Literal["classification", "regression"]
 
 TaskOption = Annotated[
     TaskName | None,
-    typer.Option("--task", help="Whether a target of integers holds classes or numbers."),
+    typer.Option(
+        "--task",
+        help="Whether a target of integers holds classes or numbers; required for integers. By "
+        "default, text is classes and decimals are numbers.",
+    ),
 ]
 CategoricalOption = Annotated[
     list[str] | None,

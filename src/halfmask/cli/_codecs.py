@@ -13,6 +13,8 @@ from halfmask.cli._failures import UsageError
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from halfmask.encode import Codec, EncodingReceipt, SeriesCodec
     from halfmask.vault import Vault
 
@@ -53,6 +55,16 @@ class StoredCodec:
     def open(self) -> Vault:
         """Open the vault."""
         return self.lock.open(self.vault)
+
+
+def check_markers(marks: Sequence[str]) -> None:
+    """Refuse the words of 0.1's --missing: as markers they would have no effect at all."""
+    word = next((mark for mark in marks if mark in {"visible", "hidden"}), None)
+    if word is not None:
+        raise UsageError(
+            f"--missing {word} would take the text {word} for a marker of missing cells.",
+            hint=f"Write --missing-cells {word}. --missing is for markers, such as ?.",
+        )
 
 
 def check_free(vault: Vault, name: str) -> None:

@@ -15,6 +15,7 @@ from halfmask.cli._codec_settings import (  # typer reads annotations
 from halfmask.cli._codecs import (  # as above
     StoredCodec,
     check_free,
+    check_markers,
     check_streams,
     seal_codec,
     seal_receipt,
@@ -23,7 +24,6 @@ from halfmask.cli._codecs import (  # as above
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._encode_series import series
 from halfmask.cli._encoded_format import OutFormatOption, encoded_format
-from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # as above
     OverwriteOption,
@@ -34,8 +34,6 @@ from halfmask.cli._options import (  # as above
 from halfmask.cli._tables import Reading, schema_of  # as above
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from halfmask.encode import Codec
 
 __all__ = ["encode"]
@@ -66,7 +64,7 @@ def fit(
     stored in the vault only.
     """
     check_streams(table, "", place.lock, as_json=saying.as_json)
-    _check_markers(reading.mark or ())
+    check_markers(reading.mark or ())
     vault = place.open()
     check_free(vault, place.codec)
     from halfmask.encode import fit_file  # noqa: PLC0415 # polars takes half a second
@@ -86,16 +84,6 @@ def fit(
     else:
         _show(made, verbose=saying.verbose)
     return 0
-
-
-def _check_markers(marks: Sequence[str]) -> None:
-    """Refuse the words of 0.1's --missing: as markers they would have no effect at all."""
-    word = next((mark for mark in marks if mark in {"visible", "hidden"}), None)
-    if word is not None:
-        raise UsageError(
-            f"--missing {word} would take the text {word} for a marker of missing cells.",
-            hint=f"Write --missing-cells {word}. --missing is for markers, such as ?.",
-        )
 
 
 OutArgument = Annotated[

@@ -13,6 +13,7 @@ from halfmask.cli._codec_claims import claims_as_dict, show_claims
 from halfmask.cli._codecs import (  # typer reads annotations
     StoredCodec,
     check_free,
+    check_markers,
     check_streams,
     seal_series_codec,
     unseal_series_codec,
@@ -173,6 +174,7 @@ def fit(
     stored in the vault only. TABLE is read into memory.
     """
     check_streams(table, "", place.lock, as_json=saying.as_json)
+    check_markers(reading.mark or ())
     made = settings.codec()
     vault = place.open()
     check_free(vault, place.codec)

@@ -19,10 +19,10 @@ __all__ = ["answer_of_events", "verify"]
 
 COUNTED = {
     "entities": "Counted in entities",
-    "sessions": "Counted in sessions; that it holds of entities is the run's word",
-    "events": "Counted in events; that it holds of entities is the run's word",
+    "sessions": "Counted in sessions; for entities only the manifest states it",
+    "events": "Counted in events; for entities only the manifest states it",
     "cells": "Counted in the cells",
-    "nothing": "The lines don't tell what would be needed; it is the run's word",
+    "nothing": "Not counted: the lines lack what is needed, only the manifest states it",
 }
 
 

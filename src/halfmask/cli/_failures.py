@@ -47,6 +47,18 @@ _CALLED = {
     "interactions": "interaction",
     "batch": "number",
 }
+#: Options of 0.1, by what they are called now; of `events run --on-bad` the words changed too.
+_RENAMED = {
+    "--afresh": "--restart",
+    "--client-ca": "--authority",
+    "--mark": "--missing",
+    "--most-bits": "--max-bits",
+    "--on-bad": "--on-error",
+    "--per-doubling": "--bins-per-octave",
+    "--rows": "--sample",
+    "--tls-cert": "--certificate",
+    "--tls-key": "--certificate-key",
+}
 _EITHER = re.compile(r"\(\w+=\w+, (--[a-z-]+)\)")
 WHOLE = "What is written is there whole or not at all; what was there before is still there."
 
@@ -168,6 +180,7 @@ def _misuse(error: typer.TyperException) -> Failure:
         message = f"There is no option {_flag(option)}."
         near = getattr(error, "possibilities", None)
         hint = f"Did you mean {' or '.join(sorted(near))}?" if near else hint
+        hint = _renamed(option, error) or hint
     elif type(error).__name__ == "MissingParameter":
         message = f"{_name_of(parameter)} is missing."
     elif parameter is not None:
@@ -176,6 +189,14 @@ def _misuse(error: typer.TyperException) -> Failure:
     else:
         message, hint = _stray_words(error.message, hint)
     return Failure(error=message, hint=hint, code="usage", status=MISUSED)
+
+
+def _renamed(option: str, error: typer.TyperException) -> str | None:
+    """Return what an option of 0.1 is called now, if the command has that one."""
+    now = _RENAMED.get(option)
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    flags = {flag for each in getattr(command, "params", ()) for flag in each.opts}
+    return f"It is called {now} since 0.2." if now in flags else None
 
 
 def _wanted(parameter: object) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -15,7 +16,7 @@ from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
@@ -55,16 +56,38 @@ class PolicyFile:
                 hint="Give another name, or --overwrite if what is in it may go.",
             )
 
+    @contextmanager
+    def kept_if_done(self, text: str) -> Iterator[None]:
+        """Write a policy to its file first; put back what was there if the block fails.
+
+        So no release lies without the policy that made it, whatever ends the process.
+        """
+        where = Path(str(self.out))
+        before = where.read_bytes() if where.is_file() else None
+        self.write(text)
+        try:
+            yield
+        except BaseException:
+            if before is None:
+                where.unlink(missing_ok=True)
+            else:
+                _write(where, before, overwrite=True)
+            raise
+
     def write(self, text: str) -> None:
         """Write a policy, or show it."""
         if self.out == "-":
             sys.stdout.write(text)
             sys.stdout.flush()
             return
-        from halfmask.data import atomic_file  # noqa: PLC0415 # polars takes half a second
+        _write(Path(str(self.out)), text.encode("utf-8"), overwrite=self.overwrite)
 
-        with atomic_file(Path(str(self.out)), overwrite=self.overwrite) as file:
-            file.write(text.encode("utf-8"))
+
+def _write(where: Path, content: bytes, *, overwrite: bool) -> None:
+    from halfmask.data import atomic_file  # noqa: PLC0415 # polars takes half a second
+
+    with atomic_file(where, overwrite=overwrite) as file:
+        file.write(content)
 
 
 #: The options of reading that a policy repeats, where one was given.

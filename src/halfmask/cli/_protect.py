@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -122,7 +123,8 @@ def protect(
     else:
         wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
     options = {} if made else head.options()
-    with saying.stages() as stages:
+    file = PolicyFile(out=str(where), overwrite=overwrite)
+    with file.kept_if_done(made.text) if made else nullcontext(), saying.stages() as stages:
         release = protect_to(
             _opened(table, wanted, options) if options else table,
             wanted,
@@ -133,8 +135,6 @@ def protect(
             strict=strict,
             progress=stages,
         )
-    if made is not None:
-        PolicyFile(out=str(where), overwrite=overwrite).write(made.text)
     if saying.as_json:
         more = {"policy": str(where), "decisions": made.decisions} if made else {}
         say_json({"ok": True, **as_dict(release, out), **more})

@@ -144,6 +144,7 @@ def make_policy(
     if label is not None:
         _check_label(label, found)
     _check_sensitive(sensitive, found)
+    _warn_of_identifiers(quasi_identifiers, found)
     named = {*roles, label}
     others = [each for each in found.proposals if each.name not in named]
     unsure = {each.name for each in others if not each.certain and each.role != "identifier"}
@@ -228,6 +229,21 @@ def _check_sensitive(sensitive: Sequence[str], found: Description) -> None:
             ),
             stacklevel=3,
         )
+
+
+def _warn_of_identifiers(quasi_identifiers: Sequence[str], found: Description) -> None:
+    """Warn of quasi-identifiers that seem to identify people: a class lists their values."""
+    for name in quasi_identifiers:
+        objection = found[name].objection
+        if objection is not None:
+            warnings.warn(
+                ColumnWarning(
+                    f"Column {name!r} is named as a quasi-identifier and seems to identify people: "
+                    f"{objection.brief}. Its values may be released, as sets or ranges of a class. "
+                    "Leave it out, and it is dropped."
+                ),
+                stacklevel=3,
+            )
 
 
 def _singles_out(proposal: Proposal) -> bool:

@@ -21,7 +21,7 @@ class Check:
     counted
         What was counted: ``entities``, the claim itself; ``sessions`` or ``events``, at least one
         for each entity; ``cells``, the numbers in the lines; ``nothing``, if the lines don't say
-        what is needed. Then it is the run's word alone.
+        what is needed. Then only the manifest states it.
     least
         The smallest count that was found; None where there was nothing to count.
     failures

@@ -11,6 +11,8 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 - :class:`ClassSizes`: the distribution that all these come from;
 - :class:`ReleasedColumnsRisk`: someone knows columns that are released unchanged.
 
+:func:`interval_disclosure` counts the numbers that lie near what was released in their place.
+
 Missing cells are read in both ways, as a value of their own and as a wildcard that may be any
 value; a gate uses the worse (:attr:`TableRisk.worse`). Nothing here is estimated: what a table
 means for an unknown population needs a model.
@@ -27,6 +29,7 @@ from halfmask.assess.risk._column_sets import (
     ReleasedColumnsRisk,
     singling_out_sentence,
 )
+from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
 from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
 from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
@@ -47,6 +50,7 @@ __all__ = [
     "ClassSizes",
     "ColumnSetCounter",
     "ColumnSetRisk",
+    "IntervalScale",
     "JournalistRisk",
     "MarketerRisk",
     "ProsecutorRisk",
@@ -60,6 +64,7 @@ __all__ = [
     "class_sizes",
     "classes_risk",
     "equal_rows",
+    "interval_disclosure",
     "journalist_risk",
     "listed",
     "marketer_risk",

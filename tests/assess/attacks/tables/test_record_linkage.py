@@ -16,6 +16,7 @@ from halfmask.assess.attacks.tables import (
     AssignmentLinkage,
     DistanceLinkage,
     ProbabilisticLinkage,
+    RankLinkage,
 )
 from halfmask.assess.attacks.tables._distances import Comparison
 from halfmask.assess.attacks.tables._fellegi_sunter import agreement_weights
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 LINKAGES: list[Attack] = [
     DistanceLinkage(),
     ProbabilisticLinkage(),
+    RankLinkage(),
     AssignmentLinkage(n_attacks=600),
 ]
 #: The toy of sdcMicro's own tests: four points, and where masking moved them.

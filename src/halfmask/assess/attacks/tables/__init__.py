@@ -5,8 +5,9 @@ and suppressed cells stand for every value inside them. The first four need a co
 
 - :class:`SinglingOutUnivariate`, :class:`SinglingOutMultivariate`, :class:`Linkability`,
   :class:`Inference`: the three risks of the Article 29 Working Party's opinion 05/2014;
-- :class:`DistanceLinkage`, :class:`ProbabilisticLinkage`, :class:`AssignmentLinkage`: which row is
-  whose, by quasi-identifiers and by any columns; a class of k counts as 1/k;
+- :class:`DistanceLinkage`, :class:`ProbabilisticLinkage`, :class:`RankLinkage`,
+  :class:`AssignmentLinkage`: which row is whose, by quasi-identifiers and by any columns; a class
+  of k counts as 1/k;
 - :class:`Expected`: the arm of trials that succeed to some share.
 """
 
@@ -19,6 +20,7 @@ from halfmask.assess.attacks.tables._expected import Expected
 from halfmask.assess.attacks.tables._fellegi_sunter import ProbabilisticLinkage
 from halfmask.assess.attacks.tables._inference import Inference
 from halfmask.assess.attacks.tables._linkability import Linkability
+from halfmask.assess.attacks.tables._rank_linkage import RankLinkage
 from halfmask.assess.attacks.tables._record_linkage import DistanceLinkage
 from halfmask.assess.attacks.tables._singling_out import (
     SinglingOutMultivariate,
@@ -36,6 +38,7 @@ __all__ = [
     "Inference",
     "Linkability",
     "ProbabilisticLinkage",
+    "RankLinkage",
     "SinglingOutMultivariate",
     "SinglingOutUnivariate",
 ]
@@ -48,5 +51,6 @@ ATTACKS: tuple[type[Attack], ...] = (
     Inference,
     DistanceLinkage,
     ProbabilisticLinkage,
+    RankLinkage,
     AssignmentLinkage,
 )

@@ -11,12 +11,14 @@ from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._distances import Comparison
 from halfmask.assess.attacks.tables._expected import Expected
-from halfmask.assess.attacks.tables._knowledge import lacking_links
+from halfmask.assess.attacks.tables._knowledge import known_people, lacking_links
 from halfmask.assess.attacks.tables._links import (
     ALL,
+    LOOK_ALIKE,
     QUASI_IDENTIFIERS,
     Linkable,
     link_outcome,
+    most_similar,
     right_of_block,
 )
 
@@ -90,7 +92,7 @@ class ProbabilisticLinkage:
             if not columns:
                 continue
             rights = _rights(linkable, columns)
-            best = max(rights.values(), key=lambda right: float(right.mean()))
+            way, best = max(rights.items(), key=lambda each: float(each[1].mean()))
             outcomes.append(
                 link_outcome(
                     self.name,
@@ -98,10 +100,24 @@ class ProbabilisticLinkage:
                     Expected(float(best.sum()), len(best)),
                     target,
                     n_rows=target.released.height,
-                    details={way: float(right.mean()) for way, right in rights.items()},
+                    details={
+                        **{each: float(right.mean()) for each, right in rights.items()},
+                        **_look_alike(linkable, columns, target, way),
+                    },
                 )
             )
         return tuple(outcomes)
+
+
+def _look_alike(
+    linkable: Linkable, columns: tuple[Matched, ...], target: TableTarget, way: str
+) -> dict[str, float]:
+    """Return how often the control person most like each of the attacked hits that one's row."""
+    alike = most_similar(Comparison(columns=columns), linkable, target)
+    if alike is None:
+        return {}
+    others = replace(linkable, known=known_people(columns, alike))
+    return {LOOK_ALIKE: float(_rights(others, columns)[way].mean())}
 
 
 def agreement_weights(

@@ -23,6 +23,7 @@ from halfmask.guarantees import size_asked
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import TableTarget
@@ -32,17 +33,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL",
+    "LOOK_ALIKE",
     "QUASI_IDENTIFIERS",
     "Linkable",
     "expected_right",
     "link_outcome",
     "look_alike",
+    "most_similar",
     "right_of_block",
 ]
 
 #: What an attacker may know, as measures call it.
 QUASI_IDENTIFIERS = "quasi-identifiers"
 ALL = "any columns"
+#: The detail that says how often the most similar control person hits a person's row.
+LOOK_ALIKE = "look_alike"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -144,15 +149,25 @@ def link_outcome(
 
 def look_alike(comparison: Comparison, linkable: Linkable, target: TableTarget) -> dict[str, float]:
     """Return how often the control person most like each of the attacked hits that one's row."""
+    alike = most_similar(comparison, linkable, target)
+    if alike is None:
+        return {}
+    known = known_people(comparison.columns, alike)
+    right = expected_right(comparison.blocks(known), linkable.people, linkable.owners)
+    return {LOOK_ALIKE: float(right.mean())}
+
+
+def most_similar(
+    comparison: Comparison, linkable: Linkable, target: TableTarget
+) -> pl.DataFrame | None:
+    """Return the control person most like each of the attacked; None without a control table."""
     names = [column.name for column in comparison.columns]
     control = target.control
     if control is None or not control.height or not set(names) <= set(control.columns):
-        return {}
+        return None
     tables = (target.original, control)
     others = tuple(match(name, control[name], [t[name] for t in tables]) for name in names)
     alike = np.empty(len(linkable.people), dtype=np.int64)
     for some, distances in replace(comparison, columns=others).blocks(linkable.known):
         alike[some] = distances.argmin(axis=1)
-    known = known_people(comparison.columns, control[alike])
-    right = expected_right(comparison.blocks(known), linkable.people, linkable.owners)
-    return {"look_alike": float(right.mean())}
+    return control[alike]

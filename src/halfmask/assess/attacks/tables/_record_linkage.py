@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._distances import Metric, Silence
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["DistanceLinkage"]
+__all__ = ["DistanceLinkage", "worst_links"]
 
 METRICS: tuple[Metric, ...] = ("gower", "standardised")
 SILENCES: tuple[Silence, ...] = ("anything", "average")
@@ -91,19 +91,8 @@ class DistanceLinkage:
         """Link by what an attacker may know, and report the worst."""
         rng = np.random.default_rng(random_state)
         linkable = Linkable.of(target, self.n_attacks, rng)
-        known = _scenarios(linkable, rng)
-        rates: dict[str, float] = {}
-        worst: dict[str, NDArray[np.float64]] = {}
-        best: dict[str, Comparison] = {}
-        for measure, scenario, columns in known:
-            for comparison in _comparisons(columns):
-                right = self._right(comparison, linkable)
-                rates[scenario] = max(rates.get(scenario, 0.0), float(right.mean()))
-                for counted in dict.fromkeys((measure, ALL)):
-                    if counted not in worst or right.mean() > worst[counted].mean():
-                        worst[counted], best[counted] = right, comparison
-        details = dict(rates)
-        details["d_risk"] = d_risk(linkable, self.interval)
+        worst, rates = worst_links(linkable, rng)
+        rates["d_risk"] = d_risk(linkable, self.interval)
         return tuple(
             link_outcome(
                 self.name,
@@ -111,14 +100,41 @@ class DistanceLinkage:
                 Expected(float(right.sum()), len(right)),
                 target,
                 n_rows=target.released.height,
-                details={**details, **look_alike(best[measure], linkable, target)},
+                details={**rates, **look_alike(best, linkable, target)},
             )
-            for measure, right in sorted(worst.items(), reverse=True)
+            for measure, (right, best) in worst.items()
         )
 
-    def _right(self, comparison: Comparison, linkable: Linkable) -> NDArray[np.float64]:
-        blocks = comparison.blocks(linkable.known)
-        return expected_right(blocks, linkable.people, linkable.owners)
+
+def worst_links(
+    linkable: Linkable, rng: np.random.Generator
+) -> tuple[dict[str, tuple[NDArray[np.float64], Comparison]], dict[str, float]]:
+    """Link by what an attacker may know, in every way of comparing.
+
+    Parameters
+    ----------
+    linkable
+        The people and the released rows.
+    rng
+        Draws the columns of an attacker who knows only some.
+
+    Returns
+    -------
+    worst, rates
+        By measure the probability of the right link of each person and how it was compared, both
+        of the way with most right links; and the highest share of right links by scenario.
+    """
+    rates: dict[str, float] = {}
+    worst: dict[str, tuple[NDArray[np.float64], Comparison]] = {}
+    for measure, scenario, columns in _scenarios(linkable, rng):
+        for comparison in _comparisons(columns):
+            blocks = comparison.blocks(linkable.known)
+            right = expected_right(blocks, linkable.people, linkable.owners)
+            rates[scenario] = max(rates.get(scenario, 0.0), float(right.mean()))
+            for counted in dict.fromkeys((measure, ALL)):
+                if counted not in worst or right.mean() > worst[counted][0].mean():
+                    worst[counted] = right, comparison
+    return dict(sorted(worst.items(), reverse=True)), rates
 
 
 def _scenarios(

@@ -1,0 +1,14 @@
+"""Masking: what a masked table leaves at risk, and what it costs.
+
+Start with :func:`compare_masked`: it takes a table before and after masking, row by row, and
+returns a :class:`MaskingAssessment`. Risk is measured by record linkage (distance, probability,
+rank), interval disclosure and uniqueness; utility by IL1s, means, variances, correlations, the
+propensity-score MSE and the overlap of confidence intervals of a regression.
+"""
+
+from __future__ import annotations
+
+from halfmask.assess.masking._assessment import MaskingAssessment
+from halfmask.assess.masking._compare import compare_masked
+
+__all__ = ["MaskingAssessment", "compare_masked"]

@@ -1,0 +1,162 @@
+"""MaskingAssessment: the measured risk and utility of one masked table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._html_table import html_table
+from halfmask.assess.masking._blocks import (
+    arms,
+    columns_block,
+    intervals_block,
+    linkage_block,
+    uniqueness_block,
+    utility_block,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.assess.attacks import AttackReport, Finding
+    from halfmask.assess.risk import TableRisk
+    from halfmask.assess.utility import (
+        AssociationChange,
+        ColumnChange,
+        IntervalOverlap,
+        PropensityFit,
+    )
+    from halfmask.release import TableBlock
+
+__all__ = ["MaskingAssessment"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskingAssessment:
+    """What masking leaves at risk, and what it costs.
+
+    Parameters
+    ----------
+    rows, original_rows
+        How many rows the masked and the original table have.
+    columns
+        What masking changed, by column.
+    key_columns
+        The columns that an attacker knows, if they were given.
+    linkage
+        Record linkage by distance, probability and rank, each compared with the unmasked table.
+    linked_people, linked_rows
+        How many people were linked, and among how many masked rows.
+    intervals
+        Interval disclosure of each column of numbers, by rank and by standard deviation.
+    uniqueness
+        The risks counted over the key columns, before and after; None without key columns.
+    correlations, covariances, cramers_v
+        What changed between columns.
+    propensity
+        How well a logistic model and a tree separate the masked from the original rows.
+    overlap
+        The overlap of confidence intervals of a regression; None where none could be fitted.
+    target
+        The target of that regression.
+    """
+
+    rows: int
+    original_rows: int
+    columns: Mapping[str, ColumnChange]
+    key_columns: tuple[str, ...]
+    linkage: AttackReport
+    linked_people: int
+    linked_rows: int
+    intervals: tuple[Finding, ...]
+    uniqueness: tuple[TableRisk, TableRisk] | None
+    correlations: AssociationChange
+    covariances: AssociationChange
+    cramers_v: AssociationChange
+    propensity: tuple[PropensityFit, ...]
+    overlap: IntervalOverlap | None
+    target: str | None
+
+    @property
+    def il1s(self) -> float | None:
+        """Mean IL1s over the columns of numbers; None without any."""
+        losses = [each.il1s for each in self.columns.values() if each.il1s is not None]
+        return float(np.mean(losses)) if losses else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All attacks: record linkage, then interval disclosure."""
+        return (*self.linkage.findings, *self.intervals)
+
+    @property
+    def worst_linkage(self) -> Finding | None:
+        """The record linkage with most right links that isn't INVALID."""
+        valid = [each for each in self.linkage.findings if each.verdict != "INVALID"]
+        return max(valid, key=lambda each: each.outcome.success.value, default=None)
+
+    @property
+    def worst_interval(self) -> Finding | None:
+        """The interval disclosure with the highest excess that isn't INVALID."""
+        valid = [each for each in self.intervals if each.verdict != "INVALID"]
+        return max(valid, key=lambda each: each.outcome.excess.value, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything under its name, for JSON."""
+        before_after = self.uniqueness
+        return {
+            "rows": self.rows,
+            "original_rows": self.original_rows,
+            "key_columns": list(self.key_columns),
+            "linkage": [_arms_dict(each) for each in self.linkage.findings],
+            "linked_people": self.linked_people,
+            "linked_rows": self.linked_rows,
+            "interval_disclosure": [_arms_dict(each) for each in self.intervals],
+            "uniqueness": None
+            if before_after is None
+            else {"before": before_after[0].to_dict(), "after": before_after[1].to_dict()},
+            "columns": {name: each.to_dict() for name, each in self.columns.items()},
+            "il1s": self.il1s,
+            "correlations": self.correlations.to_dict(),
+            "covariances": self.covariances.to_dict(),
+            "cramers_v": self.cramers_v.to_dict(),
+            "propensity": [each.to_dict() for each in self.propensity],
+            "interval_overlap": None if self.overlap is None else self.overlap.to_dict(),
+            "target": self.target,
+        }
+
+    def blocks(self) -> tuple[TableBlock, ...]:
+        """Return tables for the page of a release: names and numbers, no cell."""
+        found = [linkage_block(self.linkage.findings, self.linked_people, self.linked_rows)]
+        if self.intervals:
+            found.append(intervals_block(self.intervals))
+        if self.uniqueness is not None:
+            found.append(uniqueness_block(self.key_columns, *self.uniqueness))
+        associations = {
+            "correlations": self.correlations,
+            "variances and covariances": self.covariances,
+            "Cramér's V": self.cramers_v,
+        }
+        return (
+            *found,
+            columns_block(self.columns),
+            utility_block(self.il1s, associations, self.propensity, self.overlap, self.target),
+        )
+
+    def __repr__(self) -> str:
+        linkage, loss = self.worst_linkage, self.il1s
+        linked = "no linkage" if linkage is None else f"linked {linkage.risk.value:.1%}"
+        lost = "no numbers" if loss is None else f"IL1s {loss:.3f}"
+        return f"MaskingAssessment({self.rows} rows, {len(self.columns)} columns, {linked}, {lost})"
+
+    def _repr_html_(self) -> str:
+        """Show the tables of `blocks` in a notebook."""
+        return "".join(
+            html_table(block.title, block.columns, block.rows, [block.caption])
+            for block in self.blocks()
+        )
+
+
+def _arms_dict(finding: Finding) -> dict[str, Any]:
+    return {**finding.to_dict(), **arms(finding).to_dict()}

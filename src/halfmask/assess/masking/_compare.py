@@ -1,0 +1,407 @@
+"""Compare a masked table with its original: what is left at risk, and what it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._optional import need
+from halfmask._progress import Progress, silent
+from halfmask._validation import fraction, integer_at_least, number_between
+from halfmask.assess.attacks import Certain, Finding, Outcome, TableTarget, attack
+from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_numbers
+from halfmask.assess.attacks.tables import DistanceLinkage, ProbabilisticLinkage, RankLinkage
+from halfmask.assess.attacks.tables._links import ALL
+from halfmask.assess.masking._assessment import MaskingAssessment
+from halfmask.assess.masking._pairs import (
+    ColumnPair,
+    column_pairs,
+    propensity_features,
+    regression_features,
+)
+from halfmask.assess.risk import IntervalScale, interval_disclosure, table_risk
+from halfmask.assess.utility import (
+    IntervalOverlap,
+    PropensityFit,
+    categorical_change,
+    correlation_change,
+    covariance_change,
+    cramers_v_change,
+    interval_overlap,
+    numeric_change,
+    propensity_mse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask.assess.attacks import Attack, AttackReport
+
+__all__ = ["compare_masked"]
+
+#: The most rows of each table that models separate, and that a regression is fitted to.
+PROPENSITY_ROWS, REGRESSION_ROWS = 10_000, 100_000
+#: The share of rows that are kept out of linkage as other people, and the most of them.
+CONTROL_SHARE, CONTROL_ROWS = 0.2, 2_000
+#: Columns of more categories say nothing by a table of two of them.
+MAX_CATEGORIES = 50
+MIN_CONTROL_EFFECT = 0.05
+CONFIDENCE = 0.95
+_INTERVALS: dict[IntervalScale, str] = {"rank": "of the ranks", "deviation": "of a deviation"}
+
+
+def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
+    original: object,
+    masked: object,
+    *,
+    columns: Sequence[str] | None = None,
+    key_columns: Sequence[str] | None = None,
+    target: str | None = None,
+    rows: ArrayLike | None = None,
+    interval: float = 0.05,
+    linked_rows: int = 10_000,
+    linked_people: int = 1_000,
+    tolerance: float = 0.03,
+    random_state: int = 0,
+    progress: Progress = silent,
+) -> MaskingAssessment:
+    """Measure what masking leaves at risk, and what it costs.
+
+    Parameters
+    ----------
+    original, masked
+        The table before and after, as frames of any library.
+    columns
+        The columns to compare; ``None``: all that both tables have.
+    key_columns
+        The columns that an attacker knows of people. Linkage by any of `columns` is always
+        measured; uniqueness needs key columns.
+    target
+        The target of the regression; ``None``: the first column of numbers.
+    rows
+        For each masked row the number of its original row, where rows were sampled or reordered;
+        ``None``: row i of both is one person.
+    interval
+        The width of interval disclosure to either side, in (0, 0.5].
+    linked_rows, linked_people
+        Linkage is measured among so many masked rows, for so many people, at most.
+    tolerance
+        The excess over control and guess, in [0, 1], up to which an attack counts as resisted.
+    random_state
+        The seed of samples, attacks and models.
+    progress
+        Called with the name of each step and the fraction that is done.
+
+    Returns
+    -------
+    MaskingAssessment
+
+    Raises
+    ------
+    ParameterError
+        If an argument isn't as described above.
+    ColumnNotFoundError
+        If a table lacks a named column.
+    DataError
+        If the tables have no row or column in common, or differ in rows without `rows`.
+
+    See Also
+    --------
+    halfmask.attack : The attacks on releases of classes.
+
+    Notes
+    -----
+    **Guarantees.** Every attack has three arms and is run on the unmasked table, too: where it
+    doesn't succeed there its verdict is INVALID. The same arguments give the same numbers. A masked
+    table that equals the original has IL1s 0, pMSE 0 and overlap 1.
+
+    **Edge cases.** Linkage of a larger table is among a sample of its rows: it finds more than an
+    attacker of all rows would. A fifth of the rows, at most 2,000, is kept out as other people. A
+    masked range counts as its middle. Categories that the original doesn't have count as one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import polars as pl
+    >>> rng = np.random.default_rng(0)
+    >>> original = pl.DataFrame({"income": rng.normal(50, 9, 500), "age": rng.normal(40, 9, 500)})
+    >>> found = compare_masked(original, original)
+    >>> found.il1s, found.worst_linkage.outcome.success.value, found.overlap.mean
+    (0.0, 1.0, 1.0)
+    >>> compare_masked(original, original // 10 * 10).il1s > 0.1
+    True
+    """
+    need("numba", "scipy", "sklearn", "threadpoolctl")
+    number_between(0, 0.5, owner="compare_masked", low_open=True, interval=interval)
+    fraction(owner="compare_masked", tolerance=tolerance)
+    integer_at_least(1, owner="compare_masked", linked_people=linked_people)
+    integer_at_least(2, owner="compare_masked", linked_rows=linked_rows)
+    integer_at_least(0, owner="compare_masked", random_state=random_state)
+    before, after = as_table(original), as_table(masked)
+    keys = _named(key_columns, "key_columns", before, after)
+    compared = tuple(dict.fromkeys([*_compared(columns, before, after), *keys]))
+    owners = _owners(rows, before, after)
+    progress("record linkage", 0.0)
+    linkage, people, among = _linkage(
+        (before.select(compared), after.select(compared), owners, keys),
+        most=(linked_rows, linked_people),
+        tolerance=tolerance,
+        random_state=random_state,
+    )
+    progress("utility", 0.6)
+    pairs = column_pairs(before, after, compared)
+    aim = _target(target, pairs)
+    numbers = [pair for pair in pairs if pair.is_number]
+    groups = [pair for pair in pairs if not pair.is_number and _few(pair)]
+    result = MaskingAssessment(
+        rows=after.height,
+        original_rows=before.height,
+        columns={
+            pair.name: (numeric_change if pair.is_number else categorical_change)(
+                pair.original, pair.masked, rows=owners
+            )
+            for pair in pairs
+        },
+        key_columns=keys,
+        linkage=linkage,
+        linked_people=people,
+        linked_rows=among,
+        intervals=_intervals(numbers, owners, interval, tolerance),
+        uniqueness=(
+            (table_risk(before, quasi_identifiers=keys), table_risk(after, quasi_identifiers=keys))
+            if keys
+            else None
+        ),
+        correlations=correlation_change(*_stacked(numbers)),
+        covariances=covariance_change(*_stacked(numbers)),
+        cramers_v=cramers_v_change(*_stacked(groups)),
+        propensity=_propensity(pairs, owners, random_state),
+        overlap=None if aim is None else _overlap(pairs, aim, owners, random_state),
+        target=None if aim is None else aim.name,
+    )
+    progress("done", 1.0)
+    return result
+
+
+def _named(
+    names: Sequence[str] | None, parameter: str, before: pl.DataFrame, after: pl.DataFrame
+) -> tuple[str, ...]:
+    """Return columns that were named, after a check that both tables have them."""
+    found: tuple[str, ...] = as_listed(
+        names or (), parameter=parameter, owner="compare_masked", of="columns"
+    )
+    for table, where in ((before, "the original table"), (after, "the masked table")):
+        absent = [name for name in found if name not in table.columns]
+        if absent:
+            raise ColumnNotFoundError.of(absent, table.columns, where=where)
+    return found
+
+
+def _compared(
+    names: Sequence[str] | None, before: pl.DataFrame, after: pl.DataFrame
+) -> tuple[str, ...]:
+    if names is not None:
+        found = _named(names, "columns", before, after)
+    else:
+        shared = [name for name in before.columns if name in after.columns]
+        found = tuple(name for name in shared if not before.schema[name].is_nested())
+    if not found:
+        raise DataError("The original and the masked table share no column that can be compared.")
+    return found
+
+
+def _owners(rows: ArrayLike | None, before: pl.DataFrame, after: pl.DataFrame) -> NDArray[np.int64]:
+    """Return for each masked row the number of its original row."""
+    if not after.height:
+        raise DataError("The masked table has no rows.")
+    if rows is None:
+        if before.height != after.height:
+            raise DataError(
+                f"The original has {before.height:,} rows, the masked table {after.height:,}.",
+                hint="Give the number of each masked row's original row as rows=.",
+            )
+        return np.arange(after.height, dtype=np.int64)
+    owners = as_whole_numbers(rows, parameter="rows", owner="compare_masked")
+    if len(owners) != after.height or owners.min() < 0 or owners.max() >= before.height:
+        raise ParameterError(
+            "The 'rows' parameter of compare_masked must have the number of an original row for "
+            f"each of the {after.height:,} masked rows. Got {len(owners):,} numbers from "
+            f"{owners.min(initial=0)} to {owners.max(initial=0)}."
+        )
+    if len(np.unique(owners)) < len(owners):
+        raise ParameterError("The 'rows' parameter of compare_masked names an original row twice.")
+    return owners
+
+
+def _linkage(
+    tables: tuple[pl.DataFrame, pl.DataFrame, NDArray[np.int64], tuple[str, ...]],
+    *,
+    most: tuple[int, int],
+    tolerance: float,
+    random_state: int,
+) -> tuple[AttackReport, int, int]:
+    """Link people to their masked rows; return also how many people, among how many rows."""
+    before, after, owners, keys = tables
+    order = np.random.default_rng(random_state).permutation(after.height)
+    n_control = min(CONTROL_ROWS, int(CONTROL_SHARE * after.height))
+    inside = np.sort(order[n_control:][: most[0]])
+    people, control = before[owners[inside]], before[owners[np.sort(order[:n_control])]]
+    n_people = min(most[1], len(inside))
+    targets = [
+        TableTarget(
+            released=released,
+            original=people,
+            control=control if n_control else None,
+            quasi_identifiers=keys,
+        )
+        for released in (after[inside], people)
+    ]
+    attacks: list[Attack] = [
+        DistanceLinkage(n_attacks=n_people),
+        ProbabilisticLinkage(n_attacks=n_people),
+        RankLinkage(n_attacks=n_people),
+    ]
+    report = attack(
+        targets[0],
+        unprotected=targets[1],
+        attacks=[each for each in attacks if not each.missing_inputs(targets[0])],
+        measures=None if keys else [ALL],
+        tolerance=tolerance,
+        min_control_effect=max(tolerance, MIN_CONTROL_EFFECT),
+        confidence=CONFIDENCE,
+        random_state=random_state,
+    )
+    return report, n_people, len(inside)
+
+
+def _intervals(
+    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], width: float, tolerance: float
+) -> tuple[Finding, ...]:
+    """Return the interval disclosure of each column of numbers, compared with unmasked ones."""
+    findings = []
+    for pair in pairs:
+        true = pair.original[owners]
+        if np.isnan(true).all():
+            continue
+        for scale, of in _INTERVALS.items():
+            outcomes = []
+            for released in (pair.masked, true):
+                risk = interval_disclosure(true, released, width=width, scale=scale)
+                outcomes.append(
+                    Outcome(
+                        attack="interval-disclosure",
+                        measure=f"share within {width:.3g} {of} of {pair.name!r}",
+                        success=Certain(risk.value, len(true)),
+                        control=Certain(risk.control or 0.0),
+                        baseline=Certain(risk.baseline or 0.0),
+                        needed=1,
+                        needed_of="rows",
+                        column=pair.name,
+                    )
+                )
+            findings.append(
+                Finding(
+                    outcome=outcomes[0],
+                    positive_control=outcomes[1],
+                    tolerance=tolerance,
+                    min_control_effect=max(tolerance, MIN_CONTROL_EFFECT),
+                    error=1 - CONFIDENCE,
+                )
+            )
+    return tuple(findings)
+
+
+def _few(pair: ColumnPair) -> bool:
+    """Return whether a column has few enough categories to be compared with another."""
+    there = pair.original[~np.isnan(pair.original)]
+    return bool(len(there)) and int(there.max()) < MAX_CATEGORIES
+
+
+def _stacked(pairs: Sequence[ColumnPair]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return columns of both tables as (rows, columns)."""
+    if not pairs:
+        return np.empty((0, 0)), np.empty((0, 0))
+    return (
+        np.column_stack([pair.original for pair in pairs]),
+        np.column_stack([pair.masked for pair in pairs]),
+    )
+
+
+def _sampled(
+    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], most: int, random_state: int
+) -> tuple[ColumnPair, ...]:
+    """Return so many rows at most; the same people in both tables where both are complete."""
+    rng = np.random.default_rng(random_state)
+    n_before, n_after = len(pairs[0].original), len(pairs[0].masked)
+    masked = np.sort(rng.permutation(n_after)[:most])
+    original = owners[masked]
+    if n_after < n_before:
+        original = np.sort(rng.permutation(n_before)[:most])
+    return tuple(
+        ColumnPair(
+            name=pair.name,
+            is_number=pair.is_number,
+            original=pair.original[original],
+            masked=pair.masked[masked],
+        )
+        for pair in pairs
+    )
+
+
+def _propensity(
+    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], random_state: int
+) -> tuple[PropensityFit, ...]:
+    some = _sampled(pairs, owners, PROPENSITY_ROWS, random_state)
+    return (
+        propensity_mse(
+            *propensity_features(some, curved=True), model="logistic", random_state=random_state
+        ),
+        propensity_mse(
+            *propensity_features(some, curved=False), model="cart", random_state=random_state
+        ),
+    )
+
+
+def _target(name: str | None, pairs: Sequence[ColumnPair]) -> ColumnPair | None:
+    """Return the target of the regression: the one that was named, or the first of numbers."""
+    if name is None:
+        return next((pair for pair in pairs if pair.is_number and pair.varies), None)
+    found = [pair for pair in pairs if pair.name == name]
+    if not found:
+        raise ColumnNotFoundError.of(
+            [name], [pair.name for pair in pairs], where="the compared columns"
+        )
+    return found[0] if found[0].varies else None
+
+
+def _overlap(
+    pairs: Sequence[ColumnPair], aim: ColumnPair, owners: NDArray[np.int64], random_state: int
+) -> IntervalOverlap | None:
+    """Return the overlap of intervals; None where the original can't be fitted."""
+    some = _sampled(pairs, owners, REGRESSION_ROWS, random_state)
+    target = next(pair for pair in some if pair.name == aim.name)
+    others = [pair for pair in some if pair.name != aim.name]
+    if not others:
+        return None
+    x, z = regression_features(others)
+    y, w = (target.original, target.masked) if target.is_number else _most_frequent(target)
+    try:
+        return interval_overlap((x, y), (z, w), confidence=CONFIDENCE)
+    except DataError:
+        return None
+
+
+def _most_frequent(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return 1 for the most frequent category and 0 for the others; NaN where missing."""
+    codes = pair.original[~np.isnan(pair.original)].astype(np.int64)
+    most = int(np.bincount(codes).argmax())
+    before, after = (
+        np.where(np.isnan(each), np.nan, (each == most).astype(np.float64))
+        for each in (pair.original, pair.masked)
+    )
+    return before, after

@@ -1,0 +1,159 @@
+"""Columns of a table before and after masking, as numbers that can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.assess.attacks.tables._matching import match
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+__all__ = ["ColumnPair", "column_pairs", "propensity_features", "regression_features"]
+
+#: A model sees so many categories of a column, the most frequent ones; the others are one.
+PROPENSITY_CATEGORIES, REGRESSION_CATEGORIES = 20, 10
+#: Squares and products are made of so many columns of numbers, changed ones first.
+MAX_CURVED = 12
+#: A column with more missing original cells is no feature of the regression.
+MAX_MISSING = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ColumnPair:
+    """One column of the original and of the masked table.
+
+    Attributes
+    ----------
+    name
+        The column.
+    is_number
+        Whether it holds numbers, dates or times, or text that spells numbers.
+    original, masked
+        Numbers, or codes of categories; NaN where a cell is missing. A masked range is its middle,
+        a masked set its first category, any other category one code past the original ones.
+    """
+
+    name: str
+    is_number: bool
+    original: NDArray[np.float64]
+    masked: NDArray[np.float64]
+
+    @property
+    def varies(self) -> bool:
+        """Whether the original has more than one value."""
+        there = self.original[~np.isnan(self.original)]
+        return bool(len(there)) and bool((there != there[0]).any())
+
+    def dummies(self, most: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a 0 or 1 for each of the most frequent categories but the first, and missing."""
+        codes = self.original[~np.isnan(self.original)].astype(np.int64)
+        counts = np.bincount(codes)
+        common = np.argsort(-counts, kind="stable")[: min(most, int((counts > 0).sum()))]
+        return _indicators(self.original, common[1:]), _indicators(self.masked, common[1:])
+
+    def standardised(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return numbers less the original mean, in original standard deviations."""
+        there = self.original[~np.isnan(self.original)]
+        centre, spread = float(there.mean()), float(there.std())
+        return (self.original - centre) / spread, (self.masked - centre) / spread
+
+
+def column_pairs(
+    original: pl.DataFrame, masked: pl.DataFrame, columns: Sequence[str]
+) -> tuple[ColumnPair, ...]:
+    """Return the columns of both tables, read by the type of the original."""
+    pairs = []
+    for name in columns:
+        column = match(name, masked[name], [original[name]])
+        pairs.append(
+            ColumnPair(
+                name=name,
+                is_number=column.is_number,
+                original=column.known(original[name]),
+                masked=column.as_known(),
+            )
+        )
+    return tuple(pairs)
+
+
+def propensity_features(
+    pairs: Sequence[ColumnPair], *, curved: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the features of all rows of both tables for a model that separates them.
+
+    Parameters
+    ----------
+    pairs
+        The columns.
+    curved
+        Whether squares and products of numbers are among them.
+    """
+    numbers = [pair for pair in pairs if pair.is_number and pair.varies]
+    parts = [_filled(pair) for pair in numbers]
+    if curved:
+        # An unchanged column can't separate by its own square.
+        changed = sorted(numbers, key=lambda pair: np.array_equal(pair.original, pair.masked))
+        parts += _products([_filled(pair) for pair in changed[:MAX_CURVED]])
+    parts += [_gaps(pair) for pair in numbers]
+    parts += [pair.dummies(PROPENSITY_CATEGORIES) for pair in pairs if not pair.is_number]
+    return _joined(parts, pairs)
+
+
+def regression_features(
+    pairs: Sequence[ColumnPair],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the features of all rows of both tables for a regression; NaN where missing."""
+    kept = [pair for pair in pairs if np.isnan(pair.original).mean() <= MAX_MISSING]
+    parts = [
+        _as_columns(*pair.standardised()) if pair.is_number else pair.dummies(REGRESSION_CATEGORIES)
+        for pair in kept
+        if pair.varies
+    ]
+    return _joined(parts, pairs)
+
+
+def _indicators(values: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    missing = np.isnan(values)[:, None]
+    return np.hstack([values[:, None] == codes[None, :], missing]).astype(np.float64)
+
+
+def _as_columns(
+    original: NDArray[np.float64], masked: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return original[:, None], masked[:, None]
+
+
+def _filled(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    before, after = pair.standardised()
+    return _as_columns(np.nan_to_num(before), np.nan_to_num(after))
+
+
+def _gaps(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return _as_columns(
+        np.isnan(pair.original).astype(np.float64), np.isnan(pair.masked).astype(np.float64)
+    )
+
+
+def _products(
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    return [
+        (left[0] * right[0], left[1] * right[1])
+        for place, left in enumerate(parts)
+        for right in parts[place:]
+    ]
+
+
+def _joined(
+    parts: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]], pairs: Sequence[ColumnPair]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    empty = (np.empty((len(pairs[0].original), 0)), np.empty((len(pairs[0].masked), 0)))
+    before, after = zip(empty, *parts, strict=True)
+    return np.hstack(before), np.hstack(after)

@@ -1,0 +1,118 @@
+"""The propensity-score MSE: its null expectation, and what it sees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.assess.utility import propensity_mse
+
+MODELS = ["logistic", "cart"]
+
+
+def squared(rows: np.ndarray) -> np.ndarray:
+    return np.column_stack([rows, rows**2, rows[:, 0] * rows[:, 1]])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_equal_tables_can_not_be_separated(model):
+    rows = np.random.default_rng(0).normal(size=(400, 3))
+
+    assert propensity_mse(rows, rows, model=model, random_state=0).pmse < 1e-12
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_tables_apart_are_separated_in_every_row(model):
+    rows = np.random.default_rng(0).normal(size=(400, 3))
+
+    assert propensity_mse(rows, rows + 50, model=model, random_state=0).pmse > 0.24
+
+
+def test_two_samples_of_one_population_have_the_ratio_that_theory_expects():
+    """Labels that say nothing: pMSE is (1 - c) c / N times a chi-squared of k - 1."""
+    rng = np.random.default_rng(1)
+    ratios = [
+        propensity_mse(
+            squared(rng.normal(size=(300, 2))),
+            squared(rng.normal(size=(150, 2))),
+            model="logistic",
+            random_state=0,
+        ).ratio
+        for _ in range(60)
+    ]
+
+    # The null of Snoke et al. has another factor 1 - c, here 2/3. Of five degrees of freedom the
+    # mean has a standard error of sqrt(2 / 5 / 60).
+    assert np.mean(ratios) * 2 / 3 == pytest.approx(1.0, abs=4 * (2 / 5 / 60) ** 0.5)
+
+
+def test_rows_drawn_from_the_fitted_model_have_a_mean_ratio_of_one():
+    """The null of Snoke et al.: the masked rows have the original's mean and deviation."""
+    rng = np.random.default_rng(5)
+    ratios = []
+    for _ in range(80):
+        rows = rng.normal(size=400)
+        drawn = rng.normal(rows.mean(), rows.std(), size=400)
+        tables = (np.column_stack([each, each**2]) for each in (rows, drawn))
+        ratios.append(propensity_mse(*tables, model="logistic", random_state=0).ratio)
+
+    assert np.mean(ratios) == pytest.approx(1.0, abs=4 * (2 / 2 / 80) ** 0.5)
+
+
+def test_a_tree_has_a_ratio_of_two_on_samples_of_one_population():
+    rng = np.random.default_rng(2)
+    ratios = [
+        propensity_mse(
+            rng.normal(size=(200, 2)), rng.normal(size=(200, 2)), model="cart", random_state=seed
+        ).ratio
+        for seed in range(6)
+    ]
+
+    assert np.mean(ratios) == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_more_noise_is_seen_more(model):
+    rng = np.random.default_rng(3)
+    rows, noise = rng.normal(size=(1500, 2)), rng.normal(size=(1500, 2))
+
+    found = [
+        propensity_mse(
+            squared(rows), squared(rows + size * noise), model=model, random_state=0
+        ).ratio
+        for size in (0.35, 0.7, 1.4)
+    ]
+
+    assert found[0] < found[1] < found[2]
+    assert found[2] > 3
+
+
+def test_repeated_and_constant_features_are_no_coefficients():
+    rng = np.random.default_rng(4)
+    before, after = rng.normal(size=(2, 200, 1))
+    more = [np.column_stack([each, 2 * each + 1, np.full(200, 7.0)]) for each in (before, after)]
+
+    alone = propensity_mse(before, after, model="logistic", random_state=0)
+    repeated = propensity_mse(*more, model="logistic", random_state=0)
+
+    assert repeated.null == alone.null == pytest.approx(0.25 * 0.5 / 400)
+    assert repeated.pmse == pytest.approx(alone.pmse, rel=1e-3)
+
+
+def test_no_features_separate_nothing():
+    empty = np.empty((5, 0))
+
+    assert propensity_mse(empty, empty, model="logistic", random_state=0).ratio == 0.0
+
+
+def test_what_can_not_be_fitted_is_refused():
+    rows = np.zeros((3, 1))
+    with pytest.raises(ParameterError, match="model"):
+        propensity_mse(rows, rows, model="forest", random_state=0)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="same features"):
+        propensity_mse(rows, np.zeros((3, 2)), model="cart", random_state=0)
+    with pytest.raises(DataError, match="finite"):
+        propensity_mse(rows, rows * np.nan, model="cart", random_state=0)
+    with pytest.raises(DataError, match="no rows"):
+        propensity_mse(rows, rows[:0], model="cart", random_state=0)

@@ -27,9 +27,17 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "values than a generalized one (Cohen 2022)."
         ),
         "equality-leaking": "The output shows which values are equal.",
+        "exact-averages": (
+            "The average of a group is written exactly or rounded: an attacker who knows all other "
+            "rows of the group can compute the last one."
+        ),
         "free-text": "The text keeps everything that no pattern matches, and the author's style.",
         "frequency-leaking": (
             "The output shows how often each value occurs, which identifies frequent values."
+        ),
+        "grouped-by-column": (
+            "Each column is grouped by itself, so that a combination of written values can be "
+            "unique."
         ),
         "heaped-at-bounds": "The output shows how many values lie beyond a bound.",
         "interval-fingerprint": (

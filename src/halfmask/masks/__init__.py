@@ -18,6 +18,7 @@ from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
 from halfmask.masks._masked import MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
+from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._pram import Pram, StratifiedPram
 from halfmask.masks._rank_swapping import RankSwapping
@@ -53,6 +54,7 @@ __all__ = [
     "MaskedReader",
     "MaskedTable",
     "Masker",
+    "Microaggregation",
     "Pram",
     "RandomNoise",
     "RankSwapping",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._pram import Pram, StratifiedPram
 from halfmask.masks._rank_swapping import RankSwapping
@@ -28,6 +29,7 @@ MASKS: Final[dict[str, type[Mask]]] = {
 
 #: Masks of several columns and masks of rows, by name: ``[[masks]]`` of a policy.
 TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
+    Microaggregation.name: Microaggregation,
     RankSwapping.name: RankSwapping,
     StratifiedPram.name: StratifiedPram,
 }

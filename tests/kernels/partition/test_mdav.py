@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halfmask._errors import ParameterError
 from halfmask.kernels.partition import mdav
 from halfmask.kernels.partition.mdav import MEAN, MEDIAN, MISSING, MODE, PointColumns, mdav_groups
 
@@ -163,3 +164,13 @@ def test_sums_keep_what_a_float_would_lose():
     group = mdav_groups(points, columns, k=2, block_rows=100)
 
     assert members(group) == by_the_paper(points, columns, 2)
+
+
+@pytest.mark.parametrize(
+    ("points", "k"),
+    [(np.zeros((3, 1)), 4), (np.zeros((3, 1)), 1), (np.array([[0.0], [np.nan]]), 2)],
+    ids=["few", "no k", "not finite"],
+)
+def test_points_that_have_no_groups_are_refused(points, k):
+    with pytest.raises(ParameterError, match="at least k finite points"):
+        mdav_groups(points, PointColumns.means(1), k=k, block_rows=100)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numba import njit
 
+from halfmask._errors import ParameterError
 from halfmask.kernels.compiling import njit_unchecked
 from halfmask.kernels.partition.blocks import (
     LANES,
@@ -79,6 +80,10 @@ class PointColumns(NamedTuple):
             offsets=np.zeros(n_columns + 1, dtype=np.int64),
         )
 
+    def of(self, rows: NDArray[np.int64]) -> PointColumns:
+        """Return the columns of some of the points."""
+        return self._replace(codes=self.codes[rows]) if len(self.codes) else self
+
 
 class _Rest(NamedTuple):
     """What is known of the points without a group.
@@ -125,7 +130,17 @@ def mdav_groups(
     **Guarantees.** With at most ``block_rows`` points the groups are those of MDAV. Of equally far
     or near points the one that comes first is taken. The sums of centroids are exact to twice the
     digits of a float64, whatever was added and taken away before.
+
+    Raises
+    ------
+    ParameterError
+        If k is below 2, there are fewer points, or one isn't finite.
     """
+    if k < 2 or len(points) < k or not np.isfinite(points).all():
+        raise ParameterError(
+            f"MDAV makes groups of at least k finite points, k at least 2. Got k={k} and "
+            f"{len(points)} points."
+        )
     n = len(points)
     order, most = np.arange(n), max(block_rows, 4 * k)
     if n <= most:
@@ -134,8 +149,7 @@ def mdav_groups(
     group, n_groups = np.empty(n, dtype=np.int64), 0
     for first, stop in itertools.pairwise(starts):
         part = np.sort(order[first:stop])  # ties are decided by the order of the table
-        own = columns._replace(codes=columns.codes[part] if len(columns.codes) else columns.codes)
-        group[part] = _grouped(points[part], own, k) + n_groups
+        group[part] = _grouped(points[part], columns.of(part), k) + n_groups
         n_groups = int(group[part].max()) + 1
     return group
 

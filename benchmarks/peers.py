@@ -79,6 +79,11 @@ PEERS = (
         interpreters=("3.11", "3.12", "3.10"),
         requirements=("torch==2.13.0", "opacus==1.6.0"),
     ),
+    Peer(
+        name="presidio",
+        interpreters=("3.11", "3.12"),
+        requirements=("presidio-analyzer==2.2.366",),
+    ),
     # No rival: packages that ship tables. Only their files are wanted, so nothing they depend on
     # is installed but what reads them.
     Peer(

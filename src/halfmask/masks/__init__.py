@@ -36,6 +36,7 @@ from halfmask.masks._tails import TailCoding
 from halfmask.masks._technique import Technique
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks._value_counts import ValueCounts
+from halfmask.masks.text import TextRedaction
 
 if TYPE_CHECKING:
     from halfmask.masks._masker import Masker
@@ -67,6 +68,7 @@ __all__ = [
     "TableMaskPlan",
     "TailCoding",
     "Technique",
+    "TextRedaction",
     "ValueCounts",
     "check_claimed_once",
     "fractions",

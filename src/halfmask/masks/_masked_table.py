@@ -135,11 +135,20 @@ class MaskedTable:
         _check_columns(source, (*mask.columns, *mask.reads))
         mask.written(source.dtypes)  # before a pass over the table
         wanted = _unique((*mask.columns, *mask.reads))
-        table = source.read(columns=wanted) if mask.needs_rows else _empty(source, wanted)
+        table = self._rows_for(mask, wanted) if mask.needs_rows else _empty(source, wanted)
         plan = mask.fit(table, _key_of(mask, key, table))
         return MaskedTable(
             masked=source.through(lambda reader: _ChangedReader(reader, mask, plan)),
             unmasked=self.unmasked,
+        )
+
+    def _rows_for(self, mask: TableMask, wanted: Sequence[str]) -> pl.DataFrame:
+        if not getattr(mask, "reads_raw", False):
+            return self.masked.read(columns=wanted)
+        # Names are searched for in texts; another mask may have written pseudonyms for them.
+        table = self.masked.read(columns=_unique(mask.columns))
+        return (
+            table.hstack(self.unmasked.read(columns=_unique(mask.reads))) if mask.reads else table
         )
 
     def _dropped(self, mask: RowMask, key: bytes) -> MaskedTable:

@@ -11,6 +11,7 @@ from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._round import Rounding
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
+from halfmask.masks.text._redaction import TextRedaction
 
 if TYPE_CHECKING:
     from halfmask.masks._mask import Mask
@@ -32,4 +33,5 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     Microaggregation.name: Microaggregation,
     RankSwapping.name: RankSwapping,
     StratifiedPram.name: StratifiedPram,
+    TextRedaction.name: TextRedaction,
 }

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
-import re
-from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
@@ -14,32 +11,22 @@ from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 from halfmask.events.block._values import Kind, read_text, written_text
 from halfmask.events.policy._sections import Text
+from halfmask.masks.text import DetailSearch, KnownNames
 
 if TYPE_CHECKING:
     from halfmask.events.actions._action import Resources
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier
     from halfmask.events.secrets._tables import TableKind
+    from halfmask.masks.text import Detail
 
-__all__ = ["FreeText", "found_in"]
+__all__ = ["FreeText"]
 
 What: TypeAlias = Literal["email", "url", "iban", "card", "ip", "phone"]
 _ALL: Final = get_args(What)
 _LONGEST: Final = 100_000
-_GONE: Final = "\0"
-
-#: Found in this order: what was found by one isn't looked at by the next.
-_PATTERNS: Final[dict[str, re.Pattern[str]]] = {
-    "email": re.compile(r"[\w.%+\-]{1,64}@[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}"),
-    "url": re.compile(r"(?:https?|ftp)://[^\s<>\"']+|\bwww\.[^\s<>\"']+", re.IGNORECASE),
-    "iban": re.compile(r"\b[A-Za-z]{2}\d{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,3})?\b"),
-    "card": re.compile(r"(?<!\d)\d(?:[ \-]?\d){11,18}(?!\d)"),
-    "ip": re.compile(
-        r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}"
-        r"|[0-9A-Fa-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?)(?![\w:])"
-    ),
-    "phone": re.compile(r"(?<![\w.])(?:\+|\(|0)?\d(?:[ \-./()]{0,2}\d){6,14}(?![\w])"),
-}  # fmt: skip
+#: Without countries a telephone number can't be checked: its form decides.
+_TYPES: Final = {it: "phone-form" if it == "phone" else it for it in _ALL}
 
 
 class FreeText(Action):
@@ -97,7 +84,10 @@ class FreeText(Action):
     def bind(self, resources: Resources) -> Applier:
         """Return the cleaner."""
         named = () if self.people is None else resources.table(self.people, "names").values
-        search = _names_pattern(named) if named else None
+        search = DetailSearch(
+            [_TYPES[it] for it in self.find],
+            names=KnownNames(named, every=True) if named else None,
+        )
         drops = self.found == "drop"
 
         def cleaned(kind: Kind, token: bytes) -> Token | str:
@@ -106,77 +96,17 @@ class FreeText(Action):
             text = read_text(token)
             if len(text) > _LONGEST:
                 return "too-long"
-            spans = sorted(found_in(text, self.find, search))
-            if spans and drops:
+            details = search.find(text)
+            if details and drops:
                 return "personal-data"
-            return Kind.STRING, written_text(_without(text, spans))
+            return Kind.STRING, written_text(_without(text, details))
 
         return Memo(cleaned)
 
 
-def found_in(
-    text: str, find: tuple[str, ...], names: re.Pattern[str] | None
-) -> Iterator[tuple[int, int, str]]:
-    """Yield where something begins and ends, and what it is; none overlaps another.
-
-    Examples
-    --------
-    >>> sorted(found_in("call +44 20 7946 0018 or a@b.example", ("phone", "email"), None))
-    [(5, 21, 'phone'), (25, 36, 'email')]
-    """
-    # What was found is put out of the way of the other patterns.
-    rest = text
-    for what, pattern in _PATTERNS.items():
-        if what not in find:
-            continue
-        check = _CHECKS.get(what)
-        spans = [it.span() for it in pattern.finditer(rest) if check is None or check(it.group())]
-        for start, stop in spans:
-            rest = rest[:start] + _GONE * (stop - start) + rest[stop:]
-            yield start, stop, what
-    if names is not None:
-        for it in names.finditer(rest):
-            yield *it.span(), "name"
-
-
-def _without(text: str, spans: list[tuple[int, int, str]]) -> str:
+def _without(text: str, details: list[Detail]) -> str:
     at, kept = 0, []
-    for start, stop, what in spans:
-        kept += [text[at:start], f"[{what}]"]
+    for start, stop, what in details:
+        kept += [text[at:start], f"[{what.removesuffix('-form')}]"]
         at = stop
     return "".join([*kept, text[at:]])
-
-
-def _names_pattern(names: Iterable[str]) -> re.Pattern[str]:
-    # The longest first, so that a name isn't cut by one that it begins with.
-    words = [re.escape(name.strip()) for name in sorted(names, key=len, reverse=True)]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE)
-
-
-def _is_card(text: str) -> bool:
-    """Return whether the last digit is the one that the others ask for (ISO/IEC 7812-1, Luhn)."""
-    digits = [int(each) for each in text if each.isdigit()]
-    doubled = [sum(divmod(2 * each, 10)) for each in digits[-2::-2]]
-    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
-def _is_iban(text: str) -> bool:
-    """Return whether the check digits are right (ISO 7064, MOD 97-10)."""
-    plain = text.replace(" ", "").upper()
-    moved = plain[4:] + plain[:4]
-    return plain.isascii() and int("".join(str(int(each, 36)) for each in moved)) % 97 == 1
-
-
-def _is_ip(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
-_CHECKS: Final[dict[str, Callable[[str], bool]]] = {
-    "card": _is_card,
-    "iban": _is_iban,
-    "ip": _is_ip,
-}

@@ -1,0 +1,60 @@
+"""Dates in texts: days that are in the calendar, in figures or with the month's name."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from typing import Final
+
+from halfmask.masks.text._pattern import DetailPattern
+
+__all__ = ["DATES"]
+
+_MONTHS: Final = (
+    "january|february|march|april|may|june|july|august|september|october|november|december|"
+    "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|"
+    "januar|jänner|februar|märz|mai|juni|juli|oktober|dezember|"
+    "janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|"
+    "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
+)
+_TIME: Final = r"(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+_YEAR: Final = r"(?:1[89]|20)\d\d"
+_FIGURES: Final = re.compile(r"\d+")
+
+
+def _length(text: str) -> int:
+    """Return the length of a date whose first three numbers are a day of the calendar."""
+    first, second, third = (int(it) for it in _FIGURES.findall(text)[:3])
+    parts = [(first, second, third), (third, first, second), (third, second, first)]
+    return len(text) if any(_is_day(*it) for it in parts) else 0
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    if not 1 <= month <= 12:
+        return False
+    # A year of two digits may be of any century: every fourth of them is a leap year.
+    return 1 <= day <= calendar.monthrange(year or 2000, month)[1]
+
+
+DATES: Final = (
+    # 2024-02-29, 2024-02-29T12:30:00Z, 29.02.2024, 2/29/24 (ISO 8601-1, section 5.2.2)
+    DetailPattern(
+        r"\d[\-./]\d{1,2}[\-./]\d",
+        re.compile(
+            rf"(?<![\w./\-])({_YEAR}-\d\d-\d\d{_TIME}|{_YEAR}[/.]\d\d?[/.]\d\d?"
+            rf"|\d\d?(?P<by>[/.\-])\d\d?(?P=by){_YEAR}|\d\d?/\d\d?/\d\d)(?![\w/\-]|[.]\d)"
+        ),
+        _length,
+    ),
+    # 3 May 2024, May 3rd, 2024, 3. Mai 2024, 3 de mayo de 2024
+    DetailPattern(
+        rf"(?i)\d(?:\p{{L}}{{2}}|[.])?(?: de)? (?:{_MONTHS})|(?:{_MONTHS})[.]? \d",
+        re.compile(
+            rf"(?<![\w.])((?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|[.])?(?: de)? (?:{_MONTHS})\b"
+            rf"[.,]?(?:(?: de)? {_YEAR})?"
+            rf"|(?:{_MONTHS})[.]? (?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?:, ?{_YEAR}| {_YEAR})?)"
+            r"(?!\w)",
+            re.IGNORECASE,
+        ),
+    ),
+)

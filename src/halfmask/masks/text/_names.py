@@ -1,0 +1,183 @@
+"""Names in texts: known ones as whole words, and those that a title or "name:" introduces."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from halfmask.masks.text._pattern import DetailPattern
+
+__all__ = ["INTRODUCED_NAMES", "KnownNames"]
+
+_TITLES: Final = "Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Herr|Frau|Mme|Madame|Monsieur|Sra?|Señora?"
+_PARTICLES: Final = frozenset(
+    {"van", "von", "de", "der", "den", "da", "di", "la", "le", "bin", "al"}
+)
+_PART: Final = re.compile(r"[^\W\d_][\w'\u2019\-]*")
+_MOST_PARTS: Final = 3
+
+
+def _introduced(text: str) -> int:
+    """Return the length of the one to three words with capitals that a text begins with."""
+    stop = parts = 0
+    for part in _PART.finditer(text):
+        word = part.group()
+        if word[0].isupper():
+            # An initial is a part of a name only where another word follows.
+            if len(word) > 1:
+                stop, parts = part.end(), parts + 1
+        elif word not in _PARTICLES:
+            break
+        if parts == _MOST_PARTS:
+            break
+    return stop
+
+
+#: One to three words with capitals after a title, "name is", "name:" or "I'm". How much of the
+#: names they find is measured in benchmarks/quality/free_text.py.
+INTRODUCED_NAMES: Final = DetailPattern(
+    rf"(?i)\b(?:{_TITLES})\b|\bname(?:\s+is|:)|\bi['\u2019]m\b",
+    re.compile(
+        rf"\b(?:(?:{_TITLES})\b[.]?|(?i:name\s+is|name:|i['\u2019]m)) +"
+        r"([^\W\d_][\w'\u2019\-]*(?:[.]? [^\W\d_][\w'\u2019\-]*){0,6})"
+    ),
+    _introduced,
+)
+_WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
+#: What may stand between the words of a name: "Anne-Marie", "O'Brien", "Lee, Ann".
+_BETWEEN: Final = re.compile(r"[\W_]{1,3}")
+#: Shorter values are words or initials more often than names; shorter numbers count things.
+_LEAST_LETTERS: Final = 2
+_LEAST_DIGITS: Final = 4
+#: Up to this length a name is found only in the case of the table: "An" isn't "an".
+_AS_WRITTEN: Final = 2
+#: What stands between the names of one person: a space, or a middle initial.
+_SAME_PERSON: Final = re.compile(r" (?:[^\W\d_][.]? )?")
+
+
+class KnownNames:
+    """Names that are searched for in texts.
+
+    Parameters
+    ----------
+    values
+        Names, or other values that point at people, such as account numbers. Empty ones and
+        initials are left out, and so are numbers of fewer than four digits.
+    lower_case
+        Whether a word in lower case is a name where it stands alone. Next to another name it always
+        is.
+    every
+        Whether initials, short numbers and names of two letters are searched for as the others.
+
+    Notes
+    -----
+    Each word of a text is looked up in a hash table of the names' first words, so that a million
+    names cost no more time than ten. **Cost.** About 300 bytes of memory for each different name.
+
+    **Guarantees.** A name that stands in a text as whole words is found, in any case, with or
+    without accents, and with other spaces, hyphens or dots between its words. Names that follow
+    each other are one, with the initial between them.
+
+    **Edge cases.** Misspelt and inflected names stay. Names of two letters are found only in
+    the case of the table. In scripts without spaces between words a name is found only where
+    it stands alone. Names that are words ("Will", "Rose") are found where the word is meant, too.
+
+    Examples
+    --------
+    >>> names = KnownNames(["Ann", "Zoë van den Berg"])
+    >>> list(names.spans("ann met ZOE VAN DEN BERG, not Annette"))
+    [(0, 3), (8, 24)]
+    """
+
+    __slots__ = ("_longer", "_lower_case", "_short")
+
+    def __init__(
+        self, values: Iterable[str], *, lower_case: bool = True, every: bool = False
+    ) -> None:
+        self._lower_case = lower_case
+        self._short: set[str] = set()
+        longer: dict[str, set[tuple[str, ...]]] = {}
+        for value in values:
+            words = tuple(_folded(it) for it in _WORD.findall(value))
+            if not words or not (every or _is_telling("".join(words))):
+                continue
+            if len(words) == 1 and len(words[0]) <= _AS_WRITTEN and not every:
+                self._short.add(value.strip())
+            else:
+                longer.setdefault(words[0], set()).add(words[1:])
+        # The longest first, so that a name isn't cut by one that it begins with.
+        self._longer = {
+            first: sorted(rest, key=len, reverse=True) for first, rest in longer.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"KnownNames({len(self)} names)"
+
+    def __len__(self) -> int:
+        return len(self._short) + sum(map(len, self._longer.values()))
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where names begin and end, from left to right; none overlaps another.
+
+        Parameters
+        ----------
+        text
+            Any text.
+        """
+        person: tuple[int, int] | None = None
+        n_names = 0
+        for start, stop in self._each(text):
+            if person is not None and _SAME_PERSON.fullmatch(text, person[1], start):
+                person, n_names = (person[0], stop), n_names + 1
+                continue
+            if person is not None and self._counts(text, person, n_names):
+                yield person
+            person, n_names = (start, stop), 1
+        if person is not None and self._counts(text, person, n_names):
+            yield person
+
+    def _counts(self, text: str, person: tuple[int, int], n_names: int) -> bool:
+        return self._lower_case or n_names > 1 or not text[person[0]].islower()
+
+    def _each(self, text: str) -> Iterator[tuple[int, int]]:
+        words = list(_WORD.finditer(text))
+        reached = 0
+        for at, word in enumerate(words):
+            if word.start() < reached:
+                continue
+            found = word.group()
+            stop = word.end() if found in self._short else 0
+            for rest in self._longer.get(_folded(found), ()):
+                if _follow(rest, words, at, text):
+                    stop = words[at + len(rest)].end()
+                    break
+            if stop:
+                reached = stop
+                yield word.start(), stop
+
+
+@functools.lru_cache(maxsize=100_000)
+def _folded(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    split = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(it for it in split if not unicodedata.combining(it))
+
+
+def _is_telling(letters: str) -> bool:
+    return len(letters) >= (_LEAST_DIGITS if letters.isdigit() else _LEAST_LETTERS)
+
+
+def _follow(rest: tuple[str, ...], words: list[re.Match[str]], at: int, text: str) -> bool:
+    """Return whether the words of a name follow each other from a word on."""
+    if at + len(rest) >= len(words):
+        return False
+    for number, wanted in enumerate(rest, at + 1):
+        if _folded(words[number].group()) != wanted:
+            return False
+        if not _BETWEEN.fullmatch(text, words[number - 1].end(), words[number].start()):
+            return False
+    return True

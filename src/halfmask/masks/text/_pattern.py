@@ -1,0 +1,67 @@
+"""What a type of detail is: a pattern, and a check that decides how much of a match is a detail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+__all__ = ["DetailPattern", "Length", "whole"]
+
+#: How many characters at the start of a match are a detail; 0 for none.
+Length: TypeAlias = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class DetailPattern:
+    """One form of a personal detail in a text.
+
+    Parameters
+    ----------
+    needs
+        What every text with such a detail matches, in the syntax of Rust's regex crate. It is
+        cheap: most texts are ruled out by it.
+    regex
+        Its first group holds the detail. In a lookahead the group is tried at every start.
+    length
+        The check, such as a checksum. It says how much of the group is a detail.
+    """
+
+    needs: str
+    regex: re.Pattern[str]
+    length: Length = len
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where details begin and end, from left to right; none overlaps another.
+
+        Parameters
+        ----------
+        text
+            Any text.
+
+        Examples
+        --------
+        >>> list(DetailPattern("@", re.compile(r"(@[a-z]+)")).spans("@ann and @bob"))
+        [(0, 4), (9, 13)]
+        """
+        reached = 0
+        for match in self.regex.finditer(text):
+            start = match.start(1)
+            if start < reached:
+                continue
+            length = self.length(match.group(1))
+            if length:
+                reached = start + length
+                yield start, reached
+
+
+def whole(check: Callable[[str], bool]) -> Length:
+    """Return a check that takes a match whole or not at all.
+
+    Examples
+    --------
+    >>> whole(str.isdigit)("123"), whole(str.isdigit)("12c")
+    (3, 0)
+    """
+    return lambda text: len(text) * check(text)

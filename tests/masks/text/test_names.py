@@ -1,0 +1,86 @@
+"""Known names: whole words, in any case, with and without accents."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask.masks.text import KnownNames
+
+
+def found(values, text, **options):
+    return [text[start:stop] for start, stop in KnownNames(values, **options).spans(text)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("Ann", "ANN, ann and Ann's; not Anna, Annette or 1Ann", ["ANN", "ann", "Ann"]),
+        ("Zoë", "zoe, ZOË, Zoe\u0308", ["zoe", "ZOË", "Zoe\u0308"]),
+        ("Anne-Marie", "anne marie, Anne-Marie; Anne and Marie", ["anne marie", "Anne-Marie"]),
+        ("O'Brien", "O\u2019Brien obrien o brien", ["O\u2019Brien", "o brien"]),
+        ("Jürgen Groß", "JURGEN GROSS", ["JURGEN GROSS"]),
+        ("van den Berg", "Van den  Berg, van der Berg", ["Van den  Berg"]),
+        ("Lee", "Lee\nLee_Lee", ["Lee", "Lee", "Lee"]),
+        ("Li", "Li saw li and LI", ["Li"]),
+        ("J.", "J. saw j", []),
+        ("123", "123", []),
+        ("C-1029", "customer c 1029, C1029", ["c 1029"]),
+        ("20417", "no. 20417!", ["20417"]),
+        ("ann@x.org", "write to Ann@x.org", ["Ann@x.org"]),
+        ("  ", "  ", []),
+        ("田中", "田中 went", ["田中"]),
+    ],
+)
+def test_names_are_found_as_whole_words(name, text, expected):
+    assert found([name], text) == expected
+
+
+def test_the_longest_name_is_taken_and_neighbours_are_one_person():
+    names = ["Ann", "Ann Lee", "Lee", "Bob"]
+
+    assert found(names, "Ann Lee Smith") == ["Ann Lee"]
+    assert found(names, "Bob J. Lee, Ann and Bob Ann") == ["Bob J. Lee", "Ann", "Bob Ann"]
+    assert found(["Ann Lee Moor", "Ann"], "Ann Lee was there") == ["Ann"]
+
+
+def test_words_in_lower_case_can_be_left_alone():
+    text = "will Will go, as ann will"
+
+    assert found(["Will", "Ann"], text) == ["will Will", "ann will"]
+    assert found(["Will"], "they will, WILL and Will", lower_case=False) == ["WILL", "Will"]
+    assert found(["Ann", "Will"], "ann will", lower_case=False) == ["ann will"]
+
+
+def test_every_value_of_a_list_is_searched_for_where_that_is_wanted():
+    assert found(["Q", "li", "7"], "q, LI and 7", every=True) == ["q", "LI", "7"]
+
+
+WORDS = st.text(st.characters(categories=["Lu", "Ll", "Nd"]), min_size=3, max_size=8)
+
+
+@given(st.lists(WORDS, max_size=6), st.lists(WORDS, max_size=8))
+def test_names_are_those_of_a_plain_loop(names, words):
+    """Single words: the same as comparing each word of the text with each name."""
+
+    def plain(word):
+        # What upper case, accents and compatibility forms make of a word.
+        split = unicodedata.normalize("NFKD", word.casefold())
+        return "".join(it for it in split if not unicodedata.combining(it))
+
+    wanted = {plain(it) for it in names if not (plain(it).isdigit() and len(plain(it)) < 4)}
+    wanted = {it for it in wanted if len(it) > 2}
+    # A comma keeps neighbours apart.
+    text = ", ".join(words)
+
+    assert found(names, text) == [it for it in words if plain(it) in wanted]
+
+
+def test_nothing_of_a_name_is_shown():
+    names = KnownNames(["Secretia Canary", "Xu"])
+
+    assert repr(names) == "KnownNames(2 names)"
+    assert len(names) == 2

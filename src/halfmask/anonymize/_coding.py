@@ -78,6 +78,11 @@ class Coding:
 
         A number that was never seen takes the code of the next smaller one that was, or the first.
 
+        Parameters
+        ----------
+        series
+            The column, with the type of the fit.
+
         Raises
         ------
         SchemaError

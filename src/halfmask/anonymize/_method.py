@@ -31,7 +31,13 @@ class Method(Protocol):
     needs_guide: ClassVar[bool]
 
     def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:
-        """Return the criterion by which classes are cut."""
+        """Return the criterion by which classes are cut.
+
+        Parameters
+        ----------
+        guides
+            The split targets, one row each; ``None`` where the method uses none.
+        """
 
 
 def as_guides(y: ArrayLike) -> NDArray[np.float64]:

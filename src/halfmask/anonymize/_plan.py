@@ -70,7 +70,13 @@ class Plan:
         return tuple(coding.column.name for coding in self.codings)
 
     def recoding_of(self, column: str) -> Recoding:
-        """Return how a quasi-identifier is written."""
+        """Return how a quasi-identifier is written.
+
+        Parameters
+        ----------
+        column
+            The quasi-identifier.
+        """
         return self.column_recodings.get(column, self.recoding)
 
     @property
@@ -79,14 +85,26 @@ class Plan:
         return False
 
     def codes(self, batch: pl.DataFrame) -> list[NDArray[np.int64]]:
-        """Return the codes of a batch, column by column; -1 where a cell has no place."""
+        """Return the codes of a batch, column by column; -1 where a cell has no place.
+
+        Parameters
+        ----------
+        batch
+            A table with the quasi-identifiers.
+        """
         missing = [name for name in self.quasi_identifiers if name not in batch.columns]
         if missing:
             raise ColumnNotFoundError.of(missing, batch.columns, where="the table")
         return [coding.codes(batch[coding.column.name]) for coding in self.codings]
 
     def cells(self, batch: pl.DataFrame) -> NDArray[np.int32]:
-        """Return the cell of each row; -1 for an unseen category or a suppressed row."""
+        """Return the cell of each row; -1 for an unseen category or a suppressed row.
+
+        Parameters
+        ----------
+        batch
+            A table with the quasi-identifiers.
+        """
         if not batch.height:
             return np.empty(0, dtype=np.int32)
         return self.partition.cells_of(self.codes(batch))
@@ -111,6 +129,11 @@ class Plan:
         """Return the least and greatest code of each cell, per quasi-identifier.
 
         Missing cells don't count; (-1, -1) where a cell has nothing else.
+
+        Parameters
+        ----------
+        counts
+            The rows of each code in each cell.
         """
         return [
             CellColumn.of(coding, place, partition=self.partition, counts=counts).value_range()

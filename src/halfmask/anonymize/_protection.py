@@ -97,6 +97,13 @@ class Protection:
     def summarize(self, batch: pl.DataFrame, *, sampled: bool = False) -> Summary:
         """Return the summary of one batch; see :class:`Summary`.
 
+        Parameters
+        ----------
+        batch
+            Some rows of the table.
+        sampled
+            Whether they are a sample, so that all rows must be counted afterwards.
+
         Raises
         ------
         SchemaError
@@ -115,6 +122,13 @@ class Protection:
 
     def fit(self, summary: Summary, guides: NDArray[np.float64] | None = None) -> Fitted:
         """Grow the cells from a summary's rows.
+
+        Parameters
+        ----------
+        summary
+            The summary of all rows, or of a sample.
+        guides
+            The split targets, one row each; ``None``: the columns of `split_targets`.
 
         Raises
         ------
@@ -136,12 +150,26 @@ class Protection:
         """Count a batch in the cells; counts of batches add up.
 
         Rows with a missing cell that its column's policy suppresses aren't counted.
+
+        Parameters
+        ----------
+        fitted
+            The grown cells.
+        batch
+            Some rows of the table.
         """
         needed = self.schema.suppressing
         return count_cells(fitted, batch.drop_nulls(needed) if needed else batch)
 
     def plan(self, fitted: Fitted, counts: CellCounts | None = None) -> tuple[Plan, Fitted]:
         """Make the plan, by counts of all rows where the summary was a sample.
+
+        Parameters
+        ----------
+        fitted
+            The grown cells.
+        counts
+            The counts of all rows; ``None``: those of the rows of the fit.
 
         Returns
         -------
@@ -159,7 +187,15 @@ class Protection:
     def plan_counted(
         self, fitted: Fitted, counts: CellCounts | None = None
     ) -> tuple[Plan, Fitted, CellCounts]:
-        """Make the plan as `plan` does, and return the counts of released rows too."""
+        """Make the plan as `plan` does, and return the counts of released rows too.
+
+        Parameters
+        ----------
+        fitted
+            The grown cells.
+        counts
+            The counts of all rows; ``None``: those of the rows of the fit.
+        """
         suppressible = self.max_suppression_fraction
         if counts is None:
             n_rows = len(fitted.cell_of_row)

@@ -44,7 +44,13 @@ class CellCounts:
 
     @classmethod
     def of(cls, fitted: Fitted) -> CellCounts:
-        """Count the rows that the cells were grown from, except suppressed rows."""
+        """Count the rows that the cells were grown from, except suppressed rows.
+
+        Parameters
+        ----------
+        fitted
+            The grown cells.
+        """
         kept = fitted.cell_of_row >= 0
         cells, codes = fitted.cell_of_row, fitted.codes
         if not kept.all():
@@ -54,12 +60,24 @@ class CellCounts:
     def entries(
         self, column: int
     ) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64] | None]:
-        """Return the cells, codes and counts of one quasi-identifier."""
+        """Return the cells, codes and counts of one quasi-identifier.
+
+        Parameters
+        ----------
+        column
+            The place of the quasi-identifier.
+        """
         n = None if self.counts is None else self.counts[column]
         return self.cells[column], self.codes[column], n
 
     def code_counts(self, n_codes: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Return for each quasi-identifier how many rows have each code."""
+        """Return for each quasi-identifier how many rows have each code.
+
+        Parameters
+        ----------
+        n_codes
+            How many codes each quasi-identifier has.
+        """
         counted = []
         for column, n in enumerate(n_codes):
             _, codes, weights = self.entries(column)
@@ -84,7 +102,15 @@ class CellCounts:
         )
 
     def renumbered(self, target: NDArray[np.int64], n_cells: int) -> CellCounts:
-        """Return the counts with cells joined, or dropped where the target is -1."""
+        """Return the counts with cells joined, or dropped where the target is -1.
+
+        Parameters
+        ----------
+        target
+            The new number of each cell; -1 drops it.
+        n_cells
+            The number of cells afterwards.
+        """
         dropped = np.flatnonzero(target < 0)
         classes = self.classes.without(dropped) if len(dropped) else self.classes
         classes = classes.coarsened(target[target >= 0], n_cells)

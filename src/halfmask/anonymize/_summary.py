@@ -56,7 +56,13 @@ class Summary:
         return self.rows.height == self.n_rows
 
     def values(self, name: str) -> pl.Series:
-        """Return the distinct values of a kept column, in no order; none is missing."""
+        """Return the distinct values of a kept column, in no order; none is missing.
+
+        Parameters
+        ----------
+        name
+            The column.
+        """
         listed = self.distinct[name].explode(empty_as_null=False)
         return listed.drop_nulls()  # no value is read as a missing one
 
@@ -69,7 +75,13 @@ class Summary:
 
     @classmethod
     def sum(cls, summaries: Iterable[Summary]) -> Summary:
-        """Add many summaries at once, in their order."""
+        """Add many summaries at once, in their order.
+
+        Parameters
+        ----------
+        summaries
+            The summaries of batches.
+        """
         parts = list(summaries)
         rows = _kept(pl.concat([part.rows for part in parts], rechunk=False))
         # One query for all columns: with small batches, queries cost more than values.

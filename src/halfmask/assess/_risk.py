@@ -58,7 +58,15 @@ class Risk:
 
     @classmethod
     def counted(cls, value: float, *, baseline: float | None = None) -> Self:
-        """Return a risk that was counted over all rows, and so has no interval."""
+        """Return a risk that was counted over all rows, and so has no interval.
+
+        Parameters
+        ----------
+        value
+            The risk, in [0, 1].
+        baseline
+            What is reached without the release; ``None`` if unknown.
+        """
         return cls(value=value, low=value, high=value, baseline=baseline)
 
     def to_dict(self) -> dict[str, float | None]:

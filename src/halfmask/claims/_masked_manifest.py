@@ -166,7 +166,13 @@ class MaskedManifest:
         return self.n_out / self.n_in if self.n_in else 1.0
 
     def masks_of(self, column: str) -> tuple[StatedMask, ...]:
-        """Return the techniques that changed a column, in their order."""
+        """Return the techniques that changed a column, in their order.
+
+        Parameters
+        ----------
+        column
+            The released column.
+        """
         return tuple(each for each in self.masks if column in each.columns)
 
 

@@ -217,7 +217,13 @@ class ReadOptions:
         }
 
     def of(self, columns: Container[str]) -> Self:
-        """Return the options of a table that has only some of the columns."""
+        """Return the options of a table that has only some of the columns.
+
+        Parameters
+        ----------
+        columns
+            The columns that the table has.
+        """
         kept: dict[str, Any] = {
             each: {name: value for name, value in getattr(self, each).items() if name in columns}
             for each in (

@@ -32,4 +32,12 @@ class Reader(Protocol):
         """The categories, in order, of each column whose type has an order."""
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
-        """Yield the rows in frames of any size, bounded by ``n_rows`` or by bytes."""
+        """Yield the rows in frames of any size, bounded by ``n_rows`` or by bytes.
+
+        Parameters
+        ----------
+        columns
+            The columns to read.
+        n_rows
+            The most rows of a frame.
+        """

@@ -111,7 +111,15 @@ class CodecPlan:
         return encoded if order is None else encoded[order]
 
     def encoded(self, batch: pl.DataFrame, *, threads: bool = True) -> pl.DataFrame:
-        """Return the encoded rows in the batch's own order."""
+        """Return the encoded rows in the batch's own order.
+
+        Parameters
+        ----------
+        batch
+            A table with the fitted columns.
+        threads
+            Whether columns are encoded in threads.
+        """
         batch = self.checked(batch)
         places = self._places(batch)
         scores = self._scores(batch, places)
@@ -129,7 +137,13 @@ class CodecPlan:
         return encoded
 
     def plain(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the features without any key, in the order of the encoded columns."""
+        """Return the features without any key, in the order of the encoded columns.
+
+        Parameters
+        ----------
+        batch
+            A table with the fitted columns.
+        """
         batch = self.checked(batch)
         columns = {ranks.token: batch[ranks.name] for ranks in self.ranks}
         for codes in self.codes:
@@ -147,7 +161,15 @@ class CodecPlan:
     def encode_target(
         self, batch: pl.DataFrame, scores: dict[str, NDArray[np.float64]] | None = None
     ) -> pl.Series:
-        """Return the encoded target of a batch, in the batch's order of rows."""
+        """Return the encoded target of a batch, in the batch's order of rows.
+
+        Parameters
+        ----------
+        batch
+            A table with the target, and the features if the target's codes need them.
+        scores
+            The scores of rows, where they are known already.
+        """
         if self.target is None:
             raise SchemaError("The codec was fitted without a target.")
         if self.target.name not in batch.columns:
@@ -191,7 +213,13 @@ class CodecPlan:
         return table.select(name for name in self.home or table.columns if name in table.columns)
 
     def unseen(self, encoded: pl.DataFrame) -> dict[str, int]:
-        """Return how many cells of each column hold the code of categories never seen."""
+        """Return how many cells of each column hold the code of categories never seen.
+
+        Parameters
+        ----------
+        encoded
+            Encoded rows.
+        """
         counts = {
             codes.name: int((encoded[codes.token] == codes.reserved).sum())
             for codes in self.codes
@@ -201,6 +229,13 @@ class CodecPlan:
 
     def order(self, n_rows: int, number: int) -> NDArray[np.int64] | None:
         """Return the order in which rows are sent; ``None`` where they keep theirs.
+
+        Parameters
+        ----------
+        n_rows
+            The number of rows of the batch.
+        number
+            The batch's number, which gives each batch an order of its own.
 
         Raises
         ------
@@ -250,7 +285,15 @@ class CodecPlan:
         *,
         format: str | None,  # noqa: A002 # the word for it
     ) -> dict[str, pl.DataType]:
-        """Return the types to read a file's columns with so that none loses what it was."""
+        """Return the types to read a file's columns with so that none loses what it was.
+
+        Parameters
+        ----------
+        found
+            The types that the file's columns were read with.
+        format
+            The file's format, such as ``"csv"``; ``None`` for a frame.
+        """
         return types_to_declare(found, self.schema, format=format)
 
     @property

@@ -66,6 +66,11 @@ class EncodingReceipt:
     def from_bytes(cls, data: bytes) -> Self:
         """Return the receipt that `to_bytes` gave.
 
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
+
         Raises
         ------
         DataError

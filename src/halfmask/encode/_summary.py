@@ -159,6 +159,15 @@ class CodecSummary:
     def of(cls, batch: pl.DataFrame, *, roles: Roles, settings: CodecSettings) -> CodecSummary:
         """Return what a codec of these settings needs to know of a batch.
 
+        Parameters
+        ----------
+        batch
+            Some rows.
+        roles
+            The roles of the columns.
+        settings
+            The settings of the codec.
+
         Raises
         ------
         ColumnNotFoundError

@@ -157,6 +157,11 @@ class Classes:
     def histogram(self, column: str) -> Histogram:
         """Return the histogram of a sensitive column.
 
+        Parameters
+        ----------
+        column
+            The sensitive column.
+
         Raises
         ------
         ColumnNotFoundError
@@ -169,7 +174,15 @@ class Classes:
         return self.histograms[column]
 
     def coarsened(self, into: npt.ArrayLike, n_classes: int) -> Classes:
-        """Merge classes: class ``i`` becomes part of class ``into[i]`` of ``n_classes``."""
+        """Merge classes: class ``i`` becomes part of class ``into[i]`` of ``n_classes``.
+
+        Parameters
+        ----------
+        into
+            The new class of each class.
+        n_classes
+            The number of classes afterwards.
+        """
         target = np.asarray(into, dtype=np.int64)
         if target.shape != self.sizes.shape:
             raise ParameterError(
@@ -193,6 +206,11 @@ class Classes:
         """Return the classes without some, given by index.
 
         The totals of the histograms shrink too: what is left is judged as a table of its own.
+
+        Parameters
+        ----------
+        classes
+            The indices of the classes to leave out.
         """
         kept = np.ones(self.n_classes, dtype=np.bool_)
         kept[np.asarray(classes, dtype=np.int64)] = False

@@ -61,6 +61,15 @@ class Histogram:
     ) -> Histogram:
         """Count rows by class and code, a row ``weights`` times.
 
+        Parameters
+        ----------
+        class_of_row, codes
+            The class and the code of each row.
+        n_classes, n_values
+            The number of classes and of codes.
+        weights
+            How often each row counts; ``None``: once.
+
         Raises
         ------
         ParameterError
@@ -99,7 +108,15 @@ class Histogram:
         return np.repeat(np.arange(self.n_classes, dtype=np.int64), np.diff(self.offsets))
 
     def coarsened(self, into: Ints, n_classes: int) -> Histogram:
-        """Merge classes: what class ``i`` counted is counted by class ``into[i]``."""
+        """Merge classes: what class ``i`` counted is counted by class ``into[i]``.
+
+        Parameters
+        ----------
+        into
+            The new class of each class.
+        n_classes
+            The number of classes afterwards.
+        """
         return Histogram.count(
             into[self.class_of_entry],
             self.codes,
@@ -122,7 +139,13 @@ class Histogram:
         )
 
     def generalized(self, nodes: Ints) -> Histogram:
-        """Count value ``i`` as value ``nodes[i]``; ``nodes`` ascend in tree order."""
+        """Count value ``i`` as value ``nodes[i]``; ``nodes`` ascend in tree order.
+
+        Parameters
+        ----------
+        nodes
+            The new value of each value, ascending.
+        """
         of_entry, codes = self.class_of_entry, nodes[self.codes]
         starts = np.flatnonzero(
             np.concatenate([[True], (np.diff(of_entry) != 0) | (np.diff(codes) != 0)])

@@ -211,7 +211,13 @@ class LabelCodes:
 
     @classmethod
     def from_dict(cls, found: Any) -> Self:  # noqa: ANN401 # what JSON held
-        """Return the codes that a dictionary holds; see `from_bytes`."""
+        """Return the codes that a dictionary holds; see `from_bytes`.
+
+        Parameters
+        ----------
+        found
+            What `to_dict` returned.
+        """
         try:
             if (found["format"], found["version"]) != (_FORMAT, _VERSION):
                 raise _unreadable()

@@ -135,7 +135,13 @@ class HashPlan:
         )
 
     def batches(self, frames: Iterable[object]) -> Iterator[HashedRows]:
-        """Hash frames in order, on all processors, with few of them in memory."""
+        """Hash frames in order, on all processors, with few of them in memory.
+
+        Parameters
+        ----------
+        frames
+            The frames to hash.
+        """
 
         def hashed(frame: object) -> HashedRows:
             return self._hashed(self._checked(arrow_of(frame)))
@@ -203,7 +209,15 @@ class HashPlan:
 
     @classmethod
     def from_dict(cls, found: Any, *, secret: Secret) -> Self:  # noqa: ANN401 # what JSON held
-        """Return the plan that a dictionary holds; see `from_bytes`."""
+        """Return the plan that a dictionary holds; see `from_bytes`.
+
+        Parameters
+        ----------
+        found
+            What `to_dict` returned.
+        secret
+            The secret of the hasher.
+        """
         try:
             form = found["format"], found["version"], found["secret"]
         except (KeyError, TypeError):
@@ -243,6 +257,13 @@ class HashPlan:
     @classmethod
     def from_bytes(cls, data: bytes, *, secret: Secret) -> Self:
         """Return the plan that bytes hold.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
+        secret
+            The secret of the hasher.
 
         Raises
         ------

@@ -166,7 +166,13 @@ class HashedRows:
         return bounds, self.indices.reshape(-1), values
 
     def slice(self, start: int, stop: int) -> HashedRows:
-        """Return the rows from ``start`` up to ``stop``, without copying features."""
+        """Return the rows from ``start`` up to ``stop``, without copying features.
+
+        Parameters
+        ----------
+        start, stop
+            The first row, and the row after the last one.
+        """
         start, stop, _ = slice(start, stop).indices(len(self))
         stop = max(start, stop)
         features, bounds = slice(start, stop), None
@@ -186,6 +192,11 @@ class HashedRows:
     @classmethod
     def concat(cls, parts: Iterable[HashedRows]) -> Self:
         """Return the rows of several parts as one, in order.
+
+        Parameters
+        ----------
+        parts
+            Rows of the same layout.
 
         Raises
         ------
@@ -218,7 +229,13 @@ class HashedRows:
         return self.bits, self.label_kind, self.values is None, self.weights is None
 
     def equals(self, other: HashedRows) -> bool:
-        """Return whether both hold the same, in the same layout, bit by bit."""
+        """Return whether both hold the same, in the same layout, bit by bit.
+
+        Parameters
+        ----------
+        other
+            The rows to compare with.
+        """
 
         def same(one: NDArray[Any] | None, another: NDArray[Any] | None) -> bool:
             if one is None or another is None:
@@ -257,6 +274,11 @@ class HashedRows:
     @classmethod
     def from_batch(cls, batch: object) -> Self:
         """Return the rows of a ``pyarrow.RecordBatch`` of the wire format, uncopied.
+
+        Parameters
+        ----------
+        batch
+            The record batch.
 
         Raises
         ------

@@ -89,6 +89,11 @@ class HasherSettings:
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Return the settings that `to_dict` gave.
 
+        Parameters
+        ----------
+        stored
+            What `to_dict` returned.
+
         Raises
         ------
         KeyError, TypeError, ParameterError
@@ -102,6 +107,13 @@ class HasherSettings:
 
     def role_of(self, column: str, kind: str) -> Role:
         """Return how a column of a kind is hashed.
+
+        Parameters
+        ----------
+        column
+            The name of the column.
+        kind
+            What its cells are, such as ``"integer"``.
 
         Raises
         ------
@@ -130,6 +142,11 @@ class HasherSettings:
 
     def check_columns(self, roles: dict[str, Role]) -> None:
         """Raise unless all named columns exist and interactions are of categories.
+
+        Parameters
+        ----------
+        roles
+            How each column of the table is hashed.
 
         Raises
         ------

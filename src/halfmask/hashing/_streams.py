@@ -100,6 +100,11 @@ class RowsWriter:
     def write(self, rows: HashedRows) -> None:
         """Add rows.
 
+        Parameters
+        ----------
+        rows
+            Rows of the writer's layout.
+
         Raises
         ------
         ReleaseError

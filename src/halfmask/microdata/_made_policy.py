@@ -63,7 +63,13 @@ class MadePolicy:
         return Policy.from_toml(self.text, folder=self.folder)
 
     def with_text(self, text: str) -> MadePolicy:
-        """Return the same with another text, such as one that says how the table is read."""
+        """Return the same with another text, such as one that says how the table is read.
+
+        Parameters
+        ----------
+        text
+            The text of a policy, in TOML.
+        """
         return replace(self, text=text)
 
     @property

@@ -195,7 +195,13 @@ class Encoding:
         self.quasi_identifiers = tuple(quasi_identifiers)
 
     def fit(self, rows: Any) -> Encoding:  # noqa: ANN401 # any table
-        """Fit the encoder, and find the columns that depend on quasi-identifiers."""
+        """Fit the encoder, and find the columns that depend on quasi-identifiers.
+
+        Parameters
+        ----------
+        rows
+            The training rows.
+        """
         table = as_table(rows)
         self.types_ = _types(table)
         self.fitted_ = self._fitted(rows, table)
@@ -228,6 +234,11 @@ class Encoding:
 
     def encode(self, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return rows as the model sees them.
+
+        Parameters
+        ----------
+        rows
+            Rows with the columns of the fit.
 
         Raises
         ------
@@ -265,6 +276,11 @@ class Encoding:
 
         Texts may come as numbers, dates or truths if this encodes them itself, which knows by their
         categories what they are.
+
+        Parameters
+        ----------
+        rows
+            The rows to check.
 
         Raises
         ------

@@ -48,7 +48,13 @@ class CandidateScore:
     membership_advantage: float
 
     def objective(self, penalty: float) -> float:
-        """Return the score less the penalty on leakage."""
+        """Return the score less the penalty on leakage.
+
+        Parameters
+        ----------
+        penalty
+            The penalty for each unit of attack advantage.
+        """
         return self.score - penalty * max(self.membership_advantage, 0.0)
 
 

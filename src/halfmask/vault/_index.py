@@ -57,7 +57,19 @@ class VaultEntry:
     def seal(
         cls, data: bytes, *, name: str, kind: Kind, context: str, vault: str, root_key: bytes
     ) -> tuple[Self, bytes]:
-        """Seal data under the root key; return the entry and what its file shall hold."""
+        """Seal data under the root key; return the entry and what its file shall hold.
+
+        Parameters
+        ----------
+        data
+            The bytes to seal.
+        name, kind, context
+            The name, the kind and the context that the entry is bound to.
+        vault
+            The identity of the vault.
+        root_key
+            The key of the vault.
+        """
         bound = _bound(vault, kind, name, context)
         sealed = seal(data, key=root_key, context=bound)
         entry = cls(
@@ -71,7 +83,17 @@ class VaultEntry:
         return entry, sealed
 
     def open(self, sealed: bytes, *, vault: str, root_key: bytes) -> bytes:
-        """Return what was sealed, if the file holds what was written."""
+        """Return what was sealed, if the file holds what was written.
+
+        Parameters
+        ----------
+        sealed
+            The content of the file.
+        vault
+            The identity of the vault.
+        root_key
+            The key of the vault.
+        """
         if not hmac.compare_digest(hashlib.sha256(sealed).hexdigest(), self.sha256):
             raise IntegrityError(
                 "A file of the vault was altered, cut off or swapped.",

@@ -25,4 +25,10 @@ class Recoding(Protocol):
     weaknesses: ClassVar[tuple[str, ...]]
 
     def write(self, cells: CellColumn) -> pl.Series:
-        """Return one column's value for each cell."""
+        """Return one column's value for each cell.
+
+        Parameters
+        ----------
+        cells
+            The codes and values of one quasi-identifier in each cell.
+        """

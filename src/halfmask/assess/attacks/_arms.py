@@ -45,7 +45,13 @@ class Arm(Protocol):
         """How many trials it rests on; 0 for a number that is known."""
 
     def bounds(self, error: float) -> tuple[float, float]:
-        """Return a lower and an upper bound, each wrong with at most this probability."""
+        """Return a lower and an upper bound, each wrong with at most this probability.
+
+        Parameters
+        ----------
+        error
+            The probability with which each bound may be wrong, in (0, 1).
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +180,17 @@ class Resampled:
 
     @classmethod
     def of(cls, value: float, replicates: ArrayLike, trials: int) -> Resampled:
-        """Make one of an array of replicates."""
+        """Make one of an array of replicates.
+
+        Parameters
+        ----------
+        value
+            The measured value.
+        replicates
+            The same measure in each resample.
+        trials
+            The number of trials.
+        """
         return cls(float(value), tuple(np.asarray(replicates, dtype=float).tolist()), int(trials))
 
     def __repr__(self) -> str:

@@ -251,7 +251,13 @@ class EventsTarget:
         return _owners(self.released, self.owners)
 
     def released_name(self, column: str) -> str:
-        """Return the released name of an original column; empty if it was dropped."""
+        """Return the released name of an original column; empty if it was dropped.
+
+        Parameters
+        ----------
+        column
+            The name in the original events.
+        """
         name = self.names.get(column, column)
         return name if name in self.released.columns else ""
 

@@ -70,10 +70,22 @@ class Alike:
         return None if self.population_rows is None else 1.0 / self.population_rows
 
     def mean_chance(self, people: Ints) -> float:
-        """Return the mean over rows of 1 over the people that a row matches."""
+        """Return the mean over rows of 1 over the people that a row matches.
+
+        Parameters
+        ----------
+        people
+            How many people the rows of each group match.
+        """
         # Rows by people, not rows times a rounded chance: where both are one this adds up exactly.
         return float((self.rows / people).sum() / self.n_rows)
 
     def share_of_rows(self, groups: npt.NDArray[np.bool_]) -> float:
-        """Return the share of the rows that are in some of the groups."""
+        """Return the share of the rows that are in some of the groups.
+
+        Parameters
+        ----------
+        groups
+            Whether each group counts.
+        """
         return int(self.rows[groups].sum()) / self.n_rows

@@ -66,7 +66,13 @@ class ColumnSetCounter:
         return self.parts <= 1
 
     def add(self, batch: pl.DataFrame) -> None:
-        """Count one batch."""
+        """Count one batch.
+
+        Parameters
+        ----------
+        batch
+            Some rows, with the counted columns.
+        """
         hashes = _hashes(batch, dict.fromkeys(itertools.chain(*self.sets)))
         below = np.uint64((1 << 64) // max(self.parts, 1) - 1)
         for held, names in zip(self._keys, self.sets, strict=True):

@@ -91,7 +91,17 @@ class ColumnExtents:
     def exact(
         cls, values: Floats, *, domain_low: float, domain_high: float, categorical: bool
     ) -> ColumnExtents:
-        """Return cells that hold one value each: a raw column in released form."""
+        """Return cells that hold one value each: a raw column in released form.
+
+        Parameters
+        ----------
+        values
+            The value of each cell: numbers, or codes of categories.
+        domain_low, domain_high
+            The ends of the column's domain.
+        categorical
+            Whether the values are codes of categories.
+        """
         return cls(
             low=values,
             high=values,
@@ -161,7 +171,13 @@ class ColumnExtents:
         return np.nan_to_num(self.high - self.low + 1.0, nan=0.0)
 
     def take(self, cells: Integers) -> ColumnExtents:
-        """Return the extents of these cells in this order, each as often as it is named."""
+        """Return the extents of these cells in this order, each as often as it is named.
+
+        Parameters
+        ----------
+        cells
+            The cells to return.
+        """
         members = None if self.members is None else _take_members(self.members, cells)
         return replace(self, low=self.low[cells], high=self.high[cells], members=members)
 
@@ -208,14 +224,26 @@ class CellExtents:
         return int(self.sizes.sum())
 
     def take(self, classes: Integers) -> CellExtents:
-        """Return one cell a row: ``classes`` names the class of each."""
+        """Return one cell a row: ``classes`` names the class of each.
+
+        Parameters
+        ----------
+        classes
+            The class of each row.
+        """
         return CellExtents(
             columns={name: column.take(classes) for name, column in self.columns.items()},
             sizes=np.ones(len(classes), dtype=np.int64),
         )
 
     def merged(self, other: CellExtents) -> CellExtents:
-        """Return the columns of both, for the same rows."""
+        """Return the columns of both, for the same rows.
+
+        Parameters
+        ----------
+        other
+            The extents of other columns.
+        """
         return CellExtents(columns={**self.columns, **other.columns}, sizes=self.sizes)
 
 

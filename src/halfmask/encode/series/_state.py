@@ -44,7 +44,13 @@ class SeriesState:
         return False
 
     def check(self, codec: str) -> None:
-        """Raise unless this is a state of the codec."""
+        """Raise unless this is a state of the codec.
+
+        Parameters
+        ----------
+        codec
+            The identity of the codec.
+        """
         if self.codec != codec:
             raise KeyMismatchError(
                 "The state is of another codec.",
@@ -58,6 +64,11 @@ class SeriesState:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Return the state that `to_bytes` wrote.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
 
         Raises
         ------

@@ -58,6 +58,13 @@ class Resources:
     def table(self, name: str, kind: TableKind) -> SecretTable:
         """Return a secret table.
 
+        Parameters
+        ----------
+        name
+            The name in the policy.
+        kind
+            The kind that the action needs.
+
         Raises
         ------
         ParameterError
@@ -76,7 +83,13 @@ class Resources:
         return found
 
     def entity_of(self, by: str | None) -> str:
-        """Return the path of whom a value is about: the rule's own, else the stream's."""
+        """Return the path of whom a value is about: the rule's own, else the stream's.
+
+        Parameters
+        ----------
+        by
+            The path that the rule names; ``None``: that of the stream.
+        """
         found = by or self.entity
         if found is None:
             raise PolicyError(

@@ -76,6 +76,11 @@ class HierarchySection(EventSection):
     def made(self, folder: Path | None) -> Hierarchy | HierarchyRule:
         """Return the hierarchy, or the rule that makes one.
 
+        Parameters
+        ----------
+        folder
+            The folder of hierarchy files; ``None`` without files.
+
         Raises
         ------
         PolicyError

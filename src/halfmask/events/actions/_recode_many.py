@@ -77,7 +77,13 @@ class RecodeMany(Action):
         return ((self.table, "recode-many"),)
 
     def splitter(self, resources: Resources) -> Splitter:
-        """Return what chooses the entry of each element."""
+        """Return what chooses the entry of each element.
+
+        Parameters
+        ----------
+        resources
+            The secret tables and keys of the run.
+        """
         entries = resources.table(self.table, "recode-many").entries()
         return Splitter(by=self.by, entries=entries, stays=self.other == "stay")
 

@@ -58,7 +58,13 @@ class Level:
 
     @classmethod
     def of_events(cls, count: int) -> Self:
-        """Return the level of so many events."""
+        """Return the level of so many events.
+
+        Parameters
+        ----------
+        count
+            The number of events.
+        """
         return cls(
             path="",
             event=np.arange(count, dtype=np.int64),

@@ -80,6 +80,11 @@ class Path:
     def parse(cls, text: str) -> Self:
         """Read a path.
 
+        Parameters
+        ----------
+        text
+            The path as policies write it, such as ``items[].price``.
+
         Raises
         ------
         PolicyError
@@ -117,11 +122,23 @@ class Path:
         return _ALL_KINDS if self.type is None else _KINDS[self.type]
 
     def matches(self, place: Path) -> bool:
-        """Return whether a concrete path is one of the places that this one means."""
+        """Return whether a concrete path is one of the places that this one means.
+
+        Parameters
+        ----------
+        place
+            A path of an event, without stars.
+        """
         return len(self.steps) in self.reached(place)
 
     def reached(self, place: Path) -> set[int]:
-        """Return how many of its steps lead to a concrete path; empty for none."""
+        """Return how many of its steps lead to a concrete path; empty for none.
+
+        Parameters
+        ----------
+        place
+            A path of an event, without stars.
+        """
         found = closure(self.steps, {0})
         for step in place.steps:
             found = advance(self.steps, found, step)

@@ -153,7 +153,13 @@ class Values:
         ]
 
     def token(self, slot: int) -> tuple[Kind, bytes]:
-        """Return the kind and the token of a slot."""
+        """Return the kind and the token of a slot.
+
+        Parameters
+        ----------
+        slot
+            The place of the value.
+        """
         kind = int(self.kinds[slot])
         word = _WORDS.get(kind)
         if word is None:
@@ -217,7 +223,19 @@ class Values:
         *,
         room: ArrayLease | None = None,
     ) -> Values:
-        """Return whole numbers; MISSING where `present` is False."""
+        """Return whole numbers; MISSING where `present` is False.
+
+        Parameters
+        ----------
+        level
+            The level of the values.
+        numbers
+            The numbers, one for each slot.
+        present
+            Whether each slot has a value.
+        room
+            The arrays to write into; ``None``: new ones.
+        """
         return cls.from_decimals(level, numbers, 0, present, room=room)
 
     @classmethod

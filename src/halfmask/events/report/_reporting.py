@@ -40,7 +40,13 @@ class Reporting:
         self._seen: SeenPaths | None = None
 
     def watching(self, source: Source) -> Source:
-        """Return the source, with its first events looked at as they pass."""
+        """Return the source, with its first events looked at as they pass.
+
+        Parameters
+        ----------
+        source
+            The input of the run.
+        """
         if not isinstance(source, FileSource | PipeSource):
             return source
         self._seen = SeenPaths()
@@ -50,6 +56,11 @@ class Reporting:
         """Write both, if the run is whole and its output is a file or folder.
 
         A run that had ended already, and was started again, keeps the files that exist.
+
+        Parameters
+        ----------
+        summary
+            The counts of the run.
 
         Raises
         ------

@@ -68,7 +68,13 @@ class SeenPaths:
         return self._tree.full or self._tree.events >= MOST_EVENTS
 
     def take(self, data: bytes) -> None:
-        """Look at lines."""
+        """Look at lines.
+
+        Parameters
+        ----------
+        data
+            Whole lines of the input.
+        """
         if self.full:
             return
         block = scan_block(data, PathTree([]), self.limits)
@@ -79,7 +85,13 @@ class SeenPaths:
                 break
 
     def dropped(self, policy: EventPolicy) -> tuple[DroppedPath, ...]:
-        """Return the places with values that no rule of a policy writes."""
+        """Return the places with values that no rule of a policy writes.
+
+        Parameters
+        ----------
+        policy
+            The policy of the run.
+        """
         if not self._settled:
             self._tree.settle()
             self._settled = True

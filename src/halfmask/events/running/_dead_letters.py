@@ -69,6 +69,11 @@ class DeadLetters:
     def begin(self, length: int) -> None:
         """Make the file, or cut it back to a length.
 
+        Parameters
+        ----------
+        length
+            The length of the file in bytes at the checkpoint.
+
         Raises
         ------
         ReleaseError
@@ -91,7 +96,15 @@ class DeadLetters:
             self._length = length
 
     def write(self, chunk: Chunk, block: Block | None) -> None:
-        """Note the lines of a chunk that are no events."""
+        """Note the lines of a chunk that are no events.
+
+        Parameters
+        ----------
+        chunk
+            The lines that were read.
+        block
+            The same lines, scanned; ``None`` for a line that is too long.
+        """
         letters = self._letters(chunk, block)
         while data := b"".join(
             json.dumps(each).encode() + b"\n" for each in islice(letters, _TOGETHER)

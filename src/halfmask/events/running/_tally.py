@@ -53,6 +53,11 @@ class Tally:
     def from_json(cls, found: Any) -> Self:  # noqa: ANN401 # what JSON held
         """Return the counts that `to_json` gave.
 
+        Parameters
+        ----------
+        found
+            What `to_json` returned.
+
         Raises
         ------
         DataError

@@ -149,6 +149,11 @@ class Transform:
     def apply(self, data: bytes) -> bytes:
         """Return what becomes of a block of whole lines.
 
+        Parameters
+        ----------
+        data
+            Whole lines, each an event.
+
         Raises
         ------
         DataError
@@ -195,6 +200,11 @@ class Transform:
 
     def change(self, block: Block) -> Changed:
         """Return a block after its rules; blocks must come in their order.
+
+        Parameters
+        ----------
+        block
+            Scanned events.
 
         Raises
         ------

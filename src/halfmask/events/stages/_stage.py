@@ -79,6 +79,11 @@ class Stage(Protocol):
     def restore(self, state: bytes) -> None:
         """Go on where a stage with the same settings was.
 
+        Parameters
+        ----------
+        state
+            What `state` of that stage returned.
+
         Raises
         ------
         DataError

@@ -100,11 +100,23 @@ class Source(Protocol):
         ...
 
     def share(self, position: Position) -> float | None:
-        """Return which share of the input is before a position; None if nobody knows."""
+        """Return which share of the input is before a position; None if nobody knows.
+
+        Parameters
+        ----------
+        position
+            A position that a chunk of this source had.
+        """
         ...
 
     def saved(self, position: Position) -> None:
-        """Take note that a checkpoint of all before a position is on the disk."""
+        """Take note that a checkpoint of all before a position is on the disk.
+
+        Parameters
+        ----------
+        position
+            A position that a chunk of this source had.
+        """
         ...
 
     def counts(self) -> dict[str, int]:

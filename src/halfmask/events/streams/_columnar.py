@@ -61,7 +61,17 @@ class ColumnarFile:
     def chunks(
         self, position: Position | None, stop: threading.Event, *, file: int = 1
     ) -> Iterator[Chunk]:
-        """Yield rows from a position on."""
+        """Yield rows from a position on.
+
+        Parameters
+        ----------
+        position
+            Where to begin; ``None``: at the start.
+        stop
+            Ends the reading when it is set.
+        file
+            The number of the file among all inputs.
+        """
         done = 0 if position is None else int(position["offset"])
         at, mark = 0, self._mark()
         if position is not None and position["mark"] != mark:

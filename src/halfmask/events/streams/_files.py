@@ -80,7 +80,17 @@ class FileSource:
     def chunks(
         self, position: Position | None, stop: threading.Event, *, file: int = 1
     ) -> Iterator[Chunk]:
-        """Yield the file's lines from a position on."""
+        """Yield the file's lines from a position on.
+
+        Parameters
+        ----------
+        position
+            Where to begin; ``None``: at the start.
+        stop
+            Ends the reading when it is set.
+        file
+            The number of the file among all inputs.
+        """
         with opened(self._path) as descriptor:
             self._size = os.fstat(descriptor).st_size
             is_file, read = stat.S_ISREG(os.fstat(descriptor).st_mode), 0

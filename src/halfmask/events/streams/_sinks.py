@@ -68,7 +68,13 @@ class Sink(Protocol):
         ...
 
     def write(self, data: bytes | memoryview) -> None:
-        """Take whole lines; what a view shows may be others afterwards."""
+        """Take whole lines; what a view shows may be others afterwards.
+
+        Parameters
+        ----------
+        data
+            Whole lines; a view is valid only during the call.
+        """
         ...
 
     def sync(self) -> tuple[dict[str, Any], bytes]:
@@ -84,7 +90,13 @@ class Sink(Protocol):
         ...
 
     def close(self, *, done: bool) -> None:
-        """Let go; if all is `done`, remove what was needed on the way."""
+        """Let go; if all is `done`, remove what was needed on the way.
+
+        Parameters
+        ----------
+        done
+            Whether the output is complete.
+        """
         ...
 
 

@@ -109,7 +109,15 @@ class Journal:
         return sum(each.rows for each in self._records.values())
 
     def check(self, number: int, key: bytes) -> None:
-        """Raise if a batch that was acknowledged isn't the one that stands there now."""
+        """Raise if a batch that was acknowledged isn't the one that stands there now.
+
+        Parameters
+        ----------
+        number
+            The number of the batch.
+        key
+            The idempotency key of the rows that stand there now.
+        """
         if self._records[number].key != key:
             raise DataError(
                 "The rows aren't those that the journal remembers.",
@@ -117,7 +125,13 @@ class Journal:
             )
 
     def answer(self, number: int) -> bytes:
-        """Return what was answered for a batch."""
+        """Return what was answered for a batch.
+
+        Parameters
+        ----------
+        number
+            The number of the batch.
+        """
         record = self._records[number]
         try:
             found = os.pread(self._file.fileno(), record.length, record.start)
@@ -128,7 +142,19 @@ class Journal:
         return found
 
     def add(self, number: int, key: bytes, *, rows: int, answer: bytes = b"") -> None:
-        """Remember that a batch was acknowledged."""
+        """Remember that a batch was acknowledged.
+
+        Parameters
+        ----------
+        number
+            The number of the batch.
+        key
+            Its idempotency key.
+        rows
+            The number of its rows.
+        answer
+            The body of the answer.
+        """
         head = _RECORD.pack(number, rows, len(answer), key)
         check = _CHECK.pack(zlib.crc32(answer, zlib.crc32(head)))
         with self._lock:

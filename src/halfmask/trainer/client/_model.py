@@ -42,6 +42,11 @@ class RemoteModel:
     def of(cls, info: object) -> Self:
         """Return the model that an answer of a service is about.
 
+        Parameters
+        ----------
+        info
+            The JSON object of the answer.
+
         Raises
         ------
         TrainerError

@@ -43,7 +43,13 @@ class Pushed:
     known: int
 
     def and_(self, other: Pushed) -> Pushed:
-        """Return both together."""
+        """Return both together.
+
+        Parameters
+        ----------
+        other
+            The result of another push.
+        """
         return Pushed(
             rows=self.rows + other.rows,
             sent=self.sent + other.sent,

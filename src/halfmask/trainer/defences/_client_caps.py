@@ -53,7 +53,15 @@ class ClientCaps:
         number_between(0, 1e15, owner="ClientCaps", free=self.free)
 
     def allowed(self, ledger: Ledger, client: str) -> float:
-        """Return how much more weight of this client may be learned now."""
+        """Return how much more weight of this client may be learned now.
+
+        Parameters
+        ----------
+        ledger
+            The weight that was learned of each client.
+        client
+            The name of the client.
+        """
         if client in self.trusted or self.share == 1:
             return float("inf")
         learned = ledger.learned.get(client, 0.0)

@@ -59,7 +59,13 @@ class Defences:
         integer_at_least(0, owner="Defences", pause=self.pause)
 
     def around(self, learner: Learner) -> DefendedLearner:
-        """Return a learner that is defended by these; a guard waits for its canaries."""
+        """Return a learner that is defended by these; a guard waits for its canaries.
+
+        Parameters
+        ----------
+        learner
+            The learner to defend.
+        """
         from halfmask.trainer.defences._defended import DefendedLearner  # noqa: PLC0415 # numpy
 
         return DefendedLearner(learner, **self.named())
@@ -84,6 +90,11 @@ class Defences:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_dict` gave.
+
+        Parameters
+        ----------
+        values
+            What `to_dict` returned.
 
         Raises
         ------

@@ -255,7 +255,13 @@ class DefendedLearner:
         return self._learner.digest()
 
     def learned_of(self, client: str) -> float:
-        """Return the weight that was learned of a client."""
+        """Return the weight that was learned of a client.
+
+        Parameters
+        ----------
+        client
+            The name of the client.
+        """
         return self._memory.ledger.learned.get(client, 0.0)
 
     @property

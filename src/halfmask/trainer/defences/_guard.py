@@ -44,7 +44,13 @@ class Quality:
     loss: float
 
     def better(self, other: Quality) -> Quality:
-        """Return the smaller error and the smaller loss of both."""
+        """Return the smaller error and the smaller loss of both.
+
+        Parameters
+        ----------
+        other
+            Another quality of the same canaries.
+        """
         return Quality(error=min(self.error, other.error), loss=min(self.loss, other.loss))
 
     @classmethod
@@ -172,7 +178,13 @@ class Guard:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return a guard of its stored parameters, by their names of 0.1 too."""
+        """Return a guard of its stored parameters, by their names of 0.1 too.
+
+        Parameters
+        ----------
+        values
+            The stored parameters.
+        """
         return cls(
             **{"min_rows" if name == "least_rows" else name: values[name] for name in values}
         )
@@ -214,7 +226,15 @@ class Guard:
         return Verdict(accepted=not why, before=was, after=now, why=why)
 
     def quality(self, learner: Predicting, holdout: HashedRows) -> Quality:
-        """Return how well a learner predicts the canaries."""
+        """Return how well a learner predicts the canaries.
+
+        Parameters
+        ----------
+        learner
+            The learner that predicts.
+        holdout
+            The canaries, with their labels.
+        """
         return Quality.of(learner, holdout, margins=self.margins)
 
     def _why(self, was: Quality, now: Quality, bound: str, allowed: float) -> str:

@@ -64,7 +64,13 @@ class NormClip:
             number_between(0, 1e15, owner="NormClip", low_open=True, norm=self.norm)
 
     def clipped(self, rows: HashedRows) -> HashedRows:
-        """Return rows within the bounds."""
+        """Return rows within the bounds.
+
+        Parameters
+        ----------
+        rows
+            The rows to clip.
+        """
         found = rows
         if rows.weights is not None and (rows.weights > self.weight).any():
             lighter = np.minimum(rows.weights, np.float32(self.weight))
@@ -72,7 +78,13 @@ class NormClip:
         return found if self.norm is None else self._shortened(found, self.norm)
 
     def beyond(self, rows: HashedRows) -> int:
-        """Return how many rows are beyond a bound."""
+        """Return how many rows are beyond a bound.
+
+        Parameters
+        ----------
+        rows
+            The rows to count.
+        """
         found = np.zeros(len(rows), dtype=bool)
         if rows.weights is not None:
             found |= rows.weights > self.weight

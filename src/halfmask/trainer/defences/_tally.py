@@ -68,7 +68,13 @@ class DefenceTally:
     latest: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, rollback: RollbackNotice) -> None:
-        """Count a rollback."""
+        """Count a rollback.
+
+        Parameters
+        ----------
+        rollback
+            The rollback.
+        """
         self.rollbacks += 1
         self.taken_back += sum(rows for _, rows in rollback.clients)
         entry = {
@@ -84,5 +90,11 @@ class DefenceTally:
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` gave."""
+        """Return what `to_dict` gave.
+
+        Parameters
+        ----------
+        entry
+            What `to_dict` returned.
+        """
         return cls(**entry)

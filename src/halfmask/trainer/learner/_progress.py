@@ -40,7 +40,13 @@ class ProgressiveValidation:
 
     @classmethod
     def none(cls, *, answers: bool) -> ProgressiveValidation:
-        """Return the progress before any row, for a loss with or without classes."""
+        """Return the progress before any row, for a loss with or without classes.
+
+        Parameters
+        ----------
+        answers
+            Whether the loss has classes, so that predictions can be right or wrong.
+        """
         return cls(rows=0, weight=0.0, loss_sum=0.0, right_sum=0.0 if answers else None)
 
     @property

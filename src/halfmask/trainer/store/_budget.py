@@ -39,11 +39,24 @@ class Budget:
         self._lock = threading.Lock()
 
     def lease(self, *, client: bytes, tenant: str) -> Lease:
-        """Return a lease of nothing yet."""
+        """Return a lease of nothing yet.
+
+        Parameters
+        ----------
+        client, tenant
+            The owners of the bytes.
+        """
         return Lease(self, client, tenant)
 
     def take(self, client: bytes, tenant: str, size: int) -> None:
         """Give bytes to a client of a tenant.
+
+        Parameters
+        ----------
+        client, tenant
+            The owners of the bytes.
+        size
+            The number of bytes.
 
         Raises
         ------
@@ -69,7 +82,15 @@ class Budget:
                 self._owned[owner] = self._owned.get(owner, 0) + size
 
     def give_back(self, client: bytes, tenant: str, size: int) -> None:
-        """Take bytes back."""
+        """Take bytes back.
+
+        Parameters
+        ----------
+        client, tenant
+            The owners of the bytes.
+        size
+            The number of bytes.
+        """
         with self._lock:
             self.taken -= size
             for owner in (client, tenant):
@@ -96,7 +117,13 @@ class Lease:
         self.size = 0
 
     def take(self, size: int) -> None:
-        """Take more bytes, or raise a `RefusedError` with 429."""
+        """Take more bytes, or raise a `RefusedError` with 429.
+
+        Parameters
+        ----------
+        size
+            The number of bytes.
+        """
         if size:
             self._budget.take(self._client, self._tenant, size)
             self.size += size

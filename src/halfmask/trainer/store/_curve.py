@@ -80,7 +80,13 @@ class Curve:
         return self.total.rows
 
     def add(self, point: Point) -> None:
-        """Count rows."""
+        """Count rows.
+
+        Parameters
+        ----------
+        point
+            The counts of some learned rows.
+        """
         self.total += point
         if self.points and self.points[-1].rows < self.span:
             point = self.points.pop() + point
@@ -109,7 +115,13 @@ class Curve:
 
     @classmethod
     def from_dict(cls, kept: dict[str, Any]) -> Curve:
-        """Return what a snapshot kept."""
+        """Return what a snapshot kept.
+
+        Parameters
+        ----------
+        kept
+            What `to_dict` returned.
+        """
         return cls(
             classes=bool(kept["classes"]),
             total=Point(**kept["total"]),

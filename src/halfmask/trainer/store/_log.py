@@ -89,6 +89,11 @@ class ExampleLog:
     def append(self, entries: Sequence[Entry]) -> list[int]:
         """Write entries and flush them to the disk; return their sequence numbers.
 
+        Parameters
+        ----------
+        entries
+            The entries to write, in order.
+
         Raises
         ------
         OSError
@@ -132,6 +137,11 @@ class ExampleLog:
     def records(self, *, after: int = 0) -> Iterator[Record]:
         """Yield the records behind a sequence number, in order.
 
+        Parameters
+        ----------
+        after
+            The last sequence number to skip.
+
         Raises
         ------
         IntegrityError
@@ -155,7 +165,13 @@ class ExampleLog:
                 raise _altered()
 
     def drop_until(self, seq: int) -> None:
-        """Remove the segments all of whose records are up to a sequence number."""
+        """Remove the segments all of whose records are up to a sequence number.
+
+        Parameters
+        ----------
+        seq
+            The last sequence number that isn't needed.
+        """
         with self._lock:
             while len(self._segments) > 1 and self._segments[1] <= seq + 1:
                 (self._folder / _name(self._segments[0])).unlink(missing_ok=True)

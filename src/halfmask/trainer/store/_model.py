@@ -223,7 +223,13 @@ class Model:
         return job.done, False
 
     def predict(self, rows: HashedRows) -> NDArray[np.float32]:
-        """Return what the learner expects of rows."""
+        """Return what the learner expects of rows.
+
+        Parameters
+        ----------
+        rows
+            The rows to predict.
+        """
         return self.state.predict(rows)
 
     def snapshot(self) -> Future[Snapshot]:
@@ -238,11 +244,25 @@ class Model:
         return self._snapshots.listed()
 
     def delete_snapshot(self, seq: int) -> None:
-        """Remove a snapshot that no restart and no rollback needs."""
+        """Remove a snapshot that no restart and no rollback needs.
+
+        Parameters
+        ----------
+        seq
+            The sequence number of the snapshot.
+        """
         self._snapshots.remove(seq)
 
     def roll_back(self, seq: int, client: bytes) -> Future[Receipt]:
-        """Go back to a snapshot, after all acknowledged rows were learned."""
+        """Go back to a snapshot, after all acknowledged rows were learned.
+
+        Parameters
+        ----------
+        seq
+            The sequence number of the snapshot.
+        client
+            The client that asks for it, for the log.
+        """
         self._snapshots.hold(seq)
         try:
             # What is logged has to be done: a damaged one would stop the model for good.

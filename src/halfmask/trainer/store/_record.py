@@ -67,6 +67,15 @@ class Entry:
 
         The salt is of the segment. No client knows it, so that no body can hold bytes that look
         like a record where a torn end is searched for one.
+
+        Parameters
+        ----------
+        seq
+            The sequence number.
+        group
+            The group of records that are flushed together.
+        salt
+            The salt of the segment.
         """
         packed = HEAD.pack(
             MAGIC,

@@ -143,6 +143,13 @@ class Store:
     def create(self, tenant: str, name: str, settings: dict[str, Any]) -> Model:
         """Make a model.
 
+        Parameters
+        ----------
+        tenant, name
+            The tenant, and the name of the model.
+        settings
+            The settings of the model, as the API takes them.
+
         Raises
         ------
         RefusedError
@@ -170,6 +177,11 @@ class Store:
     def model(self, tenant: str, name: str) -> Model:
         """Return a model.
 
+        Parameters
+        ----------
+        tenant, name
+            The tenant, and the name of the model.
+
         Raises
         ------
         RefusedError
@@ -191,7 +203,13 @@ class Store:
         raise RefusedError("There is no such model.", status=404, word="not-found")
 
     def models(self, tenant: str | None = None) -> list[Model]:
-        """Return the models of a tenant, or of all, by name."""
+        """Return the models of a tenant, or of all, by name.
+
+        Parameters
+        ----------
+        tenant
+            The tenant; ``None``: all of them.
+        """
         with self._lock:
             found = [each for each in self._models.values() if each is not None]
         return sorted(
@@ -200,7 +218,13 @@ class Store:
         )
 
     def delete(self, tenant: str, name: str) -> None:
-        """Delete a model, with all that it has on the disk."""
+        """Delete a model, with all that it has on the disk.
+
+        Parameters
+        ----------
+        tenant, name
+            The tenant, and the name of the model.
+        """
         if not self.ready:
             raise _starting()
         with self._lock:
@@ -232,6 +256,15 @@ class Store:
 
     def count(self, client: bytes, rows: int, *, quota: int | None = None) -> None:
         """Count rows that a client has had logged, or hasn't after all.
+
+        Parameters
+        ----------
+        client
+            The client, as the log names it.
+        rows
+            The number of rows; negative if they weren't logged after all.
+        quota
+            The most rows that the client may send; ``None``: no limit.
 
         Raises
         ------

@@ -71,7 +71,13 @@ class Token:
     digest: bytes = field(default=b"", repr=False)
 
     def holds(self, now: float) -> bool:
-        """Return whether it is neither revoked nor expired."""
+        """Return whether it is neither revoked nor expired.
+
+        Parameters
+        ----------
+        now
+            The time, in seconds since 1970.
+        """
         return not self.revoked and (self.expires is None or now < self.expires)
 
 
@@ -195,7 +201,15 @@ class Tokens:
             run("UPDATE tokens SET revoked = 1 WHERE id = ?", (named,))
 
     def is_of(self, token: Token, secret: str) -> bool:
-        """Return whether a secret is a token's, in constant time."""
+        """Return whether a secret is a token's, in constant time.
+
+        Parameters
+        ----------
+        token
+            The token.
+        secret
+            The secret to compare.
+        """
         return hmac.compare_digest(self._digest(token.id, secret), token.digest)
 
     def _digest(self, identity: bytes, secret: str) -> bytes:

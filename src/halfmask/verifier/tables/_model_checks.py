@@ -65,7 +65,15 @@ class LevelRule:
     needs_tree: bool = False
 
     def states_no_better(self, claimed: float, counted: float) -> bool:
-        """Return whether the stated level is no better than the counted one."""
+        """Return whether the stated level is no better than the counted one.
+
+        Parameters
+        ----------
+        claimed
+            The level that the manifest states.
+        counted
+            The level that was counted.
+        """
         if self.worst is min:
             return claimed <= counted + SLACK
         return claimed >= counted - SLACK

@@ -127,7 +127,13 @@ class Frontier:
         return frontier_picture(self)
 
     def write(self, where: Path, *, picture: Path | None = None) -> None:
-        """Write the numbers as JSON and, if asked, the picture as SVG."""
+        """Write the numbers as JSON and, if asked, the picture as SVG.
+
+        Parameters
+        ----------
+        where, picture
+            The files; their folders must exist.
+        """
         with atomic_file(where) as file:
             file.write(json.dumps(self.to_dict(), indent=1, allow_nan=False).encode())
         if picture is not None:

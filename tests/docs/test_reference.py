@@ -19,7 +19,19 @@ from halfmask.assess.attacks import ATTACKS
 from halfmask.claims import WEAKNESSES, read_manifest
 from halfmask.cli._failures import CODES, INTERRUPTED, UsageError, failure_of
 from halfmask.data import ReadOptions
-from halfmask.masks import MASKS, KeyedTokens, Mask, Pram, RandomNoise, Rounding, TailCoding
+from halfmask.masks import (
+    MASKS,
+    CoarsenedDates,
+    KeyedTokens,
+    Mask,
+    OrdinalTailCoding,
+    Pram,
+    RandomNoise,
+    RandomRounding,
+    Redaction,
+    Rounding,
+    TailCoding,
+)
 from halfmask.microdata import Policy
 
 #: What only our own rooms import from, or what another room lists again.
@@ -180,6 +192,10 @@ def test_weaknesses_of_masks_are_explained_where_those_of_tables_are(page_at):
         KeyedTokens(),
         RandomNoise(law="laplace", scale=1, decimals=0, how="multiply", high=5),
         Pram(keep=0.5),
+        RandomRounding(base=10),
+        OrdinalTailCoding(high="a"),
+        CoarsenedDates(to="year"),
+        Redaction(sign="x"),
     ]
     assert {mask.name for mask in every} == set(MASKS)
     assert {word for mask in every for word in mask.weaknesses} <= told

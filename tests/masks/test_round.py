@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+import math
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 
 import polars as pl
@@ -81,9 +82,81 @@ def test_decimals_may_not_have_too_many_places():
         Rounding(base=1e-20).written("pay", pl.Decimal(10, 2))
 
 
+@given(
+    cells=st.lists(st.none() | st.integers(-(2**62), 2**62), min_size=1, max_size=30),
+    digits=st.integers(1, 15),
+)
+def test_whole_numbers_keep_their_leading_digits(cells, digits):
+    """By exact integers; missing stays missing, whole stays whole."""
+    found = masked(Rounding(digits=digits), pl.Series("n", cells, dtype=pl.Int64))
+
+    assert found.dtype == pl.Int64
+    for cell, got in zip(cells, found, strict=True):
+        if cell is None:
+            assert got is None
+        else:
+            unit = 10 ** max(0, len(str(abs(cell))) - digits)
+            assert got == round(Fraction(cell, unit)) * unit
+
+
+@given(
+    cells=st.lists(st.none() | st.integers(-(10**25), 10**25), min_size=1, max_size=20),
+    digits=st.integers(1, 15),
+)
+def test_decimals_keep_their_leading_digits(cells, digits):
+    """Money, by Python's decimals."""
+    amounts = [None if it is None else Decimal(it).scaleb(-2) for it in cells]
+
+    found = masked(Rounding(digits=digits), pl.Series("pay", amounts, dtype=pl.Decimal(30, 2)))
+
+    context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
+    assert found.to_list() == [None if it is None else context.plus(it) for it in amounts]
+
+
+@given(
+    cells=st.lists(st.none() | st.floats(-9e307, 9e307, allow_nan=False), min_size=1, max_size=30),
+    digits=st.integers(1, 15),
+)
+def test_floats_keep_their_leading_digits(cells, digits):
+    """What is written has so many digits, and lies within half of the last one."""
+    found = masked(Rounding(digits=digits), pl.Series("x", cells, dtype=pl.Float64))
+
+    for cell, got in zip(cells, found, strict=True):
+        if cell is None:
+            assert got is None
+            continue
+        assert got == float(f"{got:.{digits - 1}e}")
+        exact = Decimal(cell)
+        half = Decimal(5).scaleb(exact.adjusted() - digits) if cell else Decimal(0)
+        assert abs(Decimal(got) - exact) <= half * (1 + Decimal("1e-12"))
+        assert math.copysign(1, got) == math.copysign(1, cell or 0.0)
+
+
+def test_digits_of_floats_are_those_that_are_written():
+    """Half-way in decimals is even, and no rest of a multiplication is left."""
+    found = masked(
+        Rounding(digits=2), pl.Series("x", [0.125, 0.135, 123456.0, 1e-30, 0.0, 9.99e22, 1.15e-5])
+    )
+
+    assert found.to_list() == [0.12, 0.14, 120000.0, 1e-30, 0.0, 1e23, 1.2e-5]
+
+
+def test_a_float_that_would_be_rounded_to_infinity_is_refused():
+    """Without its digits."""
+    with pytest.raises(DataError, match="'x' has numbers that its mask 'round' would") as refused:
+        masked(Rounding(digits=1), pl.Series("x", [1.7e308]))
+    assert "1.7" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     "make",
     [
+        Rounding,
+        lambda: Rounding(base=10, digits=2),
+        lambda: Rounding(digits=0),
+        lambda: Rounding(digits=16),
+        lambda: Rounding(digits=True),
+        lambda: Rounding(digits=1.5),  # type: ignore[arg-type] # not whole
         lambda: Rounding(base=0),
         lambda: Rounding(base=float("nan")),
         lambda: Rounding(base=True),

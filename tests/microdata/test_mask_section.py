@@ -151,7 +151,8 @@ def test_no_guarantee_is_about_values_that_are_nobodys():
 MASK_FAULTS = {
     '{ name = "rounds", base = 5 }': "no such name",
     "{ base = 5 }": "lacks the key 'name'",
-    '{ name = "round" }': "lacks the key 'base'",
+    '{ name = "round" }': "either a 'base' or 'digits'",
+    '{ name = "random-rounding" }': "lacks the key 'base'",
     '{ name = "round", base = -5 }': "must be a number above 0",
     '{ name = "round", base = "canary" }': "has a 'base' that",
     '{ name = "round", base = "5" }': "has a 'base' that",

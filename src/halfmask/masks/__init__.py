@@ -14,14 +14,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
 from halfmask.masks._masked import MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
 from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
+from halfmask.masks._ordinal_tails import OrdinalTailCoding
 from halfmask.masks._pram import Pram, StratifiedPram
+from halfmask.masks._random_rounding import RandomRounding
 from halfmask.masks._rank_swapping import RankSwapping
+from halfmask.masks._redaction import Redaction
 from halfmask.masks._registry import MASKS, TABLE_MASKS
 from halfmask.masks._round import Rounding
 from halfmask.masks._row_draws import fractions, row_fractions
@@ -47,6 +51,7 @@ __all__ = [
     "TABLE_MASKS",
     "AnyTableMask",
     "ClaimingMask",
+    "CoarsenedDates",
     "HeldColumns",
     "KeyedTokens",
     "Law",
@@ -56,10 +61,13 @@ __all__ = [
     "MaskedTable",
     "Masker",
     "Microaggregation",
+    "OrdinalTailCoding",
     "Pram",
     "RandomNoise",
+    "RandomRounding",
     "RankSwapping",
     "ReadColumns",
+    "Redaction",
     "Rounding",
     "RowMask",
     "RowMaskPlan",

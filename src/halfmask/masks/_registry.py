@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
+from halfmask.masks._ordinal_tails import OrdinalTailCoding
 from halfmask.masks._pram import Pram, StratifiedPram
+from halfmask.masks._random_rounding import RandomRounding
 from halfmask.masks._rank_swapping import RankSwapping
+from halfmask.masks._redaction import Redaction
 from halfmask.masks._round import Rounding
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
@@ -26,6 +30,10 @@ MASKS: Final[dict[str, type[Mask]]] = {
     Rounding.name: Rounding,
     TailCoding.name: TailCoding,
     KeyedTokens.name: KeyedTokens,
+    RandomRounding.name: RandomRounding,
+    OrdinalTailCoding.name: OrdinalTailCoding,
+    CoarsenedDates.name: CoarsenedDates,
+    Redaction.name: Redaction,
 }
 
 #: Masks of several columns and masks of rows, by name: ``[[masks]]`` of a policy.

@@ -94,6 +94,7 @@ METHODS = {
     "by numbers": {"name": "guided", "split_targets": ["spent"]},
     "by a curve": {"name": "hilbert"},
     "by boxes": {"name": "r-plus-tree", "min_fraction": 0.1},
+    "by neighbours": {"name": "mdav"},
 }
 RECODINGS = {
     "ranges": {"name": "ranges"},

@@ -120,6 +120,7 @@ def _policy(draw, columns, sensitive):
         {"name": "guided", "split_targets": [draw(st.sampled_from(kept))]},
         {"name": "hilbert"},
         {"name": "r-plus-tree"},
+        {"name": "mdav", "block_rows": draw(st.sampled_from([1, 100_000]))},
     ]
     recodings = ["ranges", "level", "centroid", "representative"]
     return Policy(

@@ -4,9 +4,10 @@ Start with :class:`Anonymizer`, a scikit-learn estimator. :class:`Protection` is
 ``summarize -> plan -> apply`` over batches, for tables that don't fit in memory.
 
 A *method* finds classes (:class:`Mondrian`, :class:`Guided`, :class:`Hilbert`,
-:class:`RPlusTree`), a *recoding* writes them (:class:`Ranges`, :class:`Level`, :class:`Centroid`,
-:class:`Representative`); what must hold are the values of :mod:`halfmask.guarantees`. The engine
-judges every guarantee at every cut, so a method can't break one.
+:class:`RPlusTree`, :class:`Mdav`), a *recoding* writes them (:class:`Ranges`, :class:`Level`,
+:class:`Centroid`, :class:`Representative`); what must hold are the values of
+:mod:`halfmask.guarantees`. The engine judges every guarantee at every cut and every joined group,
+so a method can't break one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._hilbert import Hilbert
+from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._method import Method
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
@@ -52,6 +54,7 @@ __all__ = [
     "Guided",
     "Hilbert",
     "Level",
+    "Mdav",
     "Method",
     "Mondrian",
     "Partition",
@@ -66,7 +69,7 @@ __all__ = [
 
 #: Every method by the name that a policy calls it.
 METHODS: Final[Mapping[str, type[Method]]] = {
-    kind.name: kind for kind in (Mondrian, Guided, Hilbert, RPlusTree)
+    kind.name: kind for kind in (Mondrian, Guided, Hilbert, RPlusTree, Mdav)
 }
 
 

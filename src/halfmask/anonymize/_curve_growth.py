@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.kernels.partition.criteria import Rules
 
-__all__ = ["cut_curve"]
+__all__ = ["boxes", "cut_curve", "joined"]
 
 #: How many neighbouring runs are joined at most where a guarantee asks for more than k rows.
 REACH = 32
@@ -66,10 +66,10 @@ def cut_curve(
     cut_runs(distinct, starts, scale, k, origin)
     cuts = _cuts(origin)
     if len(rules.kinds):
-        cuts = cuts[_joined(distinct, starts, cuts, order, sensitive, scale, k, rules)]
+        cuts = cuts[joined(distinct, starts, cuts, order, sensitive, scale, k, rules)]
     feature, cut, left, right = balanced_tree(len(cuts) - 1)
     sizes = np.diff(starts[cuts])
-    low, high = _boxes(distinct, cuts)
+    low, high = boxes(distinct, cuts)
     cell_of_row = np.empty(len(points), dtype=np.int32)
     cell_of_row[order] = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     partition = CurvePartition(
@@ -100,14 +100,15 @@ def _cuts(origin: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array(cuts[::-1], dtype=np.int64)
 
 
-def _boxes(
+def boxes(
     points: NDArray[np.int32], cuts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the least and greatest code of each column between cuts."""
     low = np.minimum.reduceat(points, cuts[:-1], axis=0)
     return low, np.maximum.reduceat(points, cuts[:-1], axis=0)
 
 
-def _joined(  # what both steps share
+def joined(  # what both steps share
     points: NDArray[np.int32],
     starts: NDArray[np.int64],
     cuts: NDArray[np.int64],
@@ -120,7 +121,7 @@ def _joined(  # what both steps share
     """Return which of the cuts are left so that every rule holds between them."""
     from halfmask.kernels.partition.curve import join_runs  # noqa: PLC0415 # the compiler loads late
 
-    low, high = _boxes(points, cuts)
+    low, high = boxes(points, cuts)
     judged = np.stack([column.codes[order] for column in sensitive]).astype(np.int64)
     reach = int(np.clip(MAX_READ // (len(low) * max(1, int(rules.offsets[-1]))), 2, REACH))
     origin = np.zeros(len(cuts), dtype=np.int64)

@@ -124,13 +124,20 @@ def fit_cells(
         for each in guarantees
     )
     sensitive = _sensitive_codes(summary, guarantees)
+    criterion = method.split_criterion(guides)
+    axes = None
+    if criterion.search == "nearest":
+        from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
+
+        axes = Axes.of(codings, codes)
     partition, cell_of_row = grow_partition(
         codes,
         [coding.n_codes for coding in codings],
         [coding.boundaries for coding in codings],
         sensitive=sensitive,
         guarantees=guarantees,
-        criterion=method.split_criterion(guides),
+        criterion=criterion,
+        axes=axes,
     )
     return Fitted(
         codings=tuple(codings),

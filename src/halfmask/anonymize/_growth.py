@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize._centroid_growth import group_near
 from halfmask.anonymize._curve_growth import cut_curve
 from halfmask.anonymize._grower import Grower
 from halfmask.guarantees import Classes
@@ -16,6 +17,7 @@ from halfmask.guarantees import Classes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from halfmask.anonymize._axes import Axes
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.data import Hierarchy
@@ -48,16 +50,20 @@ class SplitCriterion:
         The share of a node's spread that a cut must take away to be preferred to Mondrian's.
     search
         The cut where the guides don't decide: the widest column at its ``"median"``, the column
-        and place with the least remaining ``"margin"``, or a ``"curve"`` through all columns.
+        and place with the least remaining ``"margin"``, or a ``"curve"`` through all columns. Or no
+        cuts, but groups of the ``"nearest"`` rows.
     min_fraction
         The least share of a node's rows on each side of a cut with the least remaining margin.
+    block_rows
+        How many rows are searched for the nearest at once.
     """
 
     strict: bool = True
     guides: NDArray[np.float64] | None = None
     min_gain: float = 0.0
-    search: Literal["median", "margin", "curve"] = "median"
+    search: Literal["median", "margin", "curve", "nearest"] = "median"
     min_fraction: float = 0.0
+    block_rows: int = 100_000
 
     def __repr__(self) -> str:
         n = 0 if self.guides is None else self.guides.shape[1]
@@ -72,6 +78,7 @@ def grow_partition(
     sensitive: Sequence[SensitiveCodes],
     guarantees: Sequence[Guarantee],
     criterion: SplitCriterion,
+    axes: Axes | None = None,
 ) -> tuple[Partition, NDArray[np.int32]]:
     """Grow a partition in which every cell keeps every guarantee.
 
@@ -90,6 +97,8 @@ def grow_partition(
         mended by cutting it.
     criterion
         How classes are cut.
+    axes
+        Where codes lie, for a criterion that looks for the nearest rows.
 
     Returns
     -------
@@ -107,6 +116,9 @@ def grow_partition(
     _check_whole(guarantees, sensitive, n)
     if criterion.search == "curve":
         return cut_curve(codes, n_codes, sensitive=sensitive, rules=rules, k=k)
+    if axes is not None:
+        rows = criterion.block_rows
+        return group_near(codes, axes, sensitive=sensitive, rules=rules, k=k, block_rows=rows)
     guides = criterion.guides if criterion.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ParameterError
 from halfmask.kernels.partition import mdav
-from halfmask.kernels.partition.mdav import MEAN, MEDIAN, MISSING, MODE, PointColumns, mdav_groups
+from halfmask.kernels.partition.mdav import (
+    MEAN,
+    MEDIAN,
+    MISSING,
+    MODE,
+    PointColumns,
+    mdav_groups,
+    middles,
+    nearest_points,
+)
 
 
 def members(group):
@@ -174,3 +183,27 @@ def test_sums_keep_what_a_float_would_lose():
 def test_points_that_have_no_groups_are_refused(points, k):
     with pytest.raises(ParameterError, match="at least k finite points"):
         mdav_groups(points, PointColumns.means(1), k=k, block_rows=100)
+
+
+@given(mixed(), st.integers(1, 5))
+def test_middles_are_those_of_each_group(table, n_groups):
+    points, columns = table
+    group = np.arange(len(points)) % min(n_groups, len(points))
+
+    found = middles(points, columns, group)
+
+    for g, middle in enumerate(found):
+        assert middle.tolist() == middle_of(points[group == g], columns).tolist()
+
+
+@given(numbers(), st.booleans())
+def test_the_nearest_point_is_that_of_a_look_at_all(points, capped):
+    queries = points[::-1] * 0.5
+    found = nearest_points(points, queries, capped=capped)
+
+    for query, place in zip(queries, found, strict=True):
+        gaps = np.abs(points - query)
+        total = np.zeros(len(points))
+        for column in (np.minimum(gaps, 1.0) if capped else gaps * gaps).T:
+            total = total + column
+        assert place == np.argmin(total)

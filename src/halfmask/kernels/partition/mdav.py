@@ -33,7 +33,16 @@ if TYPE_CHECKING:
 
     from halfmask.kernels.partition.criteria import Int
 
-__all__ = ["MEAN", "MEDIAN", "MISSING", "MODE", "PointColumns", "mdav_groups"]
+__all__ = [
+    "MEAN",
+    "MEDIAN",
+    "MISSING",
+    "MODE",
+    "PointColumns",
+    "mdav_groups",
+    "middles",
+    "nearest_points",
+]
 
 #: How a column is averaged.
 MEAN, MEDIAN, MODE = range(3)
@@ -158,12 +167,7 @@ def _grouped(points: NDArray[np.float64], columns: PointColumns, k: int) -> NDAr
     n, n_columns = points.shape
     group, rows = np.full(n, -1, dtype=np.int64), np.arange(n)
     n_groups: Int = 0
-    rest = _Rest(
-        np.zeros(n_columns),
-        np.zeros(n_columns),
-        np.zeros(n_columns, dtype=np.int64),
-        np.zeros(len(columns.levels), dtype=np.int64),
-    )
+    rest = _nothing(points, columns)
     _put_all(rest, columns, points)
     while len(rows) >= 2 * k:
         origin = np.empty(n_columns)
@@ -176,6 +180,83 @@ def _grouped(points: NDArray[np.float64], columns: PointColumns, k: int) -> NDAr
         rows = np.flatnonzero(group < 0)
     group[rows] = n_groups
     return group
+
+
+def nearest_points(
+    points: NDArray[np.float64], queries: NDArray[np.float64], *, capped: bool
+) -> NDArray[np.int64]:
+    """Return for each query the number of the nearest point; of several the lowest.
+
+    Parameters
+    ----------
+    points, queries
+        (points, columns) and (queries, columns).
+    capped
+        As of `PointColumns`.
+    """
+    order = np.arange(len(points))
+    halve(points, order, LANES, LANES, capped)
+    blocks = empty_blocks(len(points), len(points), points.mean(axis=0), capped=capped)
+    fill(blocks, points, order)
+    found = np.empty(len(queries), dtype=np.int64)
+    _nearest_each(blocks, queries, found)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _nearest_each(blocks: Blocks, queries: NDArray[np.float64], found: NDArray[np.int64]) -> None:
+    near, rows = np.empty(1), np.empty(1, dtype=np.int64)
+    for i in range(queries.shape[0]):
+        nearest(blocks, queries[i], near, rows)
+        found[i] = rows[0]
+
+
+def middles(
+    points: NDArray[np.float64], columns: PointColumns, group: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the mean, median or mode of each group's points, (groups, columns).
+
+    Parameters
+    ----------
+    points, columns
+        As of `mdav_groups`.
+    group
+        The group of each point, from 0 without gaps.
+    """
+    sizes = np.bincount(group)
+    found = np.empty((len(sizes), points.shape[1]))
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    rest = _nothing(points, columns)
+    _middle_each(rest, columns, points, np.argsort(group, kind="stable"), starts, found)
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _middle_each(
+    rest: _Rest,
+    columns: PointColumns,
+    points: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    found: NDArray[np.float64],
+) -> None:
+    for g in range(found.shape[0]):
+        rest.high[:], rest.low[:] = 0.0, 0.0
+        for i in range(starts[g], starts[g + 1]):
+            _put(rest, columns, points, rows[i], 1)
+        _middle(rest, columns, starts[g + 1] - starts[g], found[g])
+        for i in range(starts[g], starts[g + 1]):
+            _put(rest, columns, points, rows[i], -1)
+
+
+def _nothing(points: NDArray[np.float64], columns: PointColumns) -> _Rest:
+    n_columns = points.shape[1]
+    return _Rest(
+        np.zeros(n_columns),
+        np.zeros(n_columns),
+        np.zeros(n_columns, dtype=np.int64),
+        np.zeros(len(columns.levels), dtype=np.int64),
+    )
 
 
 @njit(nogil=True, cache=True)

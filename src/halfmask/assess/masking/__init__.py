@@ -4,11 +4,19 @@ Start with :func:`compare_masked`: it takes a table before and after masking, ro
 returns a :class:`MaskingAssessment`. Risk is measured by record linkage (distance, probability,
 rank), interval disclosure and uniqueness; utility by IL1s, means, variances, correlations, the
 propensity-score MSE and the overlap of confidence intervals of a regression.
+
+:func:`compare_techniques` masks one table by several techniques and compares them.
 """
 
 from __future__ import annotations
 
 from halfmask.assess.masking._assessment import MaskingAssessment
 from halfmask.assess.masking._compare import compare_masked
+from halfmask.assess.masking._techniques import TechniqueComparison, compare_techniques
 
-__all__ = ["MaskingAssessment", "compare_masked"]
+__all__ = [
+    "MaskingAssessment",
+    "TechniqueComparison",
+    "compare_masked",
+    "compare_techniques",
+]

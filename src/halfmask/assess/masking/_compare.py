@@ -15,23 +15,19 @@ from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_number
 from halfmask.assess.attacks.tables import DistanceLinkage, ProbabilisticLinkage, RankLinkage
 from halfmask.assess.attacks.tables._links import ALL
 from halfmask.assess.masking._assessment import MaskingAssessment
-from halfmask.assess.masking._pairs import (
-    ColumnPair,
-    column_pairs,
-    propensity_features,
-    regression_features,
+from halfmask.assess.masking._fits import (
+    regression_overlap,
+    regression_target,
+    separation,
 )
+from halfmask.assess.masking._pairs import ColumnPair, column_pairs
 from halfmask.assess.risk import IntervalScale, interval_disclosure, table_risk
 from halfmask.assess.utility import (
-    IntervalOverlap,
-    PropensityFit,
     categorical_change,
     correlation_change,
     covariance_change,
     cramers_v_change,
-    interval_overlap,
     numeric_change,
-    propensity_mse,
 )
 
 if TYPE_CHECKING:
@@ -44,8 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_masked"]
 
-#: The most rows of each table that models separate, and that a regression is fitted to.
-PROPENSITY_ROWS, REGRESSION_ROWS = 10_000, 100_000
 #: The share of rows that are kept out of linkage as other people, and the most of them.
 CONTROL_SHARE, CONTROL_ROWS = 0.2, 2_000
 #: Columns of more categories say nothing by a table of two of them.
@@ -155,7 +149,7 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     )
     progress("utility", 0.6)
     pairs = column_pairs(before, after, compared)
-    aim = _target(target, pairs)
+    aim = regression_target(target, pairs)
     numbers = [pair for pair in pairs if pair.is_number]
     groups = [pair for pair in pairs if not pair.is_number and _few(pair)]
     result = MaskingAssessment(
@@ -180,8 +174,8 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
         correlations=correlation_change(*_stacked(numbers)),
         covariances=covariance_change(*_stacked(numbers)),
         cramers_v=cramers_v_change(*_stacked(groups)),
-        propensity=_propensity(pairs, owners, random_state),
-        overlap=None if aim is None else _overlap(pairs, aim, owners, random_state),
+        propensity=separation(pairs, owners, random_state),
+        overlap=None if aim is None else regression_overlap(pairs, aim, owners, random_state),
         target=None if aim is None else aim.name,
     )
     progress("done", 1.0)
@@ -253,13 +247,9 @@ def _linkage(
     people, control = before[owners[inside]], before[owners[np.sort(order[:n_control])]]
     n_people = min(most[1], len(inside))
     targets = [
-        TableTarget(
-            released=released,
-            original=people,
-            control=control if n_control else None,
-            quasi_identifiers=keys,
-        )
-        for released in (after[inside], people)
+        TableTarget(released=released, original=people, control=others, quasi_identifiers=keys)
+        # What other people reach is a control of the masked rows alone.
+        for released, others in ((after[inside], control if n_control else None), (people, None))
     ]
     attacks: list[Attack] = [
         DistanceLinkage(n_attacks=n_people),
@@ -330,78 +320,3 @@ def _stacked(pairs: Sequence[ColumnPair]) -> tuple[NDArray[np.float64], NDArray[
         np.column_stack([pair.original for pair in pairs]),
         np.column_stack([pair.masked for pair in pairs]),
     )
-
-
-def _sampled(
-    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], most: int, random_state: int
-) -> tuple[ColumnPair, ...]:
-    """Return so many rows at most; the same people in both tables where both are complete."""
-    rng = np.random.default_rng(random_state)
-    n_before, n_after = len(pairs[0].original), len(pairs[0].masked)
-    masked = np.sort(rng.permutation(n_after)[:most])
-    original = owners[masked]
-    if n_after < n_before:
-        original = np.sort(rng.permutation(n_before)[:most])
-    return tuple(
-        ColumnPair(
-            name=pair.name,
-            is_number=pair.is_number,
-            original=pair.original[original],
-            masked=pair.masked[masked],
-        )
-        for pair in pairs
-    )
-
-
-def _propensity(
-    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], random_state: int
-) -> tuple[PropensityFit, ...]:
-    some = _sampled(pairs, owners, PROPENSITY_ROWS, random_state)
-    return (
-        propensity_mse(
-            *propensity_features(some, curved=True), model="logistic", random_state=random_state
-        ),
-        propensity_mse(
-            *propensity_features(some, curved=False), model="cart", random_state=random_state
-        ),
-    )
-
-
-def _target(name: str | None, pairs: Sequence[ColumnPair]) -> ColumnPair | None:
-    """Return the target of the regression: the one that was named, or the first of numbers."""
-    if name is None:
-        return next((pair for pair in pairs if pair.is_number and pair.varies), None)
-    found = [pair for pair in pairs if pair.name == name]
-    if not found:
-        raise ColumnNotFoundError.of(
-            [name], [pair.name for pair in pairs], where="the compared columns"
-        )
-    return found[0] if found[0].varies else None
-
-
-def _overlap(
-    pairs: Sequence[ColumnPair], aim: ColumnPair, owners: NDArray[np.int64], random_state: int
-) -> IntervalOverlap | None:
-    """Return the overlap of intervals; None where the original can't be fitted."""
-    some = _sampled(pairs, owners, REGRESSION_ROWS, random_state)
-    target = next(pair for pair in some if pair.name == aim.name)
-    others = [pair for pair in some if pair.name != aim.name]
-    if not others:
-        return None
-    x, z = regression_features(others)
-    y, w = (target.original, target.masked) if target.is_number else _most_frequent(target)
-    try:
-        return interval_overlap((x, y), (z, w), confidence=CONFIDENCE)
-    except DataError:
-        return None
-
-
-def _most_frequent(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return 1 for the most frequent category and 0 for the others; NaN where missing."""
-    codes = pair.original[~np.isnan(pair.original)].astype(np.int64)
-    most = int(np.bincount(codes).argmax())
-    before, after = (
-        np.where(np.isnan(each), np.nan, (each == most).astype(np.float64))
-        for each in (pair.original, pair.masked)
-    )
-    return before, after

@@ -100,11 +100,17 @@ def interval_overlap(
             "The tables of interval_overlap must have the same features. "
             f"Got {x.shape[1]} and {z.shape[1]}."
         )
-    kept = _independent(x)
-    if not len(kept) or len(y) <= len(kept) + 1:
-        raise DataError("The original table has too few complete rows, or no feature that varies.")
-    before = _intervals(x[:, kept], y, confidence)
-    after = _intervals(z[:, kept], w, confidence)
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads late
+
+    # Threads that wait for each other in a busy machine cost more than they save.
+    with threadpool_limits(limits=1):
+        kept = _independent(x)
+        if not len(kept) or len(y) <= len(kept) + 1:
+            raise DataError(
+                "The original table has too few complete rows, or no feature that varies."
+            )
+        before = _intervals(x[:, kept], y, confidence)
+        after = _intervals(z[:, kept], w, confidence)
     overlaps = _overlaps(before, after)
     shift = np.abs(after[0] - before[0]) / before[2]
     return IntervalOverlap(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,9 @@ class ProbabilisticLinkage:
         for measure, columns in known.items():
             if not columns:
                 continue
-            rights = _rights(linkable, columns)
+            telling = sorted(columns, key=lambda column: -column.average_gap)[:MAX_COLUMNS]
+            weighings = _weighings(linkable, telling)
+            rights = _rights(linkable, telling, weighings)
             way, best = max(rights.items(), key=lambda each: float(each[1].mean()))
             outcomes.append(
                 link_outcome(
@@ -102,22 +104,33 @@ class ProbabilisticLinkage:
                     n_rows=target.released.height,
                     details={
                         **{each: float(right.mean()) for each, right in rights.items()},
-                        **_look_alike(linkable, columns, target, way),
+                        **_look_alike(linkable, telling, target, {way: weighings[way]}),
                     },
                 )
             )
         return tuple(outcomes)
 
 
+class _Weighing(NamedTuple):
+    """One way to weigh agreements: nearness of numbers, and the lack of weight by pattern."""
+
+    nearness: float
+    penalty: NDArray[np.float32]
+
+
 def _look_alike(
-    linkable: Linkable, columns: tuple[Matched, ...], target: TableTarget, way: str
+    linkable: Linkable,
+    columns: list[Matched],
+    target: TableTarget,
+    weighing: dict[str, _Weighing],
 ) -> dict[str, float]:
     """Return how often the control person most like each of the attacked hits that one's row."""
-    alike = most_similar(Comparison(columns=columns), linkable, target)
+    alike = most_similar(Comparison(columns=tuple(columns)), linkable, target)
     if alike is None:
         return {}
-    others = replace(linkable, known=known_people(columns, alike))
-    return {LOOK_ALIKE: float(_rights(others, columns)[way].mean())}
+    others = replace(linkable, known=known_people(tuple(columns), alike))
+    (right,) = _rights(others, columns, weighing).values()
+    return {LOOK_ALIKE: float(right.mean())}
 
 
 def agreement_weights(
@@ -136,8 +149,10 @@ def agreement_weights(
     rounds
         How many rounds of expectation maximization there are at most; 0 leaves m at 0.9.
     """
-    agree = (np.arange(1 << n_columns)[:, None] >> np.arange(n_columns)) & 1
-    share = counts / counts.sum()
+    every = (np.arange(1 << n_columns)[:, None] >> np.arange(n_columns)) & 1
+    # Of all patterns most are never seen, and add nothing to any sum.
+    seen = np.flatnonzero(counts)
+    agree, share = every[seen], counts[seen] / counts.sum()
     overall = share @ agree
     least = np.clip(overall, 0.5, 1 - LEAST)
     m = np.maximum(least, START)
@@ -150,7 +165,7 @@ def agreement_weights(
         u = _others(overall, m, prevalence)
         if moved < CONVERGED:
             break
-    return _weights(agree, m, u)
+    return _weights(every, m, u)
 
 
 def _others(
@@ -167,25 +182,35 @@ def _weights(
     return np.asarray(agree @ (np.log(m) - np.log(u) - nothing) + nothing.sum())
 
 
-def _rights(linkable: Linkable, columns: tuple[Matched, ...]) -> dict[str, NDArray[np.float64]]:
-    """Return for each way to weigh the probability of the right link of each person."""
-    telling = sorted(columns, key=lambda column: -column.average_gap)[:MAX_COLUMNS]
-    n, people, owners = len(telling), linkable.people, linkable.owners
-    rights: dict[str, NDArray[np.float64]] = {}
+def _weighings(linkable: Linkable, columns: list[Matched]) -> dict[str, _Weighing]:
+    """Return the ways to weigh agreements, fitted to the pairs of some of the people."""
+    n, prevalence = len(columns), 1 / (len(linkable.owners) + 1)
     few = replace(linkable, known={k: v[:MAX_FITTED] for k, v in linkable.known.items()})
-    ordered = any(column.is_number for column in telling)
+    ordered = any(column.is_number for column in columns)
+    found = {}
     for called, nearness in NEARNESSES.items() if ordered else [("the same", 0.0)]:
         counts = np.zeros(1 << n, dtype=np.int64)
-        for _, patterns in _patterns(few, telling, nearness):
+        for _, patterns in _patterns(few, columns, nearness):
             counts += np.bincount(patterns.ravel(), minlength=1 << n)
-        penalties = {}
         for way, rounds in (("fitted", ROUNDS), ("not fitted", 0)):
-            weights = agreement_weights(counts, n, prevalence=1 / (len(owners) + 1), rounds=rounds)
-            penalties[f"{called}, {way}"] = (weights.max() - weights).astype(np.float32)
-        rights |= {way: np.zeros(len(people)) for way in penalties}
-        for some, patterns in _patterns(linkable, telling, nearness):
-            for way, penalty in penalties.items():
-                rights[way][some] = right_of_block(penalty[patterns], people[some], owners)
+            weights = agreement_weights(counts, n, prevalence=prevalence, rounds=rounds)
+            penalty = (weights.max() - weights).astype(np.float32)
+            found[f"{called}, {way}"] = _Weighing(nearness, penalty)
+    return found
+
+
+def _rights(
+    linkable: Linkable, columns: list[Matched], weighings: dict[str, _Weighing]
+) -> dict[str, NDArray[np.float64]]:
+    """Return for each way to weigh the probability of the right link of each person."""
+    people, owners = linkable.people, linkable.owners
+    rights = {way: np.zeros(len(people)) for way in weighings}
+    for nearness in sorted({each.nearness for each in weighings.values()}):
+        for some, patterns in _patterns(linkable, columns, nearness):
+            for way, each in weighings.items():
+                if each.nearness == nearness:
+                    penalties = each.penalty[patterns]
+                    rights[way][some] = right_of_block(penalties, people[some], owners)
     return rights
 
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from typing import Any
 
 import polars as pl
 import pytest
+
+from halfmask.claims import (
+    Claim,
+    DataFile,
+    Manifest,
+    MaskedColumn,
+    StatedMask,
+    masked_details,
+    released_columns_claim,
+    write_manifest,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +97,60 @@ def test_what_does_not_belong_together_is_refused(released, run):
     changed = released.folder / "changed.toml"
     changed.write_text(released.policy.read_text().replace("k = 4", "k = 5"))
     assert "another policy" in refused("--policy", changed)
+
+
+def test_a_release_of_masks_alone_is_attacked(released, run, tmp_path):
+    """Rounded ages of people in another order: the illness is unchanged."""
+    raw = pl.read_csv(released.table)
+    sent = raw.select(pl.col("age") // 10 * 10, "illness").sample(fraction=1, shuffle=True, seed=1)
+    folder = tmp_path / "masked"
+    (folder / "data").mkdir(parents=True)
+    sent.write_parquet(folder / "data" / "part-0.parquet")
+    written = (folder / "data" / "part-0.parquet").read_bytes()
+    roles = {"age": ("quasi_identifier", "numeric"), "illness": ("sensitive", "categorical")}
+    columns = [
+        MaskedColumn(name=name, role=role, kind=kind, dtype=str(sent[name].dtype))
+        for name, (role, kind) in roles.items()
+    ]
+    multiples = Claim(
+        model="multiples",
+        parameters={"base": 10},
+        about={"columns": ["age"]},
+        basis="counted",
+        evidence={},
+    )
+    manifest = Manifest(
+        kind="masked",
+        created="2026-11-21T09:00:00Z",
+        software={},
+        policy_sha256="0" * 64,
+        files=(
+            DataFile(
+                name="data/part-0.parquet",
+                format="parquet",
+                sha256=hashlib.sha256(written).hexdigest(),
+                n_bytes=len(written),
+                n_rows=sent.height,
+            ),
+        ),
+        claims=(released_columns_claim(columns, sent.height), multiples),
+        details=masked_details(
+            n_in=N,
+            n_out=sent.height,
+            columns=columns,
+            masks=[StatedMask(name="round", columns=("age",), parameters={"base": 10})],
+            risk={},
+            utility={},
+        ),
+    )
+    write_manifest(manifest, folder)
+
+    said = run("assess", "release", released.table, folder, "--json")
+
+    assert said.status == 0, said.out
+    assert {"classes/homogeneity", "classes/skewness"} <= {
+        found["attack"] for found in said.json["findings"]
+    }
 
 
 def test_a_release_that_was_changed_is_not_attacked(released, run):

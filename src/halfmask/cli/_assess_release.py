@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess.attacks import Shuffled
-    from halfmask.claims import TableManifest
+    from halfmask.claims import DataFile, Manifest, MaskedColumn, ReleasedColumn
     from halfmask.data import Hierarchy
     from halfmask.microdata import Policy
 
@@ -96,33 +97,74 @@ def release(  # each is an option
     return 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stated:
+    """What the manifest of a table states: protected by a guarantee, or by masks alone.
+
+    Rows were left out before protection if it was sampled.
+    """
+
+    files: tuple[DataFile, ...]
+    policy_sha256: str
+    columns: tuple[ReleasedColumn | MaskedColumn, ...]
+    unchanged: frozenset[str]
+    n_in: int
+    is_sampled: bool
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> _Stated:
+        from halfmask.claims import masked_manifest  # noqa: PLC0415 # loads late
+        from halfmask.claims._masked_manifest import MASKED  # noqa: PLC0415 # the same
+        from halfmask.claims._table_reader import table_manifest  # noqa: PLC0415 # the same
+
+        if manifest.kind == MASKED:
+            masked = masked_manifest(manifest)
+            return cls(
+                files=masked.files,
+                policy_sha256=manifest.policy_sha256,
+                columns=masked.columns,
+                unchanged=frozenset(c.name for c in masked.columns if not masked.masks_of(c.name)),
+                n_in=masked.n_in,
+                is_sampled=False,
+            )
+        table = table_manifest(manifest)
+        return cls(
+            files=table.files,
+            policy_sha256=table.policy_sha256,
+            columns=table.columns,
+            unchanged=frozenset(
+                c.name for c in table.columns if c.recoding is None and c.mask is None
+            ),
+            n_in=table.rows.n_in,
+            is_sampled=bool(manifest.details.get("row_masks")),
+        )
+
+    def of_role(self, role: str) -> tuple[str, ...]:
+        return tuple(each.name for each in self.columns if each.role == role)
+
+
 def _shuffled(
     table: str, folder: str, control: str | None, policy: str | None, reading: Reading
 ) -> Shuffled:
     """Read the release and the tables, and refuse what doesn't belong together."""
     from halfmask.assess.attacks import Shuffled  # noqa: PLC0415 # half a second
-    from halfmask.claims import read_table_manifest  # noqa: PLC0415 # the same
-    from halfmask.verifier.tables import verify  # noqa: PLC0415 # the same
+    from halfmask.claims import read_manifest  # noqa: PLC0415 # the same
+    from halfmask.verifier import verify  # noqa: PLC0415 # the same
 
+    stated = _Stated.of(read_manifest(Path(folder)))
     verify(folder).raise_if_broken()
-    manifest = read_table_manifest(Path(folder))
-    known = None if policy is None else _policy_of(policy, manifest)
+    known = None if policy is None else _policy_of(policy, stated)
     original = _read(table, known, reading, "TABLE")
-    of = {
-        role: tuple(each.name for each in manifest.columns if each.role == role)
-        for role in ("quasi_identifier", "sensitive")
-    }
-    _check_table(original, manifest)
+    _check_table(original, stated)
+    quasi_identifiers = stated.of_role("quasi_identifier")
     found = Shuffled(
-        released=_released(Path(folder), manifest),
+        released=_released(Path(folder), stated),
         original=original,
         control=None if control is None else _read(control, known, reading, "The control table"),
-        quasi_identifiers=of["quasi_identifier"],
-        secrets=of["sensitive"],
-        unchanged=frozenset(
-            each.name for each in manifest.columns if each.recoding is None and each.mask is None
-        ),
-        hierarchies={} if known is None else _hierarchies(known, of["quasi_identifier"]),
+        quasi_identifiers=quasi_identifiers,
+        secrets=stated.of_role("sensitive"),
+        unchanged=stated.unchanged,
+        hierarchies={} if known is None else _hierarchies(known, quasi_identifiers),
     )
     lacking = found.not_in_original()
     if lacking:
@@ -133,11 +175,11 @@ def _shuffled(
     return found
 
 
-def _policy_of(where: str, manifest: TableManifest) -> Policy:
+def _policy_of(where: str, stated: _Stated) -> Policy:
     from halfmask.microdata import Policy  # noqa: PLC0415 # half a second
 
     policy = Policy.load(where)
-    if policy.sha256 != manifest.policy_sha256:
+    if policy.sha256 != stated.policy_sha256:
         raise UsageError(
             "The release was made by another policy than --policy.",
             hint="Give the policy that protect used, unchanged.",
@@ -157,15 +199,15 @@ def _read(table: str, policy: Policy | None, reading: Reading, called: str) -> p
     return pl.concat(list(source.batches()))
 
 
-def _check_table(original: pl.DataFrame, manifest: TableManifest) -> None:
+def _check_table(original: pl.DataFrame, stated: _Stated) -> None:
     """Refuse a table that the release can't be of, or that is read in another way."""
-    if original.height != manifest.rows.n_in:
+    fits = original.height >= stated.n_in if stated.is_sampled else original.height == stated.n_in
+    if not fits:
         raise DataError(
-            f"TABLE has {original.height:,} rows, and the release was made of "
-            f"{manifest.rows.n_in:,}.",
+            f"TABLE has {original.height:,} rows, and the release was made of {stated.n_in:,}.",
             hint="Give the table that the release was made of.",
         )
-    for each in manifest.columns:
+    for each in stated.columns:
         dtype = original.schema.get(each.name)
         if dtype is None:
             raise SchemaError(f"TABLE lacks the released column {each.name!r}.", hint=READ_ALIKE)
@@ -176,14 +218,14 @@ def _check_table(original: pl.DataFrame, manifest: TableManifest) -> None:
             )
 
 
-def _released(folder: Path, manifest: TableManifest) -> pl.DataFrame:
+def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
     """Read the data files of a release that was verified."""
     import polars as pl  # noqa: PLC0415 # half a second
 
     from halfmask.verifier.tables._part import open_part  # noqa: PLC0415 # the same
 
     return pl.concat(
-        [open_part(folder / each.name, each.format) for each in manifest.files]
+        [open_part(folder / each.name, each.format) for each in stated.files]
     ).collect()
 
 

@@ -32,14 +32,14 @@ def answer_findings(
 
 def show_findings(report: AttackReport, protected: str) -> None:
     """Show what attacks found; `protected` is the title of what was attacked, such as encoded."""
-    table = listing("attack, and what it measures", "raw", protected, "reference", "verdict")
+    table = listing("attack and measure", "raw", protected, "reference", "verdict")
     table.columns[0].overflow = "fold"
     for column in table.columns[1:]:
         column.no_wrap = True
     for finding in report.findings:
         outcome, control = finding.outcome, finding.positive_control
         table.add_row(
-            printable(f"{outcome.attack.rpartition('/')[2]}, {outcome.measure}"),
+            printable(_short(finding)) + "\n" + printable(outcome.measure),
             "-" if control is None else f"{control.success.value:.3f}",
             _interval(finding),
             f"{outcome.reference.value:.3f}",
@@ -52,7 +52,8 @@ def show_findings(report: AttackReport, protected: str) -> None:
             line = f"{fewest:.0f} known rows" if fewest < 1e9 else "no number of rows tried"
             console().print(f"{finding.outcome.measure}: half comes back from {line}.")
         if finding.why:
-            line = f"{finding.outcome.measure}: {finding.verdict}, it {finding.why}."
+            what = f"{_short(finding)}, {finding.outcome.measure}"
+            line = f"{what}: {finding.verdict}, it {finding.why}."
             console().print(printable(line), soft_wrap=True)
     for name, why in report.too_few:
         console().print(printable(f"{name}: left out, it {why}."), soft_wrap=True)
@@ -65,6 +66,11 @@ def show_findings(report: AttackReport, protected: str) -> None:
         lacking.setdefault(why, []).append(name.rpartition("/")[2])
     for why, names in lacking.items():
         console().print(f"{', '.join(names)}: not run, for want of {why}.", soft_wrap=True)
+
+
+def _short(finding: Finding) -> str:
+    """Return the name of the attack without its family."""
+    return finding.outcome.attack.rpartition("/")[2]
 
 
 def _interval(finding: Finding) -> str:

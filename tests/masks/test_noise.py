@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.masks import RandomNoise
+from halfmask.masks import RandomNoise, ValueCounts
 from masks.masking import masked  # type: ignore[import-not-found] # beside, not in a package
 
 
@@ -28,6 +28,35 @@ def test_noise_has_its_law(law, cdf):
 
     assert stats.kstest(found, cdf).pvalue > 0.001
     assert stats.kstest(found * 1.2, cdf).pvalue < 0.001
+
+
+def test_a_scale_may_be_in_standard_deviations():
+    """Of the column, counted by value; half and twice the scale fail."""
+    cells = np.random.default_rng(0).integers(0, 50, 5000)
+    column = pl.Series("n", cells)
+    mask = RandomNoise(law="gaussian", scale=0.5, unit="sd", decimals=9)
+
+    found = masked(mask, column, counts=ValueCounts.of(column)).to_numpy() - cells
+
+    sd = 0.5 * cells.std()
+    assert stats.kstest(found, stats.norm(scale=sd).cdf).pvalue > 0.001
+    for wrong in (0.5, 2):
+        assert stats.kstest(found, stats.norm(scale=wrong * sd).cdf).pvalue < 1e-6
+    assert str(sd)[:4] not in repr(mask.fit("n", pl.Int64(), ValueCounts.of(column), bytes(32)))
+
+
+def test_equal_numbers_have_no_standard_deviation():
+    """Noise of scale 0 would be none."""
+    column = pl.Series("n", [7777] * 5)
+    mask = RandomNoise(law="gaussian", scale=0.5, unit="sd", decimals=0)
+
+    with pytest.raises(DataError, match="'n' has no standard deviation") as refused:
+        masked(mask, column, counts=ValueCounts.of(column))
+    assert "7777" not in str(refused.value)
+    missing = pl.Series("n", [None], dtype=pl.Int64)
+    assert masked(mask, missing, counts=ValueCounts.of(missing)).to_list() == [None]
+    with pytest.raises(ParameterError, match="none are given"):
+        masked(mask, column)
 
 
 def test_noise_of_a_row_is_its_own():
@@ -78,6 +107,8 @@ def test_decimals_that_a_float_can_not_hold_are_refused():
     [
         lambda: RandomNoise(law="cauchy", scale=1, decimals=0),  # type: ignore[arg-type] # the fault
         lambda: RandomNoise(law="laplace", scale=0, decimals=0),
+        lambda: RandomNoise(law="laplace", scale=1, decimals=0, unit="km"),  # type: ignore[arg-type] # as above
+        lambda: RandomNoise(law="laplace", scale=1, decimals=0, unit="sd", how="multiply"),
         lambda: RandomNoise(law="laplace", scale=1, decimals=10),
         lambda: RandomNoise(law="laplace", scale=1, decimals=True),
         lambda: RandomNoise(law="laplace", scale=1, decimals=0, low=float("nan")),

@@ -25,6 +25,11 @@ note = { role = "insensitive", kind = "text", mask = { name = "redact", sign = "
 job = { role = "insensitive", kind = "categorical", mask = PRAM }
 sex = { role = "insensitive", kind = "categorical" }
 age = { role = "insensitive", kind = "numeric" }
+height = { role = "insensitive", kind = "numeric" }
+weight = { role = "insensitive", kind = "numeric" }
+shoe = { role = "insensitive", kind = "numeric" }
+region = { role = "insensitive", kind = "geo" }
+district = { role = "insensitive", kind = "geo" }
 [columns.school]
 role = "insensitive"
 kind = "categorical"
@@ -34,6 +39,21 @@ name = "rank-swapping"
 columns = ["age"]
 max_rank_distance = 0.1
 by = ["town"]
+[[masks]]
+name = "data-shuffling"
+columns = ["height"]
+given = ["age"]
+[[masks]]
+name = "correlated-noise"
+columns = ["weight", "shoe"]
+variance_ratio = 0.2
+decimals = 1
+[[masks]]
+name = "record-swapping"
+columns = ["region", "district"]
+risk = ["age"]
+k = 2
+swap_rate = 0.2
 [[masks]]
 name = "stratified-pram"
 columns = ["sex"]
@@ -74,6 +94,11 @@ def people():
             "job": rng.choice(["cook", "judge"], n),
             "sex": rng.choice(["f", "m"], n),
             "age": rng.integers(18, 80, n),
+            "height": rng.integers(150, 199, n),
+            "weight": np.round(rng.normal(75, 9, n), 1),
+            "shoe": rng.integers(34, 49, n),
+            "region": rng.choice(["north", "south"], n),
+            "district": rng.choice(["d1", "d2", "d3"], n),
             "school": rng.choice(SCHOOLS, n),
         }
     )
@@ -96,7 +121,9 @@ def test_a_release_of_every_mask_is_verified(people, tmp_path, fmt):
     assert set(found["name"]) == {"[removed]"}
     assert set(found["note"]) == {"xxxxxx"}
     assert set(found["school"]) == {"none", "primary", "secondary"}
-    assert sorted(found["age"]) == sorted(people["age"])
+    for name in ("age", "height", "region"):
+        assert sorted(found[name]) == sorted(people[name])
+    assert all(it == round(it, 1) for it in (*found["weight"], *found["shoe"]))
     assert set(found["sex"]) == {"f", "m"}
     for name in ("manifest.json", "report.html"):
         assert "canary" not in (tmp_path / "out" / name).read_text()

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.masks._correlated_noise import CorrelatedNoise
+from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
@@ -25,6 +27,7 @@ from halfmask.masks._ordinal_tails import OrdinalTailCoding
 from halfmask.masks._pram import Pram, StratifiedPram
 from halfmask.masks._random_rounding import RandomRounding
 from halfmask.masks._rank_swapping import RankSwapping
+from halfmask.masks._record_swapping import TargetedRecordSwapping
 from halfmask.masks._redaction import Redaction
 from halfmask.masks._registry import MASKS, TABLE_MASKS
 from halfmask.masks._round import Rounding
@@ -52,6 +55,8 @@ __all__ = [
     "AnyTableMask",
     "ClaimingMask",
     "CoarsenedDates",
+    "CorrelatedNoise",
+    "DataShuffling",
     "HeldColumns",
     "KeyedTokens",
     "Law",
@@ -75,6 +80,7 @@ __all__ = [
     "TableMask",
     "TableMaskPlan",
     "TailCoding",
+    "TargetedRecordSwapping",
     "Technique",
     "TextRedaction",
     "ValueCounts",

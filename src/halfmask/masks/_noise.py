@@ -12,7 +12,16 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import one_of
 from halfmask.masks._laws import LAWS, Law, noise
-from halfmask.masks._numbers import EXACT, as_column, check_bounds, check_numeric, floats, is_number
+from halfmask.masks._numbers import (
+    EXACT,
+    as_column,
+    check_bounds,
+    check_decimals,
+    check_numeric,
+    floats,
+    is_number,
+    rounded_to,
+)
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._technique import Technique
 
@@ -20,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
 
 __all__ = ["RandomNoise"]
-
-_MOST_DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +42,8 @@ class RandomNoise:
         scale.
     scale
         Above 0: in the column's unit, or with ``"multiply"`` a share of each number.
+    unit
+        ``"column"``, or ``"sd"`` for a scale in standard deviations of the column.
     decimals
         Digits behind the point, 0 to 9. More than the column had would show that there is noise.
     how
@@ -74,28 +83,35 @@ class RandomNoise:
         oracle="moments and quantiles of each law; half and twice the noise fail",
     )
     is_matchable: ClassVar[bool] = True  # roughly
-    needs_counts: ClassVar[bool] = False
 
     law: Law
     scale: float
     decimals: int
     how: Literal["add", "multiply"] = "add"
+    unit: Literal["column", "sd"] = "column"
     low: float | None = None
     high: float | None = None
 
     def __post_init__(self) -> None:
         one_of(LAWS, owner="RandomNoise", law=self.law)
         one_of(("add", "multiply"), owner="RandomNoise", how=self.how)
+        one_of(("column", "sd"), owner="RandomNoise", unit=self.unit)
         if not (is_number(self.scale) and 0 < self.scale < EXACT):
             raise ParameterError(
                 f"The 'scale' of the mask 'noise' must be a number above 0. Got {self.scale!r}."
             )
-        if isinstance(self.decimals, bool) or self.decimals not in range(_MOST_DECIMALS + 1):
+        check_decimals(self.decimals, mask=self.name)
+        if self.unit == "sd" and self.how == "multiply":
             raise ParameterError(
-                f"The 'decimals' of the mask 'noise' must be 0 to {_MOST_DECIMALS}. "
-                f"Got {self.decimals}."
+                "The mask 'noise' has the unit 'sd', which is for noise that is added.",
+                hint="Leave out the unit: with 'multiply' the scale is a share.",
             )
         check_bounds(self.low, self.high, mask=self.name)
+
+    @property
+    def needs_counts(self) -> bool:
+        """Whether the scale is in standard deviations of the column."""
+        return self.unit == "sd"
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
@@ -113,17 +129,39 @@ class RandomNoise:
         self,
         column: str,
         dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
+        counts: ValueCounts | None,
         key: bytes,
     ) -> _Noisy:
         """Return the plan, which holds the key of the draws; see `Mask`."""
-        return _Noisy(self, self.written(column, dtype), key)
+        scale = self.scale
+        if self.unit == "sd":
+            if counts is None:
+                raise ParameterError(
+                    "The mask 'noise' with the unit 'sd' is fitted to the column's values; none "
+                    "are given."
+                )
+            scale *= _sd(column, counts)
+        return _Noisy(self, self.written(column, dtype), scale, key)
+
+
+def _sd(column: str, counts: ValueCounts) -> float:
+    numbers, n = floats(counts.values, mask="noise"), counts.counts.to_numpy()
+    mean = np.average(numbers, weights=n) if len(n) else 0.0
+    sd = float(np.sqrt(np.average((numbers - mean) ** 2, weights=n))) if len(n) else 0.0
+    if len(n) and not 0 < sd < EXACT:
+        raise DataError(
+            f"Column {column!r} has no standard deviation for its mask 'noise': its numbers are "
+            "equal, or too large.",
+            hint="Give the scale in the column's unit.",
+        )
+    return sd
 
 
 @dataclass(frozen=True, slots=True)
 class _Noisy:
     mask: RandomNoise
     dtype: pl.DataType
+    scale: float = field(repr=False)
     key: bytes = field(repr=False)
 
     def _bounds(self) -> tuple[float, float]:
@@ -136,13 +174,8 @@ class _Noisy:
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         mask, numbers = self.mask, floats(column, mask=self.mask.name)
         u = row_fractions(len(numbers), key=self.key, first_row=first_row)
-        drawn = noise(u, law=mask.law, scale=mask.scale)
+        drawn = noise(u, law=mask.law, scale=self.scale)
         moved = numbers + drawn if mask.how == "add" else numbers * (1.0 + drawn)
-        if (np.abs(moved) * 10.0**mask.decimals >= EXACT).any():
-            raise DataError(
-                f"Column {column.name!r} has numbers that its mask 'noise' can't write with "
-                f"{mask.decimals} decimals.",
-                hint="Choose fewer decimals, or bounds.",
-            )
-        rounded = np.clip(np.round(moved, mask.decimals), *self._bounds()) + 0.0  # no -0.0
+        rounded = rounded_to(moved, mask.decimals, column=column.name, mask=mask.name)
+        rounded = np.clip(rounded, *self._bounds()) + 0.0  # no -0.0
         return as_column(rounded, name=column.name, dtype=self.dtype)

@@ -12,10 +12,20 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EXACT", "as_column", "check_bounds", "check_numeric", "floats", "is_number"]
+__all__ = [
+    "EXACT",
+    "as_column",
+    "check_bounds",
+    "check_decimals",
+    "check_numeric",
+    "floats",
+    "is_number",
+    "rounded_to",
+]
 
 #: Beyond it floats don't tell whole numbers apart.
 EXACT: Final = 2.0**53
+_MOST_DECIMALS: Final = 9
 
 
 def is_number(value: object) -> bool:
@@ -92,3 +102,36 @@ def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:
 def as_column(numbers: NDArray[np.float64], *, name: str, dtype: pl.DataType) -> pl.Series:
     """Return numbers as a column; missing where NaN."""
     return pl.Series(name, numbers).fill_nan(None).cast(dtype)
+
+
+def check_decimals(decimals: int, *, mask: str) -> None:
+    """Raise unless a number of digits behind the point is 0 to 9.
+
+    Raises
+    ------
+    ParameterError
+        If it isn't.
+    """
+    if isinstance(decimals, bool) or decimals not in range(_MOST_DECIMALS + 1):
+        raise ParameterError(
+            f"The 'decimals' of the mask {mask!r} must be 0 to {_MOST_DECIMALS}. Got {decimals}."
+        )
+
+
+def rounded_to(
+    numbers: NDArray[np.float64], decimals: int, *, column: str, mask: str
+) -> NDArray[np.float64]:
+    """Return numbers with so many digits behind the point, for a column and its mask.
+
+    Raises
+    ------
+    DataError
+        If a number has more digits than a float64 holds.
+    """
+    if (np.abs(numbers) * 10.0**decimals >= EXACT).any():
+        raise DataError(
+            f"Column {column!r} has numbers that its mask {mask!r} can't write with {decimals} "
+            "decimals.",
+            hint="Choose fewer decimals, or bounds.",
+        )
+    return np.round(numbers, decimals) + 0.0  # no -0.0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from halfmask.masks._correlated_noise import CorrelatedNoise
+from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
@@ -11,6 +13,7 @@ from halfmask.masks._ordinal_tails import OrdinalTailCoding
 from halfmask.masks._pram import Pram, StratifiedPram
 from halfmask.masks._random_rounding import RandomRounding
 from halfmask.masks._rank_swapping import RankSwapping
+from halfmask.masks._record_swapping import TargetedRecordSwapping
 from halfmask.masks._redaction import Redaction
 from halfmask.masks._round import Rounding
 from halfmask.masks._tails import TailCoding
@@ -41,5 +44,8 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     Microaggregation.name: Microaggregation,
     RankSwapping.name: RankSwapping,
     StratifiedPram.name: StratifiedPram,
+    TargetedRecordSwapping.name: TargetedRecordSwapping,
     TextRedaction.name: TextRedaction,
+    DataShuffling.name: DataShuffling,
+    CorrelatedNoise.name: CorrelatedNoise,
 }

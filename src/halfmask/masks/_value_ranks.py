@@ -12,7 +12,7 @@ from halfmask._errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_ordered", "ranked_rows"]
+__all__ = ["check_ordered", "normal_scores", "ranked_rows"]
 
 
 def ranked_rows(cells: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
@@ -83,6 +83,35 @@ def _from_packed(
     rows, is_first = np.empty(n, np.uint32), np.empty(n, np.bool_)
     done = order_of_packed(packed, bits, keys if cut else keys[:0], rows, is_first)
     return (rows, is_first) if done else None
+
+
+def normal_scores(cells: pl.Series) -> NDArray[np.float64]:
+    """Return the normal quantile of each cell's rank; NaN where it is missing.
+
+    Parameters
+    ----------
+    cells
+        Values with an order. Equal ones have the mean of their ranks.
+
+    Notes
+    -----
+    The score of rank r of n, from 0, is the normal quantile of ``(r + 0.5) / n``.
+
+    Examples
+    --------
+    >>> normal_scores(pl.Series([9, 7, None, 8])).round(2).tolist()
+    [0.97, -0.97, nan, 0.0]
+    """
+    from scipy.special import ndtri  # noqa: PLC0415 # scipy comes with scikit-learn; 60 ms
+
+    there = cells.is_not_null().arg_true().to_numpy()
+    rows, is_first = ranked_rows(cells.gather(there))
+    starts = np.flatnonzero(is_first)
+    sizes = np.diff(starts, append=len(rows))
+    middle = np.repeat(starts + sizes / 2.0, sizes)
+    scores = np.full(cells.len(), np.nan)
+    scores[there[rows]] = ndtri(middle / max(1, len(rows)))
+    return scores
 
 
 def check_ordered(column: str, dtype: pl.DataType, *, mask: str) -> None:

@@ -22,6 +22,7 @@ from halfmask.data import ReadOptions
 from halfmask.masks import (
     MASKS,
     CoarsenedDates,
+    FormatPreserving,
     KeyedTokens,
     Mask,
     OrdinalTailCoding,
@@ -29,7 +30,9 @@ from halfmask.masks import (
     RandomNoise,
     RandomRounding,
     Redaction,
+    ReversibleTokens,
     Rounding,
+    Substitutes,
     TailCoding,
 )
 from halfmask.microdata import Policy
@@ -190,6 +193,9 @@ def test_weaknesses_of_masks_are_explained_where_those_of_tables_are(page_at):
         Rounding(base=10),
         TailCoding(low=0, high_share=0.1),
         KeyedTokens(),
+        ReversibleTokens(),
+        FormatPreserving(keep_first=6),
+        Substitutes(kind="name"),
         RandomNoise(law="laplace", scale=1, decimals=0, how="multiply", high=5),
         Pram(keep=0.5),
         RandomRounding(base=10),

@@ -31,6 +31,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "The average of a group is written exactly or rounded: an attacker who knows all other "
             "rows of the group can compute the last one."
         ),
+        "format-leaking": "The output shows which characters were digits, letters or others.",
         "free-text": "The text keeps everything that no pattern matches, and the author's style.",
         "frequency-leaking": (
             "The output shows how often each value occurs, which identifies frequent values."
@@ -79,6 +80,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "Each class is written as the quasi-identifiers of one of its rows; the release does "
             "not state which row."
         ),
+        "shared-substitutes": "Two different values can have the same substitute.",
         "value-kept": "The value is written unchanged.",
         "values-between-bounds-kept": "Values between the bounds are written unchanged.",
         "zero-kept": "A value of 0 stays 0.",

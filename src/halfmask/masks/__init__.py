@@ -7,6 +7,10 @@ column it becomes a :class:`MaskPlan`. Random draws are keyed by column and row 
 over the table sees the same. A :class:`TableMask` changes several columns together, a
 :class:`RowMask` drops rows. :class:`Masker` is the same as a scikit-learn estimator.
 
+Pseudonyms (:class:`KeyedTokens`, :class:`ReversibleTokens`, :class:`FormatPreserving`,
+:class:`Substitutes`, :class:`ShiftedDates`) have a
+domain and a scope, so that tables join; :func:`reverse_masks` turns reversible ones back.
+
 A new technique is one file next to ``_round.py`` and one line in ``_registry.py``.
 """
 
@@ -17,6 +21,8 @@ from typing import TYPE_CHECKING
 from halfmask.masks._correlated_noise import CorrelatedNoise
 from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
+from halfmask.masks._ff1 import Ff1
+from halfmask.masks._format_preserving import FormatPreserving
 from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
 from halfmask.masks._masked import MaskedReader
@@ -25,13 +31,18 @@ from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._ordinal_tails import OrdinalTailCoding
 from halfmask.masks._pram import Pram, StratifiedPram
+from halfmask.masks._pseudonym import Pseudonym, pseudonym_key
 from halfmask.masks._random_rounding import RandomRounding
 from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._record_swapping import TargetedRecordSwapping
 from halfmask.masks._redaction import Redaction
 from halfmask.masks._registry import MASKS, TABLE_MASKS
+from halfmask.masks._reversal import is_reversible, reverse_masks
+from halfmask.masks._reversible_tokens import ReversibleTokens
 from halfmask.masks._round import Rounding
 from halfmask.masks._row_draws import fractions, row_fractions
+from halfmask.masks._shifted_dates import ShiftedDates
+from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._table_mask import (
     HeldColumns,
     RowMask,
@@ -57,6 +68,8 @@ __all__ = [
     "CoarsenedDates",
     "CorrelatedNoise",
     "DataShuffling",
+    "Ff1",
+    "FormatPreserving",
     "HeldColumns",
     "KeyedTokens",
     "Law",
@@ -68,15 +81,19 @@ __all__ = [
     "Microaggregation",
     "OrdinalTailCoding",
     "Pram",
+    "Pseudonym",
     "RandomNoise",
     "RandomRounding",
     "RankSwapping",
     "ReadColumns",
     "Redaction",
+    "ReversibleTokens",
     "Rounding",
     "RowMask",
     "RowMaskPlan",
+    "ShiftedDates",
     "StratifiedPram",
+    "Substitutes",
     "TableMask",
     "TableMaskPlan",
     "TailCoding",
@@ -86,8 +103,11 @@ __all__ = [
     "ValueCounts",
     "check_claimed_once",
     "fractions",
+    "is_reversible",
     "mask_table",
     "noise",
+    "pseudonym_key",
+    "reverse_masks",
     "row_fractions",
 ]
 

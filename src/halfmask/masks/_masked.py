@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask._random import KEY_BYTES
+from halfmask.masks._pseudonym import keyed_by_column, scoped_key
 from halfmask.masks._value_counts import ValueCounts
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["MaskedReader", "SeenColumn", "masked_columns"]
 
 
-def masked_columns(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> Source:
+def masked_columns(
+    source: Source,
+    masks: Mapping[str, Mask],
+    *,
+    key: bytes,
+    vault_key: bytes | None = None,
+    table: str = "",
+) -> Source:
     """Return a table with masks in front of some of its columns; see `mask_table`."""
     if not masks:
         return source
@@ -29,9 +37,13 @@ def masked_columns(source: Source, masks: Mapping[str, Mask], *, key: bytes) -> 
         raise ColumnNotFoundError.of(absent, source.columns, where="the table")
     for name, mask in masks.items():  # before a pass over the table
         mask.written(name, source.dtypes[name])
+    keys = {
+        name: scoped_key(mask, key=key, vault_key=vault_key, table=table)
+        for name, mask in masks.items()
+    }
     seen = _seen(source, masks)
     plans = {
-        name: mask.fit(name, source.dtypes[name], *seen[name].of(name, mask, key))
+        name: mask.fit(name, source.dtypes[name], *seen[name].of(name, mask, keys[name]))
         for name, mask in masks.items()
     }
     return source.through(lambda reader: MaskedReader(reader, masks, plans))
@@ -53,8 +65,7 @@ class SeenColumn:
 
     def of(self, column: str, mask: Mask, key: bytes) -> tuple[ValueCounts | None, bytes]:
         """Return the counts, and the mask's own key."""
-        made = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"halfmask/mask")
-        made.update(column.encode())
+        made = keyed_by_column(mask, column, key)
         if not mask.coarsens:
             # Noise that is the same in two releases cancels in their difference.
             made.update(b"\0" + repr(mask).encode() + self._cells.digest())

@@ -12,6 +12,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import KEY_BYTES, check_key
 from halfmask.claims import WEAKNESSES
 from halfmask.masks._masked import masked_columns
+from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import RowMask, TableMask
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def mask_table(
     *,
     key: bytes,
     table_masks: Sequence[AnyTableMask] = (),
+    vault_key: bytes | None = None,
+    table: str = "",
 ) -> Source:
     """Return a table as its masks write it.
 
@@ -45,6 +48,10 @@ def mask_table(
         32 secret bytes. Each mask has a key of its own, derived from them.
     table_masks
         Masks of several columns and masks of rows. They follow the others, in this order.
+    vault_key
+        32 secret bytes of `pseudonym_key`, for masks with the scope ``"vault"``.
+    table
+        The table's name in a release of several, for masks with the scope ``"table"``.
 
     Returns
     -------
@@ -60,8 +67,8 @@ def mask_table(
     DataError
         If a mask can't process a value of its column exactly, or no row would be kept.
     ParameterError
-        If the key isn't 32 bytes, two masks change one column, or a mask names a weakness that has
-        no explanation.
+        If the key isn't 32 bytes, two masks change one column, a mask names a weakness that has no
+        explanation, or a mask has the scope of a vault and there is no vault.
 
     Notes
     -----
@@ -70,7 +77,8 @@ def mask_table(
 
     **Guarantees.** Random draws depend on the key, the column's name and cells, and the mask's
     parameters. So two releases with the same key have independent noise if their rows or
-    parameters differ. Tokens depend only on the key, the column's name and the value.
+    parameters differ. Tokens depend only on the key, the domain (the column's name without one) and
+    the value.
 
     Examples
     --------
@@ -81,7 +89,8 @@ def mask_table(
     >>> mask_table(table, {"income": Rounding(base=100)}, key=bytes(32)).read()["income"].to_list()
     [1200, 5700]
     """
-    return MaskedTable.of(source, masks, table_masks, key=key).masked
+    found = MaskedTable.of(source, masks, table_masks, key=key, vault_key=vault_key, table=table)
+    return found.masked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,12 +116,14 @@ class MaskedTable:
         table_masks: Sequence[AnyTableMask],
         *,
         key: bytes,
+        vault_key: bytes | None = None,
+        table: str = "",
     ) -> MaskedTable:
         """Fit the masks and return the table; see `mask_table` for parameters and errors.
 
         Parameters
         ----------
-        source, masks, table_masks, key
+        source, masks, table_masks, key, vault_key, table
             As of `mask_table`.
         """
         if not masks and not table_masks:
@@ -121,12 +132,14 @@ class MaskedTable:
         check_claimed_once(masks, table_masks)
         for mask in (*masks.values(), *table_masks):
             _check_weaknesses(mask)
-        found = cls(masked=masked_columns(source, masks, key=key), unmasked=source)
+        masked = masked_columns(source, masks, key=key, vault_key=vault_key, table=table)
+        found = cls(masked=masked, unmasked=source)
         for mask in table_masks:
+            own = scoped_key(mask, key=key, vault_key=vault_key, table=table)
             found = (
-                found._changed(mask, key)
+                found._changed(mask, own)
                 if isinstance(mask, TableMask)
-                else found._dropped(mask, key)
+                else found._dropped(mask, own)
             )
         return found
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from halfmask.masks._correlated_noise import CorrelatedNoise
 from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
+from halfmask.masks._format_preserving import FormatPreserving
 from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._ordinal_tails import OrdinalTailCoding
@@ -15,7 +16,10 @@ from halfmask.masks._random_rounding import RandomRounding
 from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._record_swapping import TargetedRecordSwapping
 from halfmask.masks._redaction import Redaction
+from halfmask.masks._reversible_tokens import ReversibleTokens
 from halfmask.masks._round import Rounding
+from halfmask.masks._shifted_dates import ShiftedDates
+from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks.text._redaction import TextRedaction
@@ -37,12 +41,16 @@ MASKS: Final[dict[str, type[Mask]]] = {
     OrdinalTailCoding.name: OrdinalTailCoding,
     CoarsenedDates.name: CoarsenedDates,
     Redaction.name: Redaction,
+    ReversibleTokens.name: ReversibleTokens,
+    FormatPreserving.name: FormatPreserving,
+    Substitutes.name: Substitutes,
 }
 
 #: Masks of several columns and masks of rows, by name: ``[[masks]]`` of a policy.
 TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     Microaggregation.name: Microaggregation,
     RankSwapping.name: RankSwapping,
+    ShiftedDates.name: ShiftedDates,
     StratifiedPram.name: StratifiedPram,
     TargetedRecordSwapping.name: TargetedRecordSwapping,
     TextRedaction.name: TextRedaction,

@@ -12,6 +12,7 @@ from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._numbers import EXACT
+from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
@@ -21,20 +22,22 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["KeyedTokens"]
+__all__ = ["KeyedTokens", "text_of"]
 
 _DIGEST_BYTES = 32
 _LEAST_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyedTokens:
+class KeyedTokens(Pseudonym):
     """Write a keyed pseudonym of hexadecimal digits (BLAKE2b).
 
     Parameters
     ----------
     digits
         How many, 16 to 64. Of 32, two among a billion values share one with a chance of 1e-21.
+    domain, scope
+        Where a value has the same token; see `Pseudonym`.
 
     Raises
     ------
@@ -43,7 +46,7 @@ class KeyedTokens:
 
     Notes
     -----
-    **Guarantees.** Equal values have equal tokens under one key. Without the key a token
+    **Guarantees.** Equal values have equal tokens under one key and domain. Without the key a token
     reveals nothing about its value (BLAKE2 as a pseudo-random function, RFC 7693).
 
     **Edge cases.** A value's text decides: 1, 1.0 and ``"1"`` have one token, and so do times that
@@ -72,6 +75,7 @@ class KeyedTokens:
     digits: int = 32
 
     def __post_init__(self) -> None:
+        Pseudonym.__post_init__(self)
         integer_at_least(_LEAST_DIGITS, owner="KeyedTokens", digits=self.digits)
         if self.digits > 2 * _DIGEST_BYTES:
             raise ParameterError(f"A token has at most 64 digits. Got {self.digits}.")
@@ -85,7 +89,7 @@ class KeyedTokens:
         if dtype.is_nested():
             raise SchemaError(
                 f"Column {column!r} has the mask 'token', which is for single values. "
-                f"Got the type {dtype}."
+                f"Got the type {dtype.base_type()}."
             )
         return pl.String()
 
@@ -107,7 +111,7 @@ class _Tokens:
     key: bytes = field(repr=False)
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = _text(column)
+        texts = text_of(column)
         different = texts.drop_nulls().unique()
         tokens = [
             hashlib.blake2b(text.encode(), key=self.key, digest_size=_DIGEST_BYTES).hexdigest()
@@ -119,7 +123,7 @@ class _Tokens:
         )
 
 
-def _text(column: pl.Series) -> pl.Series:
+def text_of(column: pl.Series) -> pl.Series:
     """Return texts that are the same for a value, however its table was read."""
     if column.dtype.is_float():
         whole = (column.round() == column) & (column.abs() < EXACT)

@@ -1,0 +1,123 @@
+"""Scope and domain of pseudonyms: where a value has the same pseudonym."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from halfmask._errors import ParameterError
+from halfmask._random import KEY_BYTES, check_key
+
+if TYPE_CHECKING:
+    from halfmask.vault import Vault
+
+__all__ = ["Pseudonym", "PseudonymScope", "keyed_by_column", "pseudonym_key", "scoped_key"]
+
+#: How far a pseudonym of a value is the same.
+PseudonymScope: TypeAlias = Literal["table", "release", "vault"]
+#: The secret of a vault from which the keys of its pseudonyms are derived.
+_SECRET = "pseudonyms"  # noqa: S105 # its name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pseudonym:
+    """What masks that write pseudonyms have in common.
+
+    Parameters
+    ----------
+    domain
+        Columns of one domain share pseudonyms, so that keys of several tables still join. The
+        default is the column's name.
+    scope
+        ``"table"``: pseudonyms of this table alone. ``"release"``: of all tables under one key.
+        ``"vault"``: of all releases with the key in a vault.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter can't be.
+
+    Examples
+    --------
+    >>> Pseudonym(domain="customer", scope="vault")
+    Pseudonym(domain='customer', scope='vault')
+    """
+
+    domain: str | None = None
+    scope: PseudonymScope = "release"
+
+    def __post_init__(self) -> None:
+        if self.scope not in {"table", "release", "vault"}:
+            raise ParameterError("The 'scope' of pseudonyms is 'table', 'release' or 'vault'.")
+        if self.domain is not None and not self.domain:
+            raise ParameterError("The 'domain' of pseudonyms must be a name.")
+
+
+def pseudonym_key(vault: Vault) -> bytes:
+    """Return the key of the pseudonyms of a vault; the first call makes its secret.
+
+    Parameters
+    ----------
+    vault
+        It gets a secret called ``pseudonyms``.
+    """
+    return vault.secret(_SECRET).key("masks", length=KEY_BYTES)
+
+
+def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str) -> bytes:
+    """Return the key that a mask's own key is derived from.
+
+    Parameters
+    ----------
+    mask
+        Any mask; one without a scope has that of the release.
+    key
+        Of the release.
+    vault_key
+        Of `pseudonym_key`, where there is a vault.
+    table
+        The table's name, where a release has several.
+
+    Raises
+    ------
+    ParameterError
+        If the scope is a vault and there is none.
+    """
+    scope = getattr(mask, "scope", "release")
+    if scope == "vault":
+        if vault_key is None:
+            raise ParameterError(
+                f"The mask {getattr(mask, 'name', '')!r} has the scope 'vault', and no vault is "
+                "given.",
+                hint="Name the vault, as protect(vault=...) or halfmask protect --vault.",
+            )
+        check_key(vault_key)
+        return vault_key
+    if scope == "table":
+        made = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"halfmask/table")
+        made.update(table.encode())
+        return made.digest()
+    return key
+
+
+def keyed_by_column(mask: object, column: str, key: bytes) -> hashlib.blake2b:
+    """Return a keyed hash of a column, or of the domain of its mask: its digest is a key.
+
+    Parameters
+    ----------
+    mask
+        Any mask.
+    column
+        The column's name.
+    key
+        Of `scoped_key`.
+    """
+    domain = getattr(mask, "domain", None)
+    made = hashlib.blake2b(
+        key=key,
+        digest_size=KEY_BYTES,
+        person=b"halfmask/mask" if domain is None else b"halfmask/domain",
+    )
+    made.update((column if domain is None else domain).encode())
+    return made

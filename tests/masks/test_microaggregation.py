@@ -15,6 +15,7 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import open_table
 from halfmask.kernels.partition import mdav
 from halfmask.masks import Microaggregation, mask_table
+from halfmask.verifier.masked._combination_checks import check_groups
 
 KEY = bytes(range(32))
 
@@ -250,6 +251,40 @@ def test_a_table_without_rows_has_none_after():
     table = pl.DataFrame({"a": []}, schema={"a": pl.Float64})
 
     assert written(Microaggregation(columns=("a",), k=3), table).height == 0
+
+
+def claims_of(mask, table):
+    after = written(mask, table)
+    return [
+        (it.model, it.about["columns"], it.parameters, it.evidence, check_groups(it, after.lazy()))
+        for it in mask.claims(mask.columns, after.select)
+    ]
+
+
+def test_its_k_is_claimed_and_counted_by_the_verifier():
+    table = pl.DataFrame({"a": [1, 2, 3, 9, 8, 9, None, None], "b": range(8)})
+    ((model, columns, parameters, evidence, count),) = claims_of(
+        Microaggregation(columns=("a", "b"), k=2), table
+    )
+
+    assert (model, columns, parameters) == ("groups-of-k", ["a", "b"], {"k": 2})
+    assert evidence["smallest"] >= 2
+    assert count.holds
+
+
+def test_columns_that_are_grouped_alone_are_claimed_alone():
+    table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0, None], "b": [5, 4, 3, 2, 1]})
+    found = claims_of(Microaggregation(columns=("a", "b"), k=2, method="univariate"), table)
+
+    # One missing cell of "a" is a value of its own that one row has.
+    assert [columns for _, columns, *_ in found] == [["b"]]
+    assert all(count.holds for *_, count in found)
+
+
+def test_less_than_k_is_not_claimed():
+    mask = Microaggregation(columns=("a",), k=3)
+
+    assert mask.claims(["a"], lambda _: pl.DataFrame({"a": [1, 1, 1, 2, 2]})) == []
 
 
 def standardized(table):

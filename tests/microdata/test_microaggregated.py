@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask import protect, verify
+from halfmask import PolicyError, protect, verify
 from halfmask.microdata import Policy
 
 QUASI = ["age", "town", "pay"]
@@ -89,3 +89,26 @@ def test_mondrian_keeps_the_groups_of_the_mask_whole():
 
     assert placed.unique().height == masked.unique().height
     assert min(masked.group_by(QUASI).len()["len"].to_list()) >= 6
+
+
+def test_a_guarantee_about_a_sensitive_column_that_is_microaggregated_is_refused():
+    """One illness cost can get two averages: l-diversity would count both."""
+    text = """
+halfmask = 1
+[columns]
+age = { role = "quasi_identifier", kind = "numeric" }
+cost = { role = "sensitive", kind = "numeric" }
+[[guarantees]]
+model = "k-anonymity"
+k = 3
+[[guarantees]]
+model = "distinct-l-diversity"
+column = "cost"
+l = 2
+[[masks]]
+name = "microaggregation"
+columns = ["cost"]
+k = 3
+"""
+    with pytest.raises(PolicyError, match="'microaggregation' can write different values"):
+        Policy.from_toml(text)

@@ -17,6 +17,8 @@ __all__ = ["group_codes", "group_means"]
 
 #: The digits that a decimal of polars can have.
 _DIGITS = 38
+#: Twice a sum must fit into 128 bits.
+_MOST_UNITS = 2**126
 
 
 def group_means(column: pl.Series, group: NDArray[np.int64], *, mask: str) -> pl.Series:
@@ -45,7 +47,7 @@ def group_means(column: pl.Series, group: NDArray[np.int64], *, mask: str) -> pl
     Raises
     ------
     DataError
-        If a sum of floats is too large for a float64.
+        If a sum is too large for a float64, or for 128 bits.
 
     Examples
     --------
@@ -55,7 +57,11 @@ def group_means(column: pl.Series, group: NDArray[np.int64], *, mask: str) -> pl
     """
     if column.dtype.is_float():
         return _float_means(column, group, mask)
-    cells = pl.DataFrame({"group": group, "cell": column.to_physical().cast(pl.Int128)})
+    units = column.to_physical().cast(pl.Int128)
+    ends = [abs(it) for it in (units.min(), units.max()) if isinstance(it, int)]
+    if max(ends, default=0) * int(np.bincount(group).max(initial=0)) >= _MOST_UNITS:
+        raise _too_large(column, mask)
+    cells = pl.DataFrame({"group": group, "cell": units})
     total, n = pl.col("total"), pl.col("n")
     sums = (
         cells.group_by("group")
@@ -67,11 +73,11 @@ def group_means(column: pl.Series, group: NDArray[np.int64], *, mask: str) -> pl
     below, two = pl.col("below"), pl.lit(2, dtype=pl.Int128)
     twice, odd = (total - below * n) * two, below != below // two * two
     rounded = below + ((twice > n) | ((twice == n) & odd)).cast(pl.Int128)
-    units = sums.select(rounded.alias(column.name)).to_series()
+    means = sums.select(rounded.alias(column.name)).to_series()
     if isinstance(column.dtype, pl.Decimal):
         wide = pl.Decimal(_DIGITS, column.dtype.scale)
-        return from_units(units, wide, mask=mask).cast(column.dtype)
-    return units.cast(column.to_physical().dtype).cast(column.dtype)
+        return from_units(means, wide, mask=mask).cast(column.dtype)
+    return means.cast(column.to_physical().dtype).cast(column.dtype)
 
 
 def _float_means(column: pl.Series, group: NDArray[np.int64], mask: str) -> pl.Series:
@@ -82,16 +88,20 @@ def _float_means(column: pl.Series, group: NDArray[np.int64], mask: str) -> pl.S
     sums = np.bincount(places, weights=cells, minlength=n_groups)
     n = np.bincount(places, minlength=n_groups)
     if not np.isfinite(sums).all():
-        raise DataError(
-            f"Column {column.name!r} has numbers whose sum is too large for its mask {mask!r}.",
-            hint="Code the tails first, with the mask 'tails'.",
-        )
+        raise _too_large(column, mask)
     low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(low, places, cells)
     np.maximum.at(high, places, cells)
     means = np.clip(sums / np.maximum(n, 1), low, high) + 0.0  # no -0.0
     found = pl.Series(column.name, means).set(pl.Series(n == 0), None)
     return found.cast(column.dtype)
+
+
+def _too_large(column: pl.Series, mask: str) -> DataError:
+    return DataError(
+        f"Column {column.name!r} has numbers whose sum is too large for its mask {mask!r}.",
+        hint="Code the tails first, with the mask 'tails'.",
+    )
 
 
 def group_codes(

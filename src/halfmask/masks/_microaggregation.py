@@ -10,14 +10,18 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
+from halfmask.masks._claims import counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from halfmask.claims import Claim
+    from halfmask.masks._mask import ReadColumns
 
 __all__ = ["Microaggregation"]
 
@@ -65,6 +69,9 @@ class Microaggregation:
     of one column is; combinations of columns can be unique. What is written depends on the
     table alone, without random draws.
 
+    Two rows with one value of a column can have different averages. So a policy refuses a guarantee
+    about a sensitive column that is microaggregated: what is counted could be one value of people.
+
     **Edge cases.** Integers, decimals, dates and times keep their type: means are exact, rounded
     half to even to the last place of the column. Means of floats have as many digits as they need.
     NaN is a missing cell. Missing cells stay missing. With ``"mdav"`` and ``"gower"``, if a group
@@ -86,6 +93,7 @@ class Microaggregation:
     is_matchable: ClassVar[bool] = True  # the nearest group
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
+    splits_values: ClassVar[bool] = True
     about: ClassVar[Technique] = Technique(
         source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
         keeps="Means of columns, and most of the variance and correlations for small k",
@@ -139,6 +147,21 @@ class Microaggregation:
         """The names of the technique's weaknesses."""
         apart = ("grouped-by-column",) if self.method == "univariate" else ()
         return ("exact-averages", *apart, "nulls-visible", "outlier-visible")
+
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
+        """Return the claim that k rows share each combination; see `ClaimingMask`.
+
+        With ``"univariate"`` there is one claim a column. A missing cell is a value of its own.
+        Nothing is claimed where fewer rows are counted, such as after sampling.
+        """
+        apart = self.method == "univariate"
+        found = []
+        for names in [[name] for name in columns] if apart else [list(columns)]:
+            smallest = read(names).group_by(names).len()["len"].min()
+            if isinstance(smallest, int) and smallest >= self.k:
+                evidence = {"smallest": smallest}
+                found.append(counted_claim("groups-of-k", names, evidence=evidence, k=self.k))
+        return found
 
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return the columns' own types; see `TableMask`."""

@@ -45,6 +45,9 @@ class TableMask(Protocol):
         Whether it makes cells missing. It may then follow another mask of the same column.
     about
         Facts for the documentation.
+    splits_values
+        Optional. True if equal cells can be written differently, so that a count of different
+        values, as in l-diversity, would not be true of people.
     columns
         The columns whose cells it changes.
     """

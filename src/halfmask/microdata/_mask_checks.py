@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from halfmask.masks import AnyTableMask, Mask
     from halfmask.microdata._policy_sections import ColumnSection
 
-__all__ = ["check_masks", "check_not_randomised", "masks_of"]
+__all__ = ["check_masks", "check_not_randomised", "check_not_split", "masks_of"]
 
 
 def check_masks(
@@ -92,6 +92,24 @@ def check_not_randomised(where: str, column: str, masks: Sequence[Mask | TableMa
                 f"{where} has a guarantee about column {column!r}, whose values are randomised by "
                 f"the mask {mask.name!r}: what is counted of them would be true of nobody.",
                 hint="Drop the guarantee or the mask, or take a mask that coarsens.",
+            )
+
+
+def check_not_split(where: str, column: str, masks: Sequence[Mask | TableMask]) -> None:
+    """Raise if a guarantee is about values of a column of which a mask makes several from one.
+
+    Raises
+    ------
+    PolicyError
+        If so.
+    """
+    for mask in masks:
+        if getattr(mask, "splits_values", False):
+            raise PolicyError(
+                f"{where} has a guarantee about column {column!r}. The mask {mask.name!r} can "
+                "write different values for equal cells, so more values would be counted than "
+                "people have.",
+                hint="Drop the guarantee, or mask the column otherwise.",
             )
 
 

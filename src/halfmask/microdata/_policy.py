@@ -23,7 +23,12 @@ from halfmask.data import (
 from halfmask.guarantees import GUARANTEES, Guarantee
 from halfmask.microdata._choices import CHOICES, Choice, in_old_keys
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
-from halfmask.microdata._mask_checks import check_masks, check_not_randomised, masks_of
+from halfmask.microdata._mask_checks import (
+    check_masks,
+    check_not_randomised,
+    check_not_split,
+    masks_of,
+)
 from halfmask.microdata._mask_section import TableMaskSection
 from halfmask.microdata._policy_errors import policy_error
 from halfmask.microdata._policy_sections import (
@@ -393,6 +398,7 @@ class Policy(WrittenPolicy):
                 hint="Guarantees about a column bound what is learnt of a sensitive one.",
             )
         check_not_randomised(where, section.about, self.masks_of(section.about))
+        check_not_split(where, section.about, self.masks_of(section.about))
         if self._asks_for_tree(section) and column.hierarchy is None:
             raise PolicyError(
                 f"{where} asks for an order or tree of column {section.about!r}, which has no "

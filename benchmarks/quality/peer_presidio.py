@@ -73,11 +73,11 @@ def main() -> None:
     registry.load_predefined_recognizers(languages=["en"], nlp_engine=engine)
     analyzer = AnalyzerEngine(registry=registry, nlp_engine=engine, supported_languages=["en"])
     analyzer.analyze("warm up 4111 1111 1111 1111", language="en")
-    start = time.perf_counter()
+    start = time.process_time()
     found = [analyzer.analyze(text, language="en") for text in texts]
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     spans = [[[it.start, it.end, it.entity_type, it.score] for it in each] for each in found]
-    print(json.dumps({"seconds": seconds, "spans": spans}))
+    print(json.dumps({"cpu_seconds": seconds, "spans": spans}))
 
 
 if __name__ == "__main__":

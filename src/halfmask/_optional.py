@@ -22,9 +22,11 @@ OPTIONAL: Final = {
     "llvmlite": "numba",
     "numba": "numba",
     "phonenumbers": "phonenumberslite",
+    "presidio_analyzer": "presidio-analyzer",
     "pyreadstat": "pyreadstat",
     "scipy": "scipy",
     "sklearn": "scikit-learn",
+    "spacy": "spacy",
     "stdnum": "python-stdnum",
     "threadpoolctl": "threadpoolctl",
 }

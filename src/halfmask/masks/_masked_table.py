@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
@@ -103,10 +103,13 @@ class MaskedTable:
         The rows as they will be released.
     unmasked
         The same rows, in the same order, without masks of columns.
+    counts
+        What masks counted, such as personal details in texts: for each column, by type.
     """
 
     masked: Source
     unmasked: Source
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -153,6 +156,7 @@ class MaskedTable:
         return MaskedTable(
             masked=source.through(lambda reader: _ChangedReader(reader, mask, plan)),
             unmasked=self.unmasked,
+            counts={**self.counts, **getattr(plan, "counts", {})},
         )
 
     def _rows_for(self, mask: TableMask, wanted: Sequence[str]) -> pl.DataFrame:
@@ -174,6 +178,7 @@ class MaskedTable:
         return MaskedTable(
             masked=source.through(lambda reader: _KeptReader(reader, plan)),
             unmasked=self.unmasked.through(lambda reader: _KeptReader(reader, plan)),
+            counts=self.counts,
         )
 
 

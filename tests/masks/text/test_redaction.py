@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import HalfmaskError, ParameterError, SchemaError
 from halfmask.data import open_table
-from halfmask.masks import TABLE_MASKS, KeyedTokens, TextRedaction, mask_table
+from halfmask.masks import TABLE_MASKS, KeyedTokens, MaskedTable, TextRedaction, mask_table
 
 KEY = bytes(range(32))
 NOTES = pl.DataFrame(
@@ -63,6 +63,15 @@ def test_details_are_counted_by_type_and_not_shown():
         "more": {"email": 2, "ip": 1, "name": 2},
     }
     assert "Ann" not in repr(plan) + repr(MASK)
+
+
+def test_a_masked_table_has_the_counts_of_its_masks():
+    one = TextRedaction(columns=("note",), types=("card",))
+    other = TextRedaction(columns=("more",), types=("email", "ip"))
+    table = MaskedTable.of(open_table(NOTES), {}, [one, other], key=KEY)
+
+    assert table.counts == {"note": {"card": 1}, "more": {"email": 2, "ip": 1}}
+    assert MaskedTable.of(open_table(NOTES), {}, [], key=KEY).counts == {}
 
 
 def test_a_table_is_masked_in_batches_of_any_size():

@@ -15,6 +15,7 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
+from halfmask.masks.text._entities import check_model
 from halfmask.masks.text._names import KnownNames
 from halfmask.masks.text._search import (
     USUAL_TYPES,
@@ -56,13 +57,16 @@ class TextRedaction:
     lower_case_names
         Whether such a name is found where it stands alone and in lower case. Choose false where
         names are words of the language, too, such as "will".
+    model
+        An installed spaCy model, such as ``en_core_web_lg``. With the extra ``presidio`` it finds
+        further names, places and groups of people.
 
     Raises
     ------
     ParameterError
         If a parameter isn't one of the above, or a column is both searched and searched for.
     MissingDependencyError
-        If a type needs a library of the extra ``pii``.
+        If a type needs a library of the extra ``pii``, or Presidio or the model isn't there.
 
     Notes
     -----
@@ -111,6 +115,7 @@ class TextRedaction:
     countries: tuple[str, ...] = ()
     names_from: tuple[str, ...] = ()
     lower_case_names: bool = True
+    model: str | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -120,7 +125,7 @@ class TextRedaction:
                 "The 'replace' of the mask 'free-text' must be 'type', 'token' or 'remove'. "
                 f"Got {self.replace!r}."
             )
-        if not self.types and not self.names_from:
+        if not self.types and not self.names_from and self.model is None:
             raise ParameterError(
                 "The mask 'free-text' searches for nothing.",
                 hint="Give 'types', 'names_from' or both.",
@@ -133,6 +138,8 @@ class TextRedaction:
             )
         check_types(self.types)
         check_countries(self.countries)
+        if self.model is not None:
+            check_model(self.model)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -169,7 +176,7 @@ class TextRedaction:
         if self.names_from:
             values = pl.concat([table[it].cast(pl.String).unique() for it in self.names_from])
             names = KnownNames(values.drop_nulls(), lower_case=self.lower_case_names)
-        search = DetailSearch(self.types, countries=self.countries, names=names)
+        search = DetailSearch(self.types, countries=self.countries, names=names, model=self.model)
         write = self._writer(key)
         made = {name: _redacted(table[name], search, write) for name in self.columns}
         return RedactedTexts(

@@ -19,6 +19,7 @@ from halfmask.masks.text._documents import (
     POSTCODE_AFTER_WORD,
     POSTCODES,
 )
+from halfmask.masks.text._entities import ModelEntities
 from halfmask.masks.text._names import INTRODUCED_NAMES
 from halfmask.masks.text._national_numbers import NATIONAL_COUNTRIES, national_numbers
 from halfmask.masks.text._pattern import DetailPattern
@@ -101,13 +102,15 @@ class DetailSearch:
     names
         Known names, found as the type "name". Without them, only names after a title or "name is"
         are found.
+    model
+        An installed spaCy model that is asked for further names, places and groups, by Presidio.
 
     Raises
     ------
     ParameterError
         If a type or a country isn't known.
     MissingDependencyError
-        If a type needs a library of the extra ``pii``.
+        If a type needs a library of the extra ``pii``, or Presidio or the model isn't there.
 
     Notes
     -----
@@ -121,7 +124,7 @@ class DetailSearch:
     [(0, 9, 'email'), (18, 37, 'card')]
     """
 
-    __slots__ = ("_needs", "_patterns", "names", "types")
+    __slots__ = ("_entities", "_needs", "_patterns", "names", "types")
 
     def __init__(
         self,
@@ -129,6 +132,7 @@ class DetailSearch:
         *,
         countries: Sequence[str] = (),
         names: KnownNames | None = None,
+        model: str | None = None,
     ) -> None:
         check_types(types)
         check_countries(countries)
@@ -137,6 +141,7 @@ class DetailSearch:
             check_regions(countries)
         self.types = tuple(it for it in DETAIL_TYPES if it in types)
         self.names = names
+        self._entities = None if model is None else ModelEntities(model)
         self._patterns = [
             (each, pattern) for each in self.types for pattern in _PATTERNS[each](tuple(countries))
         ]
@@ -166,7 +171,7 @@ class DetailSearch:
         """
         signs = texts.alias("text").to_frame().select(self._needs).fill_null(value=False)
         rows = signs.to_numpy() if self._needs else [()] * texts.len()
-        always = self.names is not None
+        always = self.names is not None or self._entities is not None
         for row, text in enumerate(texts):
             likely = [it for it, seen in zip(self._patterns, rows[row], strict=True) if seen]
             if text and (likely or always):
@@ -182,6 +187,11 @@ class DetailSearch:
         ]
         if self.names is not None:
             found += [(*it, len(patterns), _NAME) for it in self.names.spans(text)]
+        if self._entities is not None:
+            found += [
+                (start, stop, len(patterns), each)
+                for start, stop, each in self._entities.spans(text)
+            ]
         return _joined(found) if len(found) > 1 else [Detail(*it[:2], it[3]) for it in found]
 
 

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         measure,
     )
     from halfmask.hashing import KeyedHasher
-    from halfmask.microdata import Policy, Release, protect, protect_to
+    from halfmask.microdata import MaskedRelease, Policy, Release, mask, protect, protect_to
     from halfmask.minimize import Minimizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
@@ -94,6 +94,7 @@ _ROOMS = {
     "KeyedHasher": "hashing",
     "Keyring": "vault",
     "Level": "anonymize",
+    "MaskedRelease": "microdata",
     "Mdav": "anonymize",
     "Minimizer": "minimize",
     "ModelTarget": "assess.attacks",
@@ -120,6 +121,7 @@ _ROOMS = {
     "accuracy_by_k": "training",
     "attack": "assess.attacks",
     "describe": "data",
+    "mask": "microdata",
     "measure": "guarantees",
     "protect": "microdata",
     "protect_to": "microdata",
@@ -153,6 +155,7 @@ __all__ = [
     "KeyedHasher",
     "Keyring",
     "Level",
+    "MaskedRelease",
     "Mdav",
     "Minimizer",
     "ModelTarget",
@@ -180,6 +183,7 @@ __all__ = [
     "accuracy_by_k",
     "attack",
     "describe",
+    "mask",
     "measure",
     "protect",
     "protect_to",

@@ -62,6 +62,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "All rows of a class can share one sensitive value, which reveals it for everyone in "
             "the class (homogeneity)."
         ),
+        "no-privacy-model": (
+            "The techniques guarantee no privacy model: how many people can be found is measured, "
+            "not bounded."
+        ),
         "nulls-visible": "The output shows which values are missing.",
         "one-release": (
             "The guarantees cover this release alone; an attacker who joins it with a second "
@@ -81,6 +85,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "not state which row."
         ),
         "shared-substitutes": "Two different values can have the same substitute.",
+        "unmasked-columns": (
+            "Some columns are released without a technique; an attacker who knows a person's "
+            "values in them can find the row."
+        ),
         "value-kept": "The value is written unchanged.",
         "values-between-bounds-kept": "Values between the bounds are written unchanged.",
         "zero-kept": "A value of 0 stays 0.",

@@ -102,7 +102,8 @@ def protect(
 
     The release is a folder with the data, a manifest and a report. A verifier counts every
     guarantee of the policy again in the written files. If a guarantee isn't met, there is no
-    release and the exit code is 1.
+    release and the exit code is 1. A policy may have masks and no guarantees: the report then shows
+    what attacks found.
 
     Without POLICY, use --quasi-identifiers, --sensitive, --label, -k and --out. Other columns get
     the role that halfmask describe proposes. Columns with an unsure proposal are dropped. The
@@ -123,6 +124,10 @@ def protect(
     else:
         wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
     options = {} if made else head.options()
+    if wanted.is_masks_alone:
+        _check_masks_alone(population, strict=strict)
+        opened = _opened(table, wanted, options) if options else table
+        return _mask(opened, wanted, out, key, overwrite=overwrite, saying=saying, show=show)
     file = PolicyFile(out=str(where), overwrite=overwrite)
     with file.kept_if_done(made.text) if made else nullcontext(), saying.stages() as stages:
         release = protect_to(
@@ -143,6 +148,42 @@ def protect(
     if show:
         open_report(out)
     return 0
+
+
+def _mask(  # each says one thing, by its name
+    table: object,
+    policy: Policy,
+    out: str,
+    key: bytes | None,
+    *,
+    overwrite: bool,
+    saying: SayingOptions,
+    show: bool,
+) -> int:
+    """Make the release of a policy that has masks and no guarantees."""
+    from halfmask.cli._masked_summary import masked_dict, show_masked  # noqa: PLC0415 # as above
+    from halfmask.microdata import mask  # noqa: PLC0415 # as above
+
+    with saying.stages() as stages:
+        release = mask(table, policy, key=key, progress=stages)
+        release = release.write(out, overwrite=overwrite, progress=stages)
+    if saying.as_json:
+        say_json({"ok": True, **masked_dict(release, out)})
+    else:
+        show_masked(release, out, console(), verbose=saying.verbose)
+    if show:
+        open_report(out)
+    return 0
+
+
+def _check_masks_alone(population: str | None, *, strict: bool) -> None:
+    """Refuse options that are about classes: they would have no effect."""
+    for given, option in ((population is not None, "--population"), (strict, "--strict")):
+        if given:
+            raise UsageError(
+                f"{option} is about classes, and POLICY has no [[guarantees]].",
+                hint="Leave it out, or add a guarantee.",
+            )
 
 
 def _out_of(argument: str | None, option: str | None) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import tomlkit
 
+from halfmask.data._proposed_masks import proposed_mask
+
 if TYPE_CHECKING:
     from halfmask.data._describe import Description
     from halfmask.data._proposal import Proposal
@@ -219,6 +221,8 @@ def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, obje
         lines.append(f"hierarchy = {_inline(hierarchy)}")
     elif proposal.role == "quasi_identifier":
         lines.append(f"# {HIERARCHIES[proposal.kind]}")
+    if (mask := proposed_mask(proposal)) is not None:
+        lines.append(f"# {mask}")
     return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """Tables of people, end to end: a policy and a table in, a verified release with its report out.
 
-Start with `Policy`, what the owner wants, and `protect`, which makes a release by it;
-`halfmask.verify` counts again what a release claims.
+Start with `Policy`, what the owner wants, and `protect`, which makes a release by it; `mask` makes
+one of masks alone. `halfmask.verify` counts again what a release claims.
 """
 
 from __future__ import annotations
@@ -11,20 +11,32 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halfmask.microdata._made_policy import MadePolicy, make_policy
+    from halfmask.microdata._masked_release import MaskedRelease, mask
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._protect import protect, protect_to
     from halfmask.microdata._release import Release
 
 _HOMES = {
     "MadePolicy": "_made_policy",
+    "MaskedRelease": "_masked_release",
     "Policy": "_policy",
     "Release": "_release",
     "make_policy": "_made_policy",
+    "mask": "_masked_release",
     "protect": "_protect",
     "protect_to": "_protect",
 }
 
-__all__ = ["MadePolicy", "Policy", "Release", "make_policy", "protect", "protect_to"]
+__all__ = [
+    "MadePolicy",
+    "MaskedRelease",
+    "Policy",
+    "Release",
+    "make_policy",
+    "mask",
+    "protect",
+    "protect_to",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize import Plan
-    from halfmask.data import Schema, Source
+    from halfmask.data import Format, Schema, Source
     from halfmask.engines import Engine
     from halfmask.guarantees import Guarantee
     from halfmask.microdata._policy import Policy
@@ -68,6 +68,11 @@ class Prepared:
 
     def __repr__(self) -> str:
         return f"Prepared({self.n_out} of {self.n_in} rows)"
+
+    @property
+    def format(self) -> Format:
+        """The format of the files."""
+        return self.policy.output.format
 
     @property
     def columns(self) -> list[str]:

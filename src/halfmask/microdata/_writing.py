@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask._progress import Progress
-    from halfmask.microdata._prepared import Prepared
+    from halfmask.data import Format
 
-__all__ = ["PART_ROWS", "file_sha256", "shuffled_parts", "write_parts"]
+__all__ = ["PART_ROWS", "ShuffledRows", "file_sha256", "shuffled_parts", "write_parts"]
 
 #: Rows of one file, about. What is shuffled must be in memory.
 PART_ROWS = 1_000_000
@@ -31,7 +31,29 @@ ENDINGS = {"parquet": "parquet", "csv": "csv", "tsv": "tsv", "arrow": "arrow", "
 ORDER_STREAMS, BUCKET_STREAMS = 0, 1 << 32
 
 
-def write_parts(prepared: Prepared, folder: Path, progress: Progress) -> tuple[DataFile, ...]:
+class ShuffledRows(Protocol):
+    """Rows to be written in a keyed random order."""
+
+    @property
+    def n_out(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def key(self) -> bytes:
+        """32 secret bytes that order the rows."""
+
+    @property
+    def format(self) -> Format:
+        """The format of the files."""
+
+    def placed(self, progress: Progress) -> Iterator[pl.DataFrame]:
+        """Yield the rows in batches, in the table's order."""
+
+    def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
+        """Return rows of `placed` in their final form."""
+
+
+def write_parts(prepared: ShuffledRows, folder: Path, progress: Progress) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``, which is there.
 
     Parameters
@@ -48,7 +70,7 @@ def write_parts(prepared: Prepared, folder: Path, progress: Progress) -> tuple[D
     Without the key, the order of the rows looks random: each row goes to
     a random file, and to a random place in it.
     """
-    form = prepared.policy.output.format
+    form = prepared.format
     parts = shuffled_parts(
         prepared.placed(progress), folder, n_rows=prepared.n_out, key=prepared.key
     )

@@ -11,12 +11,14 @@ propensity-score MSE and the overlap of confidence intervals of a regression.
 from __future__ import annotations
 
 from halfmask.assess.masking._assessment import MaskingAssessment
+from halfmask.assess.masking._blocks import arms
 from halfmask.assess.masking._compare import compare_masked
 from halfmask.assess.masking._techniques import TechniqueComparison, compare_techniques
 
 __all__ = [
     "MaskingAssessment",
     "TechniqueComparison",
+    "arms",
     "compare_masked",
     "compare_techniques",
 ]

@@ -36,7 +36,7 @@ _MODELS = {"logistic": "logistic regression", "cart": "classification tree"}
 
 
 def arms(finding: Finding) -> Risk:
-    """Return the risk of a finding, with a control of other people where it was measured.
+    """Return the risk of a finding, with other people as control.
 
     Parameters
     ----------

@@ -1,0 +1,65 @@
+"""``halfmask protect`` with a policy of masks alone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+POLICY = """
+halfmask = 1
+[columns]
+name = { role = "identifier" }
+age = { role = "quasi_identifier", kind = "numeric", mask = { name = "round", base = 10 } }
+pay = { role = "sensitive", kind = "numeric", mask = { name = "tails", high = 900 } }
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    rng = np.random.default_rng(3)
+    people = pl.DataFrame(
+        {
+            "name": [f"CANARY{i}" for i in range(200)],
+            "age": rng.integers(18, 90, 200),
+            "pay": rng.integers(0, 1000, 200),
+        }
+    )
+    people.write_csv(tmp_path / "people.csv")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path / "people.csv", tmp_path / "policy.toml", tmp_path / "out"
+
+
+def test_claims_and_measured_risk_are_shown(files, run):
+    """The release is verified, and the page has what attacks found."""
+    done = run("protect", *files)
+
+    assert done.status == 0
+    assert "finds the right row" in done.out
+    assert "multiples, base = 10.0" in done.out
+    assert "no privacy model" in run("verify", files[-1]).out
+    assert "CANARY" not in done.out + (files[-1] / "report.html").read_text()
+
+
+def test_json_has_what_the_manifest_has(files, run):
+    """For programs."""
+    done = run("protect", *files, "--json")
+
+    found = json.loads(done.out)
+    assert found["ok"]
+    assert found["rows"] == {"in": 200, "out": 200}
+    assert found["verification"]["holds"]
+    manifest = json.loads((files[-1] / "manifest.json").read_text())
+    assert found["risk"] == manifest["details"]["risk"]
+
+
+@pytest.mark.parametrize("option", [("--strict",), ("--population", "people.csv")])
+def test_options_about_classes_are_refused(files, run, option):
+    """They would have no effect."""
+    done = run("protect", *files, *option)
+
+    assert done.status == 2
+    assert option[0] in done.err
+    assert not files[-1].exists()

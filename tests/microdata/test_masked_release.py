@@ -1,0 +1,160 @@
+"""A release of masks alone: what can be counted is claimed, what can't is measured."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.microdata.table_masks import Drawn, Share, Smallest
+
+import halfmask as hm
+from halfmask._errors import DataError, ParameterError, PolicyError, SchemaError, VerificationError
+from halfmask.masks import TABLE_MASKS, Rounding
+from halfmask.microdata import MaskedRelease, Policy
+
+KEY = bytes(range(32))
+TEXT = """
+halfmask = 1
+[columns]
+name = { role = "identifier" }
+age = { role = "quasi_identifier", kind = "numeric", mask = { name = "round", base = 10 } }
+town = { role = "quasi_identifier", kind = "categorical" }
+pay = { role = "sensitive", kind = "numeric", mask = { name = "tails", high = 900 } }
+code = { role = "insensitive", kind = "text", mask = { name = "token" } }
+MORE
+"""
+
+
+@pytest.fixture(autouse=True)
+def masks(monkeypatch):
+    for each in (Smallest, Drawn, Share):
+        monkeypatch.setitem(TABLE_MASKS, each.name, each)
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(3)
+    return pl.DataFrame(
+        {
+            "name": [f"n{i}" for i in range(400)],
+            "age": rng.integers(18, 90, 400),
+            "town": rng.choice(["CANARY-A", "CANARY-B", "CANARY-C"], 400),
+            "pay": rng.integers(0, 1000, 400),
+            "code": [f"CANARY-{i}" for i in range(400)],
+        }
+    )
+
+
+def policy(more="", text=TEXT):
+    return Policy.from_toml(text.replace("MORE", more))
+
+
+def test_a_release_of_masks_alone_is_verified_on_disk(people, tmp_path):
+    """Each technique that can be counted has its claim; the identifier is dropped."""
+    release = hm.mask(people, policy(), key=KEY).write(tmp_path / "out")
+
+    assert isinstance(release, MaskedRelease)
+    assert release.data.columns == ["age", "town", "pay", "code"]
+    assert set(release.data["age"] % 10) == {0}
+    assert [(it.model, dict(it.parameters)) for it in release.claims] == [
+        ("released-columns", {"rows": 400, "columns": 4}),
+        ("multiples", {"base": 10.0}),
+        ("bounded", {"high": 900.0}),
+        ("token-format", {"digits": 32}),
+    ]
+    found = hm.verify(tmp_path / "out")
+    assert found.holds
+    assert pl.read_parquet(tmp_path / "out" / "data" / "*.parquet").equals(release.data)
+    said = (tmp_path / "out" / "manifest.json").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "CANARY" not in said + page + repr(release) + release._repr_html_()
+    assert any(line.startswith("no-privacy-model:") for line in json.loads(said)["weaknesses"])
+
+
+def test_risk_and_utility_are_measured_with_three_arms(people):
+    """Coarser numbers are found less often, and cost more."""
+    fine, coarse = (
+        hm.mask(people, policy(text=TEXT.replace("base = 10", f"base = {base}")), key=KEY)
+        for base in (1, 60)
+    )
+
+    found = [it.assessment for it in (fine, coarse)]
+    linked = [it.worst_linkage.risk.value for it in found if it and it.worst_linkage]
+    lost = [it.il1s for it in found if it and it.il1s is not None]
+    assert linked[0] > linked[1]
+    assert lost[0] < lost[1]
+    assert fine.assessment is not None
+    assert "code" not in fine.assessment.columns  # a token says nothing of a value
+
+
+def test_masks_of_several_columns_and_of_rows(people, tmp_path):
+    """A sample states how many rows were read; columns are compared with their own rows."""
+    said = policy(
+        '[[masks]]\nname = "share"\nshare = 0.5\n[[masks]]\nname = "drawn"\ncolumns = ["town"]'
+    )
+
+    release = hm.mask(people, said, key=KEY).write(tmp_path / "out")
+
+    assert 100 < release.rows["out"] < 300
+    assert release.rows["in"] == 400
+    details = json.loads((tmp_path / "out" / "manifest.json").read_text())["details"]
+    assert details["rows"] == {"in": 400, "out": release.rows["out"]}
+    assert [(it["name"], it["columns"]) for it in details["masks"][-2:]] == [
+        ("share", []),
+        ("drawn", ["town"]),
+    ]
+    assert hm.verify(tmp_path / "out").holds
+
+
+def test_a_technique_that_changes_between_passes_gets_no_release(people, tmp_path, monkeypatch):
+    """Power: the claims are of what is written, and the verifier counts it."""
+    plan = type(Rounding(base=1).fit("age", pl.Int64(), None, KEY))
+    monkeypatch.setattr(plan, "apply", lambda _self, column, _first: column + 1)
+    release = hm.mask(people, policy(), key=KEY)
+
+    with pytest.raises(VerificationError):
+        release.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_same_key_gives_the_same_rows_in_the_same_order(people):
+    """Another key gives other tokens."""
+    first, again, other = (hm.mask(people, policy(), key=it).data for it in (KEY, KEY, bytes(32)))
+
+    assert first.equals(again)
+    assert not set(first["code"]) & set(other["code"])
+
+
+def test_frames_of_other_libraries_come_back(people):
+    """As the table came in."""
+    found = hm.mask(people.to_pandas(), policy(), key=KEY).data
+
+    assert type(found).__module__.startswith("pandas")
+
+
+def test_few_rows_and_tokens_alone_are_not_measured(people):
+    """An attack on nineteen rows tells nothing."""
+    assert hm.mask(people.head(19), policy(), key=KEY).assessment is None
+    tokens = Policy.from_toml(
+        'halfmask = 1\n[columns]\ncode = { role = "insensitive", kind = "text", '
+        'mask = { name = "token" } }'
+    )
+    assert hm.mask(people.select("code"), tokens, key=KEY).assessment is None
+
+
+def test_bad_input_is_refused(people, tmp_path):
+    """By the parameter, the column or the section."""
+    with pytest.raises(ParameterError, match="Got a str"):
+        hm.mask(people, "policy.toml")  # type: ignore[arg-type]
+    guaranteed = policy('[[guarantees]]\nmodel = "k-anonymity"\nk = 2')
+    with pytest.raises(PolicyError, match=r"halfmask\.protect"):
+        hm.mask(people, guaranteed)
+    with pytest.raises(SchemaError, match="'town'"):
+        hm.mask(people.drop("town"), policy())
+    with pytest.raises(DataError, match="keeps no row"):
+        hm.mask(people, policy('[[masks]]\nname = "share"\nshare = 0.0'))
+    with pytest.raises(ParameterError, match="32 bytes"):
+        hm.mask(people, policy(), key=b"short")
+    assert not list(tmp_path.iterdir())

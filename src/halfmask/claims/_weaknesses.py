@@ -46,6 +46,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "entities."
         ),
         "interval-leaking": "The output shows times between events to within a cell of the grid.",
+        "known-in-sample": (
+            "A row that is unique in the sample may not be unique in the population, but an "
+            "attacker who knows that a person is in the sample can rely on a match."
+        ),
         "joinable": "The table is no key: outputs made with the same table can be joined.",
         "known-date": "One known time of an entity reveals its other times.",
         "left-out-values": "A written value can be one that only suppressed rows have.",
@@ -89,8 +93,13 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "Some columns are released without a technique; an attacker who knows a person's "
             "values in them can find the row."
         ),
+        "small-strata-kept": "All rows of small strata are in the sample.",
         "value-kept": "The value is written unchanged.",
         "values-between-bounds-kept": "Values between the bounds are written unchanged.",
+        "wildcard-counts": (
+            "A missing cell counts as agreeing with every value. A row can be the only one with "
+            "its values, or the only one that agrees with a person's true values."
+        ),
         "zero-kept": "A value of 0 stays 0.",
     }
 )

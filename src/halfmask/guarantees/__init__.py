@@ -29,6 +29,7 @@ quasi-identifiers and among sensitive values. An empty table is judged by none.
 
 from __future__ import annotations
 
+from halfmask.guarantees._agreeing_rows import agreeing_codes, agreeing_rows, codes_of
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
@@ -54,7 +55,10 @@ __all__ = [
     "KAnonymity",
     "RecursiveCLDiversity",
     "TCloseness",
+    "agreeing_codes",
+    "agreeing_rows",
     "class_of_row",
+    "codes_of",
     "guarantee_from",
     "measure",
     "order_of_texts",

@@ -24,6 +24,7 @@ from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._ff1 import Ff1
 from halfmask.masks._format_preserving import FormatPreserving
 from halfmask.masks._laws import LAWS, Law, noise
+from halfmask.masks._local_suppression import LocalSuppression
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
 from halfmask.masks._masked import MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
@@ -41,6 +42,7 @@ from halfmask.masks._reversal import is_reversible, reverse_masks
 from halfmask.masks._reversible_tokens import ReversibleTokens
 from halfmask.masks._round import Rounding
 from halfmask.masks._row_draws import fractions, row_fractions
+from halfmask.masks._sampling import SimpleSampling, StratifiedSampling
 from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._table_mask import (
@@ -73,6 +75,7 @@ __all__ = [
     "HeldColumns",
     "KeyedTokens",
     "Law",
+    "LocalSuppression",
     "Mask",
     "MaskPlan",
     "MaskedReader",
@@ -92,7 +95,9 @@ __all__ = [
     "RowMask",
     "RowMaskPlan",
     "ShiftedDates",
+    "SimpleSampling",
     "StratifiedPram",
+    "StratifiedSampling",
     "Substitutes",
     "TableMask",
     "TableMaskPlan",

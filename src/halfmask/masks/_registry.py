@@ -8,6 +8,7 @@ from halfmask.masks._correlated_noise import CorrelatedNoise
 from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._format_preserving import FormatPreserving
+from halfmask.masks._local_suppression import LocalSuppression
 from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._ordinal_tails import OrdinalTailCoding
@@ -18,6 +19,7 @@ from halfmask.masks._record_swapping import TargetedRecordSwapping
 from halfmask.masks._redaction import Redaction
 from halfmask.masks._reversible_tokens import ReversibleTokens
 from halfmask.masks._round import Rounding
+from halfmask.masks._sampling import SimpleSampling, StratifiedSampling
 from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
@@ -56,4 +58,7 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     TextRedaction.name: TextRedaction,
     DataShuffling.name: DataShuffling,
     CorrelatedNoise.name: CorrelatedNoise,
+    LocalSuppression.name: LocalSuppression,
+    SimpleSampling.name: SimpleSampling,
+    StratifiedSampling.name: StratifiedSampling,
 }

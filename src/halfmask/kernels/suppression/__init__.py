@@ -1,0 +1,1 @@
+"""Loops that choose which cells are made missing."""

@@ -39,7 +39,7 @@ def test_it_is_aes_siv_of_the_padded_text():
 
     found = plan().apply(pl.Series("x", ["Ann"]), 0)[0]
 
-    assert base64.urlsafe_b64decode(found + "=") == sealed
+    assert base64.b32decode(found.upper() + "====") == sealed
 
 
 def test_lengths_show_in_steps_alone():
@@ -53,7 +53,7 @@ def test_foreign_and_changed_tokens_are_counted():
     """Of another key, cut off, spelled in another way, or no tokens; none is shown."""
     column = pl.Series("x", ["Ann", "Bob"])
     tokens = plan().apply(column, 0)
-    spelled = tokens[0][:-1] + chr(ord(tokens[0][-1]) + 1)
+    spelled = tokens[0].upper()
     changed = pl.Series("x", [tokens[0], tokens[1][:-4], spelled, "canary", "canaryé"])
 
     with pytest.raises(DataError, match="'x' has 4 different values") as refused:

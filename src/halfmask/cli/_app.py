@@ -30,6 +30,7 @@ from halfmask.cli._options import show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect
 from halfmask.cli._push import push
+from halfmask.cli._reverse import reverse
 from halfmask.cli._schema import schema
 from halfmask.cli._serve import serve
 from halfmask.cli._stopping import stopping_cleanly
@@ -54,7 +55,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (describe, protect, verify, schema, decode, push, predict):
+for command in (describe, protect, verify, schema, reverse, decode, push, predict):
     app.command()(command)
 app.command(name="hash")(hash_)
 app.add_typer(assess)

@@ -20,6 +20,7 @@ from halfmask.cli._opening import OpenOption, open_report
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._policy_file import PolicyFile
+from halfmask.cli._pseudonym_vault import PseudonymVault  # typer reads it
 from halfmask.cli._summary import as_dict, show_summary
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def protect(
     ] = False,
     population: PopulationOption = None,
     key_file: KeyFileOption = None,
+    pseudonyms: PseudonymVault,
     strict: StrictOption = False,
     head: HeaderOptions,
     show: OpenOption = False,
@@ -112,6 +114,7 @@ def protect(
     out = _out_of(out, folder)
     _check_words(table, policy, out, chosen, overwrite=overwrite)
     key = None if key_file is None else _read_key(key_file)
+    vault = pseudonyms.open(table, policy or "")
     from halfmask.microdata import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
     made, where = None, Path()
@@ -136,6 +139,7 @@ def protect(
             out,
             overwrite=overwrite,
             key=key,
+            vault=vault,
             population=population,
             strict=strict,
             progress=stages,

@@ -54,15 +54,22 @@ class Pseudonym:
             raise ParameterError("The 'domain' of pseudonyms must be a name.")
 
 
-def pseudonym_key(vault: Vault) -> bytes:
+def pseudonym_key(vault: Vault, *, create: bool = True) -> bytes:
     """Return the key of the pseudonyms of a vault; the first call makes its secret.
 
     Parameters
     ----------
     vault
         It gets a secret called ``pseudonyms``.
+    create
+        Whether to make the secret if there is none.
+
+    Raises
+    ------
+    VaultError
+        If there is none and none shall be made.
     """
-    return vault.secret(_SECRET).key("masks", length=KEY_BYTES)
+    return vault.secret(_SECRET, create=create).key("masks", length=KEY_BYTES)
 
 
 def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import Mask
 
 __all__ = ["ReversiblePlan", "is_reversible", "reverse_masks"]
+
+
+#: Of `halfmask.data`'s writer of CSV files, which puts one apostrophe before such texts.
+_GUARDED: Final = r"^'('*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 # the wide forms are meant
 
 
 @runtime_checkable
@@ -113,7 +117,8 @@ def reverse_masks(
                 hint="Read the released column as text.",
             )
         plans[name] = _plan(name, mask, key=key, vault_key=vault_key, table=table)
-    return source.through(lambda reader: _ReversedReader(reader, plans))
+    is_csv = source.format in {"csv", "tsv"}
+    return source.through(lambda reader: _ReversedReader(reader, plans, is_csv=is_csv))
 
 
 def _plan(
@@ -138,15 +143,21 @@ def _plan(
 class _ReversedReader:
     """A reader of original values in the place of released ones."""
 
-    def __init__(self, reader: Reader, plans: Mapping[str, ReversiblePlan]) -> None:
-        self._reader, self._plans = reader, dict(plans)
+    def __init__(
+        self, reader: Reader, plans: Mapping[str, ReversiblePlan], *, is_csv: bool
+    ) -> None:
+        self._reader, self._plans, self._is_csv = reader, dict(plans), is_csv
         self.columns, self.dtypes = reader.columns, dict(reader.dtypes)
         self.n_rows, self.orders = reader.n_rows, dict(reader.orders)
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         for frame in self._reader.frames(columns, n_rows):
             yield frame.with_columns(
-                self._plans[name].reverse(frame[name]).alias(name)
+                self._plans[name].reverse(self._written(frame[name])).alias(name)
                 for name in frame.columns
                 if name in self._plans
             )
+
+    def _written(self, cells: pl.Series) -> pl.Series:
+        """Return cells without the apostrophe that a CSV file has before a formula's sign."""
+        return cells.str.replace(_GUARDED, "$1") if self._is_csv else cells

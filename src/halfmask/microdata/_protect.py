@@ -22,7 +22,7 @@ from halfmask.anonymize import (
 )
 from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
 from halfmask.engines import Engine, LocalEngine
-from halfmask.masks import MaskedTable
+from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._evaluation import (
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import ModelUtility
     from halfmask.guarantees import Classes
     from halfmask.microdata._given_hierarchies import Hierarchies
+    from halfmask.vault import Vault
 
 __all__ = ["protect", "protect_to"]
 
@@ -65,6 +66,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     l: int | None = None,
     hierarchies: Hierarchies | None = None,
     key: bytes | None = None,
+    vault: Vault | None = None,
     population: object = None,
     strict: bool = False,
     engine: Engine | None = None,
@@ -93,6 +95,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     key
         32 secret bytes that fix the order of released rows, tokens, and what masks draw; without
         one a fresh key is drawn from the operating system and forgotten.
+    vault
+        The vault with the key of pseudonyms whose scope is ``"vault"``.
     population
         The people that the table was drawn from, with the same quasi-identifiers, given and read
         as ``table`` is: the report then says what who looks rows up among them finds.
@@ -199,7 +203,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     policy = _policy_of(table, policy, quasi_identifiers, asked)
     opened = _opened(table, policy.read_options())
     policy.schema().check(opened.columns)
-    behind = MaskedTable.of(opened, policy.masks, policy.table_masks, key=key)
+    vault_key = None if vault is None else pseudonym_key(vault)
+    behind = MaskedTable.of(opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key)
     source, unmasked = behind.masked, behind.unmasked
     schema = _with_trees(_with_orders(policy.schema(), source), source)
     people = None if population is None else _people(population, policy, schema)
@@ -262,6 +267,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     *,
     overwrite: bool = False,
     key: bytes | None = None,
+    vault: Vault | None = None,
     population: object = None,
     strict: bool = False,
     engine: Engine | None = None,
@@ -278,7 +284,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
         As of `protect`.
     out, overwrite
         As of `Release.write`.
-    key, population, strict, engine, progress
+    key, vault, population, strict, engine, progress
         As of `protect`.
 
     See Also
@@ -289,6 +295,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
         table,
         policy,
         key=key,
+        vault=vault,
         population=population,
         strict=strict,
         engine=engine,

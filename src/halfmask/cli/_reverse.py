@@ -1,0 +1,114 @@
+"""``halfmask reverse``: turn released pseudonyms back into values."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask.cli._codecs import check_streams
+from halfmask.cli._console import console, say_json
+from halfmask.cli._events_options import PolicyArgument, check_apart
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import OverwriteOption, SayingOptions
+from halfmask.cli._vault_lock import LockOptions  # typer reads it
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.data import Source
+
+__all__ = ["reverse"]
+
+
+@spreads_groups
+def reverse(
+    policy: PolicyArgument,
+    released: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASED",
+            show_default=False,
+            help="The folder of a release, or a file with released columns; - for standard input.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUT",
+            show_default=False,
+            help="The file to write. Keep it confidential. - writes Parquet to standard output.",
+        ),
+    ],
+    *,
+    vault: Annotated[
+        str,
+        typer.Option(
+            "--vault",
+            metavar="VAULT",
+            show_default=False,
+            help="The vault that the release was protected with.",
+        ),
+    ],
+    lock: LockOptions,
+    overwrite: OverwriteOption = False,
+    saying: SayingOptions,
+) -> int:
+    """Reverse the pseudonyms of RELEASED.
+
+    It reverses the masks reversible-token and format-preserving of POLICY with scope = "vault", in
+    the columns that RELEASED has. Other columns stay as released. OUT has the mode 0600.
+    """
+    check_streams(released, out, lock, as_json=saying.as_json)
+    check_apart(out, policy, released)
+    opened = lock.open(vault)
+    from halfmask.data import TableWriter  # noqa: PLC0415 # half a second
+    from halfmask.masks import is_reversible, pseudonym_key, reverse_masks  # noqa: PLC0415
+    from halfmask.microdata import Policy  # noqa: PLC0415 # the same
+
+    masks = {
+        name: mask
+        for name, mask in Policy.load(policy).masks.items()
+        if is_reversible(mask) and getattr(mask, "scope", None) == "vault"
+    }
+    source = _opened(released, tuple(masks))
+    here = {name: mask for name, mask in masks.items() if name in source.columns}
+    table = reverse_masks(source, here, vault_key=pseudonym_key(opened, create=False))
+    before = os.umask(0o077)
+    try:
+        with (
+            saying.stages() as stages,
+            TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer,
+        ):
+            for batch in table.batches():
+                writer.write(batch)
+                stages("reversing", min(1.0, writer.rows / max(1, table.n_rows)))
+    finally:
+        os.umask(before)
+    if saying.as_json:
+        say_json({"ok": True, "rows": writer.rows, "columns": list(here)})
+        return 0
+    console(stderr=True).print(
+        f"Reversed {len(here)} columns of {writer.rows:,} rows. Don't release them.",
+        soft_wrap=True,
+    )
+    return 0
+
+
+def _opened(released: str, texts: Sequence[str]) -> Source:
+    """Open released rows; pseudonyms of digits alone are texts."""
+    from halfmask.data import ReadOptions, open_table  # noqa: PLC0415 # half a second
+
+    path = Path(released)
+    if released != "-" and (path / "manifest.json").is_file():
+        from halfmask.claims import read_manifest  # noqa: PLC0415 # the same
+
+        files = [path / it.name for it in read_manifest(path).files]
+        released = str(files[0] if len(files) == 1 else files[0].parent)
+    first = open_table(released, called="The released table")
+    if first.format not in {"csv", "tsv", "jsonl"} or released == "-":
+        return first
+    declared = {name: "string" for name in texts if name in first.columns}
+    return open_table(released, options=ReadOptions(dtypes=declared), called="The released table")

@@ -61,7 +61,7 @@ class SeenColumn:
             part = ValueCounts.of(cells)
             self._counts = part if self._counts is None else self._counts + part
         if not mask.coarsens:
-            self._cells.update(cells.hash().to_numpy().tobytes())
+            self._cells.update(cells.hash().to_numpy().data)
 
     def of(self, column: str, mask: Mask, key: bytes) -> tuple[ValueCounts | None, bytes]:
         """Return the counts, and the mask's own key."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import polars as pl
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AnyTableMask", "MaskedTable", "check_claimed_once", "mask_table"]
 
+#: Rows that are hashed at once: their hashes stay in the processor's cache.
+_HASHED_ROWS: Final = 1 << 17
 AnyTableMask: TypeAlias = TableMask | RowMask
 
 
@@ -240,7 +242,8 @@ def _key_of(mask: AnyTableMask, key: bytes, table: pl.DataFrame | None) -> bytes
     made.update(repr(mask).encode())
     for column in table if table is not None else ():
         made.update(b"\0" + column.name.encode())
-        made.update(column.hash().to_numpy().tobytes())
+        for part in column.to_frame().iter_slices(_HASHED_ROWS):
+            made.update(part.to_series().hash().to_numpy().data)
     return made.digest()
 
 

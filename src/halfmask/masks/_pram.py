@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Pram", "StratifiedPram"]
 
+#: Rows that are written at once: their arrays stay in the processor's cache.
+_BLOCK: Final = 1 << 17
 _WEAKNESSES = ("left-out-values", "mostly-true", "nulls-visible")
 
 
@@ -166,8 +168,12 @@ class _Redrawn:
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         if not len(self.values):
             return column
-        u = row_fractions(column.len(), key=self.key, first_row=first_row)
-        return redrawn(column, self.values, self.transitions, u)
+        parts = []
+        for start in range(0, column.len(), _BLOCK):
+            part = column.slice(start, _BLOCK)
+            u = row_fractions(part.len(), key=self.key, first_row=first_row + start)
+            parts.append(redrawn(part, self.values, self.transitions, u))
+        return pl.concat(parts) if parts else column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

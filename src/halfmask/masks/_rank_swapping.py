@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,12 @@ __all__ = ["RankSwapping"]
 
 _MOST_DRAWS = 1 << 20
 _FEWEST_DRAWS = 66  # what `swap_near_ranks` may need for one rank
+#: Types whose values are words of 64 bits.
+_WORDS: Final[dict[pl.DataType, type[np.generic]]] = {
+    pl.Int64(): np.int64,
+    pl.UInt64(): np.uint64,
+    pl.Float64(): np.float64,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,26 +123,48 @@ class RankSwapping:
         self, cells: pl.Series, strata: list[NDArray[np.uint32]], draws: _Draws
     ) -> pl.Series:
         from halfmask.kernels.swapping.ranks import (  # noqa: PLC0415 # numba takes a second
+            place_partners,
             shuffle_ties,
             swap_near_ranks,
         )
 
         present = cells.is_not_null().to_numpy()
-        source = np.arange(cells.len(), dtype=np.uint32)
+        words = _words(cells)
+        found = words.copy()
         for stratum in strata:
-            rows = stratum[present[stratum]]
+            there = present[stratum]
+            rows = stratum if there.all() else stratum[there]
             are_all = len(rows) == cells.len()
             order, is_first = ranked_rows(cells if are_all else cells.gather(rows))
-            shuffle_ties(is_first, order, draws.take(len(rows)))
+            if not is_first.all():
+                shuffle_ties(is_first, order, draws.take(len(rows)))
             distance = max(1, int(self.max_rank_distance * len(rows)))
             partner = np.arange(len(rows), dtype=np.uint32)
             start = 0
             while start < len(rows):
                 some = draws.take(min(_MOST_DRAWS, 2 * len(rows) + _FEWEST_DRAWS))
                 start, _ = swap_near_ranks(partner, start, distance, some)
-            by_rank = order if are_all else rows[order]
-            source[by_rank] = by_rank[partner]
-        return cells.gather(source)
+            place_partners(order if are_all else rows[order], partner, words, found)
+        return _of_words(found, cells)
+
+
+def _words(cells: pl.Series) -> NDArray[np.int64]:
+    """Return the 64 bits of each value; of other types the numbers of the rows."""
+    physical = cells.to_physical()
+    if physical.dtype not in _WORDS:
+        return np.arange(cells.len())
+    return physical.fill_null(0).to_numpy().view(np.int64)
+
+
+def _of_words(words: NDArray[np.int64], cells: pl.Series) -> pl.Series:
+    """Return the column that words of a column stand for; missing where that is."""
+    dtype = _WORDS.get(cells.to_physical().dtype)
+    if dtype is None:
+        return cells.gather(words)
+    import pyarrow as pa  # noqa: PLC0415 # takes the array without a copy
+
+    found = pl.Series(cells.name, pa.array(words.view(dtype))).cast(cells.dtype)
+    return found.zip_with(cells.is_not_null(), cells) if cells.null_count() else found
 
 
 class _Draws:

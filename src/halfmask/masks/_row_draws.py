@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["fractions", "row_fractions"]
+
+#: Rows that are drawn at once: their arrays stay in the processor's cache.
+_BLOCK: Final = 1 << 16
 
 
 def fractions(drawn: NDArray[np.uint64]) -> NDArray[np.float64]:
@@ -61,4 +64,9 @@ def row_fractions(
     >>> bool((whole[3:] == row_fractions(7, key=bytes(32), first_row=3)).all())
     True
     """
-    return fractions(keyed_integers(n, key=key, stream=stream, first=first_row))
+    found = np.empty(n)
+    for start in range(0, n, _BLOCK):
+        height = min(_BLOCK, n - start)
+        drawn = keyed_integers(height, key=key, stream=stream, first=first_row + start)
+        found[start : start + height] = fractions(drawn)
+    return found

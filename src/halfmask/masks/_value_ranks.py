@@ -35,8 +35,7 @@ def ranked_rows(cells: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.bool_]
     >>> int(rows[0]), is_first.tolist()
     (1, [True, True, False])
     """
-    keys = _keys(cells.to_physical())
-    found = None if keys is None else _from_packed(keys)
+    found = _from_packed(cells.to_physical()) if cells.len() else None
     if found is not None:
         return found
     rows = cells.arg_sort()
@@ -46,42 +45,39 @@ def ranked_rows(cells: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.bool_]
     return rows.to_numpy(writable=True).astype(np.uint32, copy=False), is_first
 
 
-def _keys(physical: pl.Series) -> NDArray[np.uint64] | None:
-    """Return unsigned integers in the order of the values, from 0; None for wider types."""
-    lowest = np.int64(-(1 << 63))
-    if physical.dtype.is_float():
-        bits = (physical.to_numpy().astype(np.float64) + 0.0).view(np.int64)  # no -0.0
-        flips = bits >> np.int64(63)  # all bits of a negative number, else only the sign
-        flips |= lowest
-        bits ^= flips
-    elif physical.dtype.is_unsigned_integer() and physical.dtype != pl.UInt128:
-        bits = physical.to_numpy().astype(np.uint64).view(np.int64)
-    elif physical.dtype.is_signed_integer() and physical.dtype != pl.Int128:
-        bits = physical.to_numpy().astype(np.int64)
-        bits ^= lowest
+def _from_packed(physical: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.bool_]] | None:
+    """Sort words of a number's leading digits and its row: many times as fast as rows.
+
+    None for types of more than 64 bits, and where too many numbers have the same leading digits.
+    """
+    from halfmask.kernels.swapping.sorting import (  # noqa: PLC0415 # numba takes a second
+        FLOAT,
+        SIGNED,
+        UNSIGNED,
+        key_range,
+        order_of_packed,
+        pack_keys,
+    )
+
+    dtype: pl.DataType = physical.dtype
+    wide: pl.DataType
+    if dtype.is_float():
+        kind, wide = FLOAT, pl.Float64()
+    elif dtype.is_unsigned_integer() and dtype != pl.UInt128:
+        kind, wide = UNSIGNED, pl.UInt64()
+    elif dtype.is_signed_integer() and dtype != pl.Int128:
+        kind, wide = SIGNED, pl.Int64()
     else:
         return None
-    keys = bits.view(np.uint64)
-    if len(keys):
-        keys -= keys.min()
-    return keys
-
-
-def _from_packed(
-    keys: NDArray[np.uint64],
-) -> tuple[NDArray[np.uint32], NDArray[np.bool_]] | None:
-    """Sort words of a key's leading digits and the row's number: five times as fast as rows."""
-    from halfmask.kernels.swapping.sorting import order_of_packed  # noqa: PLC0415 # numba is slow
-
-    n = len(keys)
+    numbers = physical.cast(wide).to_numpy().view(np.int64)
+    n = len(numbers)
+    low, high = map(int, key_range(numbers, kind))
     bits = max(1, n - 1).bit_length()
-    cut = max(0, int(keys.max()).bit_length() - (64 - bits)) if n else 0
-    packed = keys >> np.uint64(cut)
-    packed <<= np.uint64(bits)
-    packed |= np.arange(n, dtype=np.uint64)
+    cut = max(0, (high - low).bit_length() - (64 - bits))
+    packed = pack_keys(numbers, kind, np.uint64(low), cut, bits)
     packed.sort()
-    rows, is_first = np.empty(n, np.uint32), np.empty(n, np.bool_)
-    done = order_of_packed(packed, bits, keys if cut else keys[:0], rows, is_first)
+    rows, is_first = packed.view(np.uint32)[:n], np.empty(n, np.bool_)
+    done = order_of_packed(packed, bits, numbers, kind, cut, rows, is_first)
     return (rows, is_first) if done else None
 
 

@@ -10,7 +10,7 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["shuffle_ties", "swap_near_ranks"]
+__all__ = ["place_partners", "shuffle_ties", "swap_near_ranks"]
 
 #: Draws that may hit ranks with a partner before the free ranks are counted.
 _MOST_MISSES = 64
@@ -105,3 +105,27 @@ def _free_rank(partner: NDArray[np.uint32], low: int, high: int, draw: np.uint32
                 return j
             left -= 1
     return -1
+
+
+@njit(nogil=True, cache=True)
+def place_partners(
+    by_rank: NDArray[np.uint32],
+    partner: NDArray[np.uint32],
+    words: NDArray[np.int64],
+    found: NDArray[np.int64],
+) -> None:
+    """Write for each row the word of its partner's row.
+
+    Parameters
+    ----------
+    by_rank
+        The row of each rank.
+    partner
+        The partner of each rank.
+    words
+        A word for each row: its value, or its number.
+    found
+        Written at the rows of ``by_rank``.
+    """
+    for rank in range(len(by_rank)):
+        found[by_rank[rank]] = words[by_rank[partner[rank]]]

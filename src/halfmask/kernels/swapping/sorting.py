@@ -1,4 +1,4 @@
-"""The order of rows by a number, after a sort of packed words: ties, and cut digits, set right."""
+"""The order of rows by a number: words of its leading digits and the row are sorted."""
 
 from __future__ import annotations
 
@@ -10,17 +10,68 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["order_of_packed"]
+__all__ = ["FLOAT", "SIGNED", "UNSIGNED", "key_range", "order_of_packed", "pack_keys"]
 
+#: What the 64 bits of a number mean.
+UNSIGNED, SIGNED, FLOAT = 0, 1, 2
 #: Longer runs of different numbers with the same leading digits are left to a library's sort.
 _LONGEST_RUN = 64
+
+
+@njit(nogil=True, cache=True)
+def _key(bits: np.int64, kind: int) -> np.uint64:
+    """Return an unsigned integer that has the order of the numbers."""
+    lowest = np.int64(-0x8000000000000000)
+    if kind == FLOAT:
+        if bits == lowest:  # -0.0 equals 0.0
+            bits = np.int64(0)
+        bits ^= (bits >> np.int64(63)) | lowest
+    elif kind == SIGNED:
+        bits ^= lowest
+    return np.uint64(bits)
+
+
+@njit(nogil=True, cache=True)
+def key_range(numbers: NDArray[np.int64], kind: int) -> tuple[np.uint64, np.uint64]:
+    """Return the smallest and the largest key of numbers, given by their 64 bits."""
+    low = high = _key(numbers[0], kind)
+    for i in range(1, len(numbers)):
+        key = _key(numbers[i], kind)
+        low, high = min(low, key), max(high, key)
+    return low, high
+
+
+@njit(nogil=True, cache=True)
+def pack_keys(
+    numbers: NDArray[np.int64], kind: int, low: np.uint64, cut: int, bits: int
+) -> NDArray[np.uint64]:
+    """Return a word for each number: the leading digits of its key, then its row.
+
+    Parameters
+    ----------
+    numbers, kind
+        Their 64 bits, and what these mean.
+    low
+        The smallest key.
+    cut
+        How many digits of a key are left out at its end.
+    bits
+        How many bits a row's number has.
+    """
+    packed = np.empty(len(numbers), np.uint64)
+    for i in range(len(numbers)):
+        top = (_key(numbers[i], kind) - low) >> np.uint64(cut)
+        packed[i] = (top << np.uint64(bits)) | np.uint64(i)
+    return packed
 
 
 @njit(nogil=True, cache=True)
 def order_of_packed(
     packed: NDArray[np.uint64],
     bits: int,
-    keys: NDArray[np.uint64],
+    numbers: NDArray[np.int64],
+    kind: int,
+    cut: int,
     order: NDArray[np.uint32],
     is_first: NDArray[np.bool_],
 ) -> bool:
@@ -28,14 +79,11 @@ def order_of_packed(
 
     Parameters
     ----------
-    packed
-        Sorted words: the leading digits of a row's key, then the row's number in the last bits.
-    bits
-        How many bits a row's number has.
-    keys
-        The key of each row; empty where the words hold all of its digits.
+    packed, bits, numbers, kind, cut
+        Of `pack_keys`, sorted.
     order, is_first
-        Written, of the length of ``packed``.
+        Written, of the length of ``packed``. The order may be in the memory of the words, from its
+        start on: a word is read before its place is written.
 
     Returns
     -------
@@ -53,11 +101,8 @@ def order_of_packed(
             is_first[high] = False
             high += 1
         is_first[low] = True
-        if (
-            len(keys)
-            and high - low > 1
-            and not _order_run(keys, order[low:high], is_first[low:high])
-        ):
+        run = order[low:high]
+        if cut and high - low > 1 and not _order_run(numbers, kind, run, is_first[low:high]):
             return False
         low = high
     return True
@@ -65,22 +110,23 @@ def order_of_packed(
 
 @njit(nogil=True, cache=True)
 def _order_run(
-    keys: NDArray[np.uint64], rows: NDArray[np.uint32], is_first: NDArray[np.bool_]
+    numbers: NDArray[np.int64], kind: int, rows: NDArray[np.uint32], is_first: NDArray[np.bool_]
 ) -> bool:
     """Sort the rows of a run by their keys; return whether it was short or of one key."""
-    same = True
+    same, first = True, _key(numbers[rows[0]], kind)
     for i in range(1, len(rows)):
-        same &= keys[rows[i]] == keys[rows[0]]
+        same &= _key(numbers[rows[i]], kind) == first
     if same:
         return True
     if len(rows) > _LONGEST_RUN:
         return False
     for i in range(1, len(rows)):
         row, j = rows[i], i
-        while j > 0 and keys[rows[j - 1]] > keys[row]:
+        key = _key(numbers[row], kind)
+        while j > 0 and _key(numbers[rows[j - 1]], kind) > key:
             rows[j] = rows[j - 1]
             j -= 1
         rows[j] = row
     for i in range(1, len(rows)):
-        is_first[i] = keys[rows[i]] != keys[rows[i - 1]]
+        is_first[i] = _key(numbers[rows[i]], kind) != _key(numbers[rows[i - 1]], kind)
     return True

@@ -272,6 +272,18 @@ def test_its_k_is_claimed_and_counted_by_the_verifier():
     assert count.holds
 
 
+def test_one_changed_cell_breaks_the_claim():
+    """The verifier's count has power: a row that leaves its group is seen."""
+    table = pl.DataFrame({"a": range(9), "b": range(9)})
+    mask = Microaggregation(columns=("a", "b"), k=3)
+    after = written(mask, table)
+    (claim,) = mask.claims(mask.columns, after.select)
+    changed = after.with_columns(a=pl.when(pl.int_range(9) == 4).then(0).otherwise("a"))
+
+    assert check_groups(claim, after.lazy()).holds
+    assert not check_groups(claim, changed.lazy()).holds
+
+
 def test_columns_that_are_grouped_alone_are_claimed_alone():
     table = pl.DataFrame({"a": [1.0, 2.0, 3.0, 4.0, None], "b": [5, 4, 3, 2, 1]})
     found = claims_of(Microaggregation(columns=("a", "b"), k=2, method="univariate"), table)

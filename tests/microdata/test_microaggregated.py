@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask import PolicyError, protect, verify
+from halfmask import PolicyError, mask, protect, verify
 from halfmask.microdata import Policy
 
 QUASI = ["age", "town", "pay"]
@@ -112,3 +112,21 @@ k = 3
 """
     with pytest.raises(PolicyError, match="'microaggregation' can write different values"):
         Policy.from_toml(text)
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_a_release_of_the_mask_alone_claims_its_groups(shared_data, tmp_path):
+    """Tarragona without quasi-identifiers: groups of three companies, counted on disk."""
+    companies = pl.read_csv(shared_data / "sdc" / "Tarragona.csv")
+    policy = Policy(
+        halfmask=1,
+        columns={name: {"role": "insensitive", "kind": "numeric"} for name in companies.columns},
+        masks=[{"name": "microaggregation", "columns": companies.columns, "k": 3}],
+    )
+    release = mask(companies, policy).write(tmp_path / "out")
+    rows = release.data.rows()
+
+    assert verify(tmp_path / "out").holds
+    assert ("groups-of-k", {"k": 3}) in [(it.model, dict(it.parameters)) for it in release.claims]
+    assert min(rows.count(row) for row in set(rows)) >= 3

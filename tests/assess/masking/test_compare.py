@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
-from halfmask.assess.masking import MaskingAssessment, compare_masked
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask.assess.masking import MaskingAssessment, _compare, compare_masked
 from halfmask.release import html_page
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -91,7 +91,7 @@ def test_the_arms_of_linkage_are_another_person_and_a_guess(by_noise):
     risk = by_noise[0.1].to_dict()["linkage"][0]
 
     assert risk["value"] > 10 * risk["baseline"]
-    assert risk["baseline"] == pytest.approx(1 / by_noise[0.1].linked_rows)
+    assert risk["baseline"] == pytest.approx(1 / 500)
     assert risk["baseline"] < risk["control"] < risk["value"]
     assert risk["low"] <= risk["value"] <= risk["high"]
 
@@ -135,15 +135,35 @@ def test_sampled_rows_are_judged_by_their_owners(original):
     assert wrong.linkage.findings[0].outcome.success.value < 0.05
 
 
-def test_a_large_table_is_linked_in_a_stated_sample():
+def test_some_people_are_linked_among_all_rows(monkeypatch):
     table = people(3000).select("income", "age")
 
-    found = compare_masked(table, noisy(table, 0.02), linked_rows=400, linked_people=100)
+    found = compare_masked(table, noisy(table, 0.02), linked_people=100)
 
-    assert (found.linked_rows, found.linked_people) == (400, 100)
+    assert found.linked_people == 100
+    assert found.to_dict()["linkage"][0]["baseline"] == pytest.approx(1 / 3000)
     assert found.linkage.findings[0].outcome.trials == 100
     low, high = (getattr(found.linkage.findings[0].risk, end) for end in ("low", "high"))
     assert high - low > 0.05
+    monkeypatch.setattr(_compare, "PAIRS", 3000 * 250)
+    assert compare_masked(table, table).linked_people == 250
+    monkeypatch.setattr(_compare, "PAIRS", 1)
+    assert compare_masked(table, table).linked_people == 100
+
+
+def test_groups_of_k_equal_rows_are_linked_at_one_in_k():
+    """Also of a large table: part of a group would look rarer than it is."""
+    table = people(600).select("income", "age").sort("income")
+    groups = pl.int_range(600) // 5
+
+    found = compare_masked(
+        table, table.select(pl.all().mean().over(groups)), linked_people=200, key_columns=["income"]
+    )
+
+    by_income = [each for each in found.linkage.findings if "quasi" in each.outcome.measure]
+    for finding in by_income:
+        assert finding.outcome.success.value <= 1 / 5 + 1e-9
+    assert by_income[0].outcome.success.value > 0.15
 
 
 def test_uniqueness_reads_suppressed_cells_in_both_ways(original):
@@ -188,6 +208,52 @@ def test_columns_that_a_table_lacks_are_left_out_and_a_single_column_is_enough(o
     words = compare_masked(original, original, columns=["city"])
     assert (words.il1s, words.intervals, words.target) == (None, (), None)
     assert "no numbers" in repr(words)
+
+
+def test_uniqueness_is_that_of_sdcmicros_golden_rows():
+    """Of sdcMicro's test_freqCalc.R: rows match 3, 1, 4, 2, 2, 2, 1, 3 rows, missing cells any."""
+    whole = pl.DataFrame(
+        {
+            "A": [2, 3, 2, 2, 3, 3, 1, 2],
+            "B": [3, 3, 3, 3, 3, 3, 4, 3],
+            "C": [1, 3, 9, 2, 1, 1, 9, 1],
+        }
+    )
+    suppressed = whole.with_columns(C=pl.when(pl.col("C") < 9).then("C"))
+
+    found = compare_masked(whole, suppressed, key_columns=["A", "B", "C"])
+
+    assert found.uniqueness is not None
+    before, after = found.uniqueness
+    assert before.as_value.uniqueness.rows == 4
+    assert after.as_wildcard is not None
+    assert after.as_wildcard.uniqueness.rows == 2
+    assert after.as_wildcard.marketer.linked.value == pytest.approx(
+        sum(1 / each for each in (3, 1, 4, 2, 2, 2, 1, 3)) / 8
+    )
+
+
+@pytest.mark.parametrize("kind", ["dates", "times", "decimals", "flags", "categories", "texts"])
+def test_columns_of_any_type_are_compared(kind):
+    rng = np.random.default_rng(6)
+    days = pl.Series(rng.integers(0, 20_000, 200)).cast(pl.Int32).cast(pl.Date)
+    column = {
+        "dates": days,
+        "times": days.cast(pl.Datetime("ms", "UTC")),
+        "decimals": pl.Series(rng.integers(0, 9_999, 200)).cast(pl.Decimal(20, 2)),
+        "flags": pl.Series(rng.random(200) < 0.5),
+        "categories": pl.Series(rng.choice(["a", "b"], 200)).cast(pl.Enum(["a", "b"])),
+        "texts": pl.Series([f"person {i}" for i in range(200)]),
+    }[kind]
+    table = pl.DataFrame({"it": column, "more": rng.normal(size=200), "list": [[1]] * 200})
+
+    same = compare_masked(table, table, key_columns=["it"])
+    moved = compare_masked(table, table.with_columns(pl.col("it").shuffle(1)))
+
+    assert list(same.columns) == ["it", "more"]
+    assert same.columns["it"].changed == 0.0
+    assert moved.columns["it"].changed > 0.3
+    assert (same.columns["it"].il1s is None) == (kind in {"flags", "categories", "texts"})
 
 
 def test_blocks_and_html_show_names_and_numbers_but_no_cell():
@@ -242,6 +308,13 @@ def test_what_can_not_be_compared_is_refused(original):
         compare_masked(original, original.drop("age"), columns=["age"])
     with pytest.raises(ColumnNotFoundError, match="compared columns"):
         compare_masked(original, original, columns=["age"], target="income")
+    with pytest.raises(SchemaError, match="'it'"):
+        compare_masked(pl.DataFrame({"it": [[1]]}), pl.DataFrame({"it": [[1]]}), columns=["it"])
+    for numbers in ([1e300, NUMBER], [1e-300, 2e-300]):
+        huge = pl.DataFrame({"it": numbers})
+        with pytest.raises(DataError, match="'it' has numbers that are too large") as caught:
+            compare_masked(huge, huge)
+        assert "987654" not in str(caught.value)
     with pytest.raises(ParameterError, match="interval"):
         compare_masked(original, original, interval=0.0)
     for rows in ([0, 500], [0, 0], [-1, 0], [0]):

@@ -47,8 +47,8 @@ class MaskingAssessment:
         The columns that an attacker knows, if they were given.
     linkage
         Record linkage by distance, probability and rank, each compared with the unmasked table.
-    linked_people, linked_rows
-        How many people were linked, and among how many masked rows.
+    linked_people
+        How many people were linked, each among all masked rows.
     intervals
         Interval disclosure of each column of numbers, by rank and by standard deviation.
     uniqueness
@@ -69,7 +69,6 @@ class MaskingAssessment:
     key_columns: tuple[str, ...]
     linkage: AttackReport
     linked_people: int
-    linked_rows: int
     intervals: tuple[Finding, ...]
     uniqueness: tuple[TableRisk, TableRisk] | None
     correlations: AssociationChange
@@ -111,7 +110,7 @@ class MaskingAssessment:
             "key_columns": list(self.key_columns),
             "linkage": [_arms_dict(each) for each in self.linkage.findings],
             "linked_people": self.linked_people,
-            "linked_rows": self.linked_rows,
+            "linked_rows": self.rows,
             "interval_disclosure": [_arms_dict(each) for each in self.intervals],
             "uniqueness": None
             if before_after is None
@@ -128,7 +127,7 @@ class MaskingAssessment:
 
     def blocks(self) -> tuple[TableBlock, ...]:
         """Return tables for the page of a release: names and numbers, no cell."""
-        found = [linkage_block(self.linkage.findings, self.linked_people, self.linked_rows)]
+        found = [linkage_block(self.linkage.findings, self.linked_people, self.rows)]
         if self.intervals:
             found.append(intervals_block(self.intervals))
         if self.uniqueness is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._validation import fraction, integer_at_least, number_between
@@ -40,11 +41,13 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_masked"]
 
-#: The share of rows that are kept out of linkage as other people, and the most of them.
-CONTROL_SHARE, CONTROL_ROWS = 0.2, 2_000
+#: The most pairs of people and rows that linkage compares, while it has the fewest people.
+PAIRS, FEWEST_PEOPLE = 20_000_000, 100
 #: Columns of more categories say nothing by a table of two of them.
 MAX_CATEGORIES = 50
 MIN_CONTROL_EFFECT = 0.05
+#: Beyond these, distances and variances overflow.
+LARGEST, NEAREST = 1e100, 1e-30
 CONFIDENCE = 0.95
 _INTERVALS: dict[IntervalScale, str] = {"rank": "of the ranks", "deviation": "of a deviation"}
 
@@ -58,7 +61,6 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     target: str | None = None,
     rows: ArrayLike | None = None,
     interval: float = 0.05,
-    linked_rows: int = 10_000,
     linked_people: int = 1_000,
     tolerance: float = 0.03,
     random_state: int = 0,
@@ -82,8 +84,8 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
         ``None``: row i of both is one person.
     interval
         The width of interval disclosure to either side, in (0, 0.5].
-    linked_rows, linked_people
-        Linkage is measured among so many masked rows, for so many people, at most.
+    linked_people
+        Linkage is measured for so many people at most; fewer for tables of more than 20,000 rows.
     tolerance
         The excess over control and guess, in [0, 1], up to which an attack counts as resisted.
     random_state
@@ -101,8 +103,11 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
         If an argument isn't as described above.
     ColumnNotFoundError
         If a table lacks a named column.
+    SchemaError
+        If a named column holds lists, structs, bytes or foreign objects.
     DataError
-        If the tables have no row or column in common, or differ in rows without `rows`.
+        If the tables have no row or column in common, or differ in rows without `rows`, or a column
+        has numbers above 1e100 or a spread below 1e-30.
 
     See Also
     --------
@@ -114,9 +119,10 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     doesn't succeed there its verdict is INVALID. The same arguments give the same numbers. A masked
     table that equals the original has IL1s 0, pMSE 0 and overlap 1.
 
-    **Edge cases.** Linkage of a larger table is among a sample of its rows: it finds more than an
-    attacker of all rows would. A fifth of the rows, at most 2,000, is kept out as other people. A
-    masked range counts as its middle. Categories that the original doesn't have count as one.
+    **Edge cases.** Linkage is always among all masked rows: among some of them, rows that were
+    masked alike would look rarer than they are. Of a larger table fewer people are linked, at least
+    100, and the interval of the risk shows it. A masked range counts as its middle. Categories that
+    the original doesn't have count as one.
 
     Examples
     --------
@@ -134,16 +140,22 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     number_between(0, 0.5, owner="compare_masked", low_open=True, interval=interval)
     fraction(owner="compare_masked", tolerance=tolerance)
     integer_at_least(1, owner="compare_masked", linked_people=linked_people)
-    integer_at_least(2, owner="compare_masked", linked_rows=linked_rows)
     integer_at_least(0, owner="compare_masked", random_state=random_state)
     before, after = as_table(original), as_table(masked)
     keys = _named(key_columns, "key_columns", before, after)
     compared = tuple(dict.fromkeys([*_compared(columns, before, after), *keys]))
     owners = _owners(rows, before, after)
+    for table in (before, after):
+        _check_sizes(table, compared)
     progress("record linkage", 0.0)
-    linkage, people, among = _linkage(
-        (before.select(compared), after.select(compared), owners, keys),
-        most=(linked_rows, linked_people),
+    n_people = min(linked_people, after.height, max(FEWEST_PEOPLE, PAIRS // after.height))
+    linkage = _linkage(
+        TableTarget(
+            released=after.select(compared),
+            original=before[owners].select(compared),
+            quasi_identifiers=keys,
+        ),
+        n_people=n_people,
         tolerance=tolerance,
         random_state=random_state,
     )
@@ -163,8 +175,7 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
         },
         key_columns=keys,
         linkage=linkage,
-        linked_people=people,
-        linked_rows=among,
+        linked_people=n_people,
         intervals=_intervals(numbers, owners, interval, tolerance),
         uniqueness=(
             (table_risk(before, quasi_identifiers=keys), table_risk(after, quasi_identifiers=keys))
@@ -199,14 +210,39 @@ def _named(
 def _compared(
     names: Sequence[str] | None, before: pl.DataFrame, after: pl.DataFrame
 ) -> tuple[str, ...]:
-    if names is not None:
-        found = _named(names, "columns", before, after)
-    else:
+    found = _named(names, "columns", before, after)
+    if names is None:
         shared = [name for name in before.columns if name in after.columns]
-        found = tuple(name for name in shared if not before.schema[name].is_nested())
+        found = tuple(name for name in shared if not _is_opaque(before.schema[name]))
+    opaque = [name for name in found if _is_opaque(before.schema[name])]
+    if opaque:
+        raise SchemaError(
+            f"Columns of this type can't be compared: {', '.join(map(repr, opaque))}.",
+            hint="Leave out columns of lists, structs, bytes and foreign objects.",
+        )
     if not found:
         raise DataError("The original and the masked table share no column that can be compared.")
     return found
+
+
+def _is_opaque(dtype: pl.DataType) -> bool:
+    return dtype.is_nested() or str(dtype) in {"Binary", "Object"}
+
+
+def _check_sizes(table: pl.DataFrame, columns: Sequence[str]) -> None:
+    """Raise if squares of a column's numbers, or of one over its spread, overflow."""
+    for name in columns:
+        if not table.schema[name].is_float():
+            continue
+        numbers = table[name].to_numpy().astype(np.float64)
+        finite = numbers[np.isfinite(numbers)]
+        most = float(np.abs(finite).max(initial=0.0))
+        if most > LARGEST or 0.0 < float(np.ptp(finite) if len(finite) else 0.0) < NEAREST:
+            raise DataError(
+                f"Column {name!r} has numbers that are too large, or too near to each other.",
+                hint=f"Divide it so that its numbers are below {LARGEST:g} and differ by more "
+                f"than {NEAREST:g}.",
+            )
 
 
 def _owners(rows: ArrayLike | None, before: pl.DataFrame, after: pl.DataFrame) -> NDArray[np.int64]:
@@ -233,40 +269,24 @@ def _owners(rows: ArrayLike | None, before: pl.DataFrame, after: pl.DataFrame) -
 
 
 def _linkage(
-    tables: tuple[pl.DataFrame, pl.DataFrame, NDArray[np.int64], tuple[str, ...]],
-    *,
-    most: tuple[int, int],
-    tolerance: float,
-    random_state: int,
-) -> tuple[AttackReport, int, int]:
-    """Link people to their masked rows; return also how many people, among how many rows."""
-    before, after, owners, keys = tables
-    order = np.random.default_rng(random_state).permutation(after.height)
-    n_control = min(CONTROL_ROWS, int(CONTROL_SHARE * after.height))
-    inside = np.sort(order[n_control:][: most[0]])
-    people, control = before[owners[inside]], before[owners[np.sort(order[:n_control])]]
-    n_people = min(most[1], len(inside))
-    targets = [
-        TableTarget(released=released, original=people, control=others, quasi_identifiers=keys)
-        # What other people reach is a control of the masked rows alone.
-        for released, others in ((after[inside], control if n_control else None), (people, None))
-    ]
+    target: TableTarget, *, n_people: int, tolerance: float, random_state: int
+) -> AttackReport:
+    """Link people to their masked rows, and to their unmasked ones."""
     attacks: list[Attack] = [
         DistanceLinkage(n_attacks=n_people),
         ProbabilisticLinkage(n_attacks=n_people),
         RankLinkage(n_attacks=n_people),
     ]
-    report = attack(
-        targets[0],
-        unprotected=targets[1],
-        attacks=[each for each in attacks if not each.missing_inputs(targets[0])],
-        measures=None if keys else [ALL],
+    return attack(
+        target,
+        unprotected=replace(target, released=target.original),
+        attacks=[each for each in attacks if not each.missing_inputs(target)],
+        measures=None if target.quasi_identifiers else [ALL],
         tolerance=tolerance,
         min_control_effect=max(tolerance, MIN_CONTROL_EFFECT),
         confidence=CONFIDENCE,
         random_state=random_state,
     )
-    return report, n_people, len(inside)
 
 
 def _intervals(

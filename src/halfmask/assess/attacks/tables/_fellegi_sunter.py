@@ -124,7 +124,7 @@ def _look_alike(
     target: TableTarget,
     weighing: dict[str, _Weighing],
 ) -> dict[str, float]:
-    """Return how often the control person most like each of the attacked hits that one's row."""
+    """Return how often another person's values hit the row of the attacked."""
     alike = most_similar(Comparison(columns=tuple(columns)), linkable, target)
     if alike is None:
         return {}

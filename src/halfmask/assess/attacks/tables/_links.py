@@ -46,7 +46,7 @@ __all__ = [
 #: What an attacker may know, as measures call it.
 QUASI_IDENTIFIERS = "quasi-identifiers"
 ALL = "any columns"
-#: The detail that says how often the most similar control person hits a person's row.
+#: The detail that says how often the values of the most similar other person hit a person's row.
 LOOK_ALIKE = "look_alike"
 
 
@@ -148,7 +148,7 @@ def link_outcome(
 
 
 def look_alike(comparison: Comparison, linkable: Linkable, target: TableTarget) -> dict[str, float]:
-    """Return how often the control person most like each of the attacked hits that one's row."""
+    """Return how often another person's values hit the row of the attacked."""
     alike = most_similar(comparison, linkable, target)
     if alike is None:
         return {}
@@ -160,14 +160,29 @@ def look_alike(comparison: Comparison, linkable: Linkable, target: TableTarget) 
 def most_similar(
     comparison: Comparison, linkable: Linkable, target: TableTarget
 ) -> pl.DataFrame | None:
-    """Return the control person most like each of the attacked; None without a control table."""
+    """Return for each of the attacked the most similar other person; None if there is no other.
+
+    Parameters
+    ----------
+    comparison
+        How people are compared.
+    linkable
+        The people.
+    target
+        Others are those of its control table, or without one the other people of the original.
+    """
     names = [column.name for column in comparison.columns]
-    control = target.control
-    if control is None or not control.height or not set(names) <= set(control.columns):
+    original, control = target.original, target.control
+    has_control = control is not None and control.height and set(names) <= set(control.columns)
+    others = control if control is not None and has_control else original
+    if not has_control and original.height < 2:
         return None
-    tables = (target.original, control)
-    others = tuple(match(name, control[name], [t[name] for t in tables]) for name in names)
+    tables = (original, others)
+    columns = tuple(match(name, others[name], [t[name] for t in tables]) for name in names)
     alike = np.empty(len(linkable.people), dtype=np.int64)
-    for some, distances in replace(comparison, columns=others).blocks(linkable.known):
+    for some, distances in replace(comparison, columns=columns).blocks(linkable.known):
+        if not has_control:
+            people = linkable.people[some]
+            distances[np.arange(len(people)), people] = np.inf
         alike[some] = distances.argmin(axis=1)
-    return control[alike]
+    return others[alike]

@@ -148,7 +148,7 @@ def _shares(values: NDArray[np.float64], *, among: NDArray[np.float64]) -> NDArr
 def _look_alike(
     comparison: Comparison, linkable: Linkable, target: TableTarget
 ) -> dict[str, float]:
-    """Return how often the control person most like each of the attacked hits that one's row."""
+    """Return how often another person's values hit the row of the attacked."""
     names = {column.name for column in comparison.columns}
     plain = tuple(column for column in linkable.columns if column.name in names)
     alike: pl.DataFrame | None = most_similar(replace(comparison, columns=plain), linkable, target)

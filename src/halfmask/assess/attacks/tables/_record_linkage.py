@@ -60,8 +60,9 @@ class DistanceLinkage:
 
     A link is right with probability 1/k where the person's row ties with k - 1 others; the success
     is the mean. Guessing at random reaches one in the number of rows. No person outside the table
-    can be linked rightly, so that this is the control too; with a control table, the detail
-    ``look_alike`` is how often the most similar control person hits the same row.
+    can be linked rightly, so that this is the control too. The detail ``look_alike`` is how often
+    the values of the most similar other person, of the control table or else of the original, hit
+    the same row.
 
     ``d_risk``: the share of people with *every* number within `interval` standard deviations of
     what was released; Mateo-Sanz et al., "Outlier protection in continuous microdata masking"

@@ -158,3 +158,27 @@ def test_bad_input_is_refused(people, tmp_path):
     with pytest.raises(ParameterError, match="32 bytes"):
         hm.mask(people, policy(), key=b"short")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("replace", ["type", "token"])
+def test_details_in_texts_are_replaced_and_counted_on_the_page(people, tmp_path, replace):
+    """The names of the identifier column are found in the texts of other rows."""
+    notes = [f"asked n{i + 1} in room {i % 7}, canary{i}@x.example" for i in range(399)]
+    table = people.with_columns(note=pl.Series([*notes, None]))
+    text = TEXT.replace("MORE", 'note = { role = "insensitive", kind = "text" }\nMORE')
+    more = (
+        '[[masks]]\nname = "free-text"\ncolumns = ["note"]\ntypes = ["email"]\n'
+        f'names_from = ["name"]\nreplace = "{replace}"'
+    )
+
+    release = hm.mask(table, policy(more, text), key=KEY).write(tmp_path / "out")
+
+    assert hm.verify(tmp_path / "out").holds
+    written = release.data["note"].drop_nulls()
+    assert written.len() == 399
+    assert written.str.contains(r"^asked <NAME\w*> in room \d, <EMAIL\w*>$").all()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "free-text; found: 399 email, 399 name" in page
+    said = (tmp_path / "out" / "manifest.json").read_text()
+    assert "canary" not in (said + page).casefold()
+    assert "free-text:" in said

@@ -6,9 +6,10 @@ import html
 import json
 import re
 
+import polars as pl
 import pytest
 
-from halfmask.microdata import protect
+from halfmask.microdata import Policy, protect
 from halfmask.microdata._reporting import report_facts
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
@@ -119,3 +120,41 @@ def test_the_page_shows_those_numbers(facts, written, tmp_path):
         assert file.sha256 in text
     assert "confirmed" in text
     assert "0 rows" not in re.findall(r"classes, (\d[\d,]* rows)", text)
+
+
+def test_the_report_says_how_many_details_were_found(tmp_path):
+    """Counts by type, and none of what was found."""
+    policy = Policy.from_toml(
+        """
+        halfmask = 1
+        [columns]
+        who = { role = "identifier", kind = "text" }
+        age = { role = "quasi_identifier", kind = "numeric" }
+        note = { role = "insensitive", kind = "text" }
+        [[masks]]
+        name = "free-text"
+        columns = ["note"]
+        types = ["email", "card"]
+        names_from = ["who"]
+        [[guarantees]]
+        model = "k-anonymity"
+        k = 2
+        """
+    )
+    table = pl.DataFrame(
+        {
+            "who": ["Canarina", "Bob", "Carla", "Dan"],
+            "age": [20, 21, 22, 23],
+            "note": [
+                "canarina asks canary@x.example",
+                "ask BOB",
+                "no names",
+                "4111 1111 1111 1111",
+            ],
+        }
+    )
+    protect(table, policy).write(tmp_path / "out")
+    report = (tmp_path / "out" / "report.html").read_text()
+
+    assert "found: 1 card, 1 email, 2 name" in report
+    assert "canar" not in report.casefold()

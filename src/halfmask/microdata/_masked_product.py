@@ -13,6 +13,7 @@ from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.masks import TableMask
 from halfmask.microdata._mask_section import stated_parameters
 from halfmask.microdata._masked_rows import changed, released_columns
+from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.release import Product, TableBlock, publish_verified
 
@@ -116,11 +117,7 @@ def _blocks(rows: MaskedRows, masks: Sequence[StatedMask]) -> list[AnyBlock]:
     """Return what was done: techniques in their order, and what became of each column."""
     steps = [[each.name, ", ".join(each.columns) or "rows", _in_words(each)] for each in masks]
     columns = [
-        [
-            name,
-            rows.policy.columns[name].role.replace("_", "-"),
-            ", then ".join(it.name for it in rows.policy.masks_of(name)) or "released unchanged",
-        ]
+        [name, rows.policy.columns[name].role.replace("_", "-"), _became(rows, name)]
         for name in rows.columns
     ]
     dropped = len(rows.source.columns) - len(rows.columns)
@@ -131,6 +128,14 @@ def _blocks(rows: MaskedRows, masks: Sequence[StatedMask]) -> list[AnyBlock]:
             title="Columns", columns=("column", "role", "technique"), rows=columns, caption=kept
         ),
     ]
+
+
+def _became(rows: MaskedRows, name: str) -> str:
+    """Return the techniques of a column, and what they counted."""
+    steps = ", then ".join(it.name for it in rows.policy.masks_of(name))
+    if name in rows.table.counts:
+        return f"{steps}; {counted_in_words(rows.table.counts[name])}"
+    return steps or "released unchanged"
 
 
 def _in_words(mask: StatedMask) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from halfmask._random import keyed_order
 from halfmask.microdata._folds import read_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -53,6 +53,8 @@ class Prepared:
         32 secret bytes that order the rows; they stay in this process.
     engine
         Finds the cells of batches where ``cells`` is ``None``.
+    mask_counts
+        What masks counted, as of `MaskedTable`.
     """
 
     policy: Policy
@@ -65,6 +67,7 @@ class Prepared:
     n_out: int
     key: bytes
     engine: Engine
+    mask_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Prepared({self.n_out} of {self.n_in} rows)"

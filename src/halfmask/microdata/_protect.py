@@ -226,6 +226,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         n_out=released.rows,
         key=key,
         engine=engine,
+        mask_counts=behind.counts,
     )
     progress("measuring risk and utility")
     columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)

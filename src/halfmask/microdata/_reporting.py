@@ -18,7 +18,7 @@ from halfmask.microdata._report_facts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from halfmask.assess.risk import Reidentification
     from halfmask.claims import Manifest
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._release import Release
     from halfmask.verifier.tables import ClaimCheck, Verification
 
-__all__ = ["report_facts"]
+__all__ = ["counted_in_words", "report_facts"]
 
 # Spellings are compared in so many rows.
 _SPELLED_ROWS = 100_000
@@ -132,9 +132,23 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
 
 def _treatment(prepared: Prepared, name: str) -> str:
     steps = [f"masked: {_in_words(mask)}" for mask in prepared.policy.masks_of(name)]
+    if name in prepared.mask_counts:
+        steps.append(counted_in_words(prepared.mask_counts[name]))
     if name in prepared.plan.quasi_identifiers:
         steps.append(TREATMENTS[prepared.plan.recoding_of(name).name])
     return "; ".join(steps) or "released unchanged"
+
+
+def counted_in_words(counts: Mapping[str, int]) -> str:
+    """Return how many details of each type a mask found.
+
+    Examples
+    --------
+    >>> counted_in_words({"card": 1_200, "name": 3}), counted_in_words({})
+    ('found: 1,200 card, 3 name', 'found: none')
+    """
+    found = ", ".join(f"{n:,} {each}" for each, n in counts.items())
+    return f"found: {found or 'none'}"
 
 
 def _in_words(mask: Mask | TableMask) -> str:

@@ -76,7 +76,8 @@ class TextRedaction:
 
     **Guarantees.** Of what was found, nothing is written with ``"type"`` and ``"remove"``. Details
     that overlap are replaced together, by the type of the longest. Texts without a detail are
-    unchanged, and missing cells stay missing. The same detail has the same token in one release.
+    unchanged, and missing cells stay missing. The same detail has the same token in
+    one release, whatever its case and punctuation.
 
     **Edge cases.** What isn't found stays: recall is measured, not guaranteed (see
     `benchmarks/quality/free_text.py`). Names that the table doesn't have, misspelt names, parts of
@@ -236,7 +237,7 @@ def _label(kind: str) -> str:
 
 
 def _token(kind: str, found: str, key: bytes) -> str:
-    """Return a keyed pseudonym (BLAKE2b, RFC 7693) that is the same however a detail is written."""
+    """Return a keyed pseudonym (BLAKE2b, RFC 7693), the same in any case and punctuation."""
     by = "" if kind in _NUMBERS else " "
     plain = _NOT_SIGNS.sub(by, found).casefold() if kind != "email" else found.casefold()
     made = hashlib.blake2b(f"{kind}\0{plain}".encode(), key=key, digest_size=32)

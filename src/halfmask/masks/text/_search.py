@@ -136,7 +136,8 @@ class DetailSearch:
     ) -> None:
         check_types(types)
         check_countries(countries)
-        need(*(_NEEDS[it] for it in types if it in _NEEDS))
+        wanted = {it for it in types if it != "national-number" or countries}
+        need(*(_NEEDS[it] for it in _NEEDS if it in wanted))
         if "phone" in types:
             check_regions(countries)
         self.types = tuple(it for it in DETAIL_TYPES if it in types)

@@ -8,37 +8,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import typer
+
+from halfmask.cli._app import app
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.md"
-COMMANDS = (
-    "describe",
-    "protect",
-    "verify",
-    "schema",
-    "encode",
-    *(f"encode {name}" for name in ("fit", "apply")),
-    "encode series",
-    *(f"encode series {name}" for name in ("fit", "apply")),
-    "decode",
-    "hash",
-    "push",
-    "predict",
-    "events",
-    *(f"events {name}" for name in ("describe", "run", "verify", "reverse")),
-    "events table",
-    *(f"events table {name}" for name in ("set", "list")),
-    "assess",
-    "assess encoding",
-    "vault",
-    *(f"vault {name}" for name in ("create", "list", "rotate", "split", "join", "destroy")),
-    "serve",
-    "serve run",
-    "serve token",
-    *(f"serve token {name}" for name in ("create", "list", "revoke")),
-    "serve model",
-    *(f"serve model {name}" for name in ("create", "list")),
-)
 RUN = "import sys; from halfmask.cli import main; sys.exit(main())"
 HEAD = """\
 # The command line
@@ -55,8 +33,19 @@ to standard output and nothing else; it has `"ok": true`, or `"ok": false` with 
 def page() -> str:
     """Return the whole page."""
     parts = [HEAD, _section("halfmask", [])]
-    parts += [_section(f"halfmask {name}", name.split()) for name in COMMANDS]
+    parts += [_section(f"halfmask {' '.join(words)}", words) for words in _commands()]
     return "\n".join(parts)
+
+
+def _commands() -> Iterator[list[str]]:
+    """Yield the words of each command, those of a group after it."""
+    waiting: list[tuple[list[str], Any]] = [([], typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop(0)
+        if words:
+            yield words
+        inner = getattr(command, "commands", {})
+        waiting = [([*words, name], each) for name, each in inner.items()] + waiting
 
 
 def _section(title: str, words: list[str]) -> str:

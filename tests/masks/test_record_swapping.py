@@ -115,6 +115,22 @@ def test_who_is_at_risk_is_swapped_where_a_partner_is_free(seed, n, rate):
                 assert records != same or here[rows[0]] == here[others[0]]
 
 
+def test_only_those_at_risk_and_their_partners_move():
+    """Cells of k records stay, those of fewer move; nobody else without a rate."""
+    table = people(600)
+    risky = at_risk(table, ("job", "age"), 3, 1)
+
+    found = swapped(table)
+    moved = sum(a != b for a, b in zip(areas(found, 1), areas(table, 1), strict=True))
+
+    assert len(risky) <= moved <= 2 * len(risky)
+    triples = pl.DataFrame(
+        {"region": ["r0"] * 6 + ["r1"] * 6, "district": ["d"] * 12, "job": ["a", "b"] * 6}
+    )
+    assert swapped(triples, risk=("job",), k=3).equals(triples)
+    assert not swapped(triples, risk=("job",), k=4).equals(triples)
+
+
 def test_risk_in_a_region_moves_a_record_to_another_region():
     """The only judge of a region, of which there is a second one in another region."""
     table = pl.DataFrame(

@@ -130,7 +130,7 @@ class RankSwapping:
 
         present = cells.is_not_null().to_numpy()
         words = _words(cells)
-        found = words.copy()
+        found = np.zeros_like(words)
         for stratum in strata:
             there = present[stratum]
             rows = stratum if there.all() else stratum[there]
@@ -160,10 +160,11 @@ def _of_words(words: NDArray[np.int64], cells: pl.Series) -> pl.Series:
     """Return the column that words of a column stand for; missing where that is."""
     dtype = _WORDS.get(cells.to_physical().dtype)
     if dtype is None:
-        return cells.gather(words)
-    import pyarrow as pa  # noqa: PLC0415 # takes the array without a copy
+        found = cells.gather(words)
+    else:
+        import pyarrow as pa  # noqa: PLC0415 # takes the array without a copy
 
-    found = pl.Series(cells.name, pa.array(words.view(dtype))).cast(cells.dtype)
+        found = pl.Series(cells.name, pa.array(words.view(dtype))).cast(cells.dtype)
     return found.zip_with(cells.is_not_null(), cells) if cells.null_count() else found
 
 

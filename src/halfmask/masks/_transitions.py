@@ -101,10 +101,12 @@ def redrawn(
     """Return what is written for cells, from a number between 0 and 1 for each."""
     if isinstance(transitions, KeptOrDrawn) and isinstance(transitions.keep, float):
         keep = transitions.keep
-        stays = (u < keep) | cells.is_null().to_numpy()
-        places = np.zeros(len(u), np.int64)
-        places[~stays] = transitions.drawn((u[~stays] - keep) / (1.0 - keep))
-        return cells.zip_with(pl.Series(stays), values.gather(places).alias(cells.name))
+        changes = (u >= keep) & cells.is_not_null().to_numpy()
+        rows = np.flatnonzero(changes)
+        places = np.zeros(len(u), np.uint32)
+        places[rows] = transitions.drawn((u[rows] - keep) / (1.0 - keep))
+        drawn = values.gather(pl.Series(places)).alias(cells.name)
+        return drawn.zip_with(pl.Series(changes), cells)
     codes = np.maximum(codes_of(cells, values), 0)
     found = values.gather(transitions.places(codes, u)).alias(cells.name)
     return found.zip_with(cells.is_not_null(), cells)

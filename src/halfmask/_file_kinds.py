@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FileKind", "check_kind"]
 
-FileKind: TypeAlias = Literal["halfmask", "halfmask-events", "halfmask-table"]
+FileKind: TypeAlias = Literal["halfmask", "halfmask-database", "halfmask-events", "halfmask-table"]
 
 _SAID: Final[Mapping[str, tuple[str, str]]] = {
     "halfmask": ("a policy of tables", "halfmask protect"),
+    "halfmask-database": ("a policy of a database", "halfmask protect with URLs of databases"),
     "halfmask-events": ("a policy of events", "halfmask events run, verify and reverse"),
     "halfmask-table": ("a secret table of events", "halfmask events table set"),
 }

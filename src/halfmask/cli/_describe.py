@@ -14,6 +14,7 @@ from halfmask.cli._options import (
     TableArgument,
 )
 from halfmask.cli._policy_file import PolicyFile, with_reading
+from halfmask.cli._protect_database import is_whole_database, propose
 from halfmask.cli._tables import FormOptions
 
 if TYPE_CHECKING:
@@ -51,8 +52,13 @@ def describe(
     It also shows which columns together single people out. It shows no cell of the table. With
     --out it writes the proposal as a policy file. Edit this file, then give it to halfmask
     protect.
+
+    For a database, TABLE is a URL without a table. The proposed policy names each table and
+    column: keys become tokens, other columns are dropped.
     """
     policy.check(as_json=saying.as_json)
+    if is_whole_database(table, form.head):
+        return propose(table, policy, as_json=saying.as_json)
     options = form.options(missing)
     from halfmask.data import describe as look_at  # noqa: PLC0415 - polars takes half a second
     from halfmask.data import open_table  # noqa: PLC0415 - the same

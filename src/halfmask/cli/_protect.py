@@ -20,6 +20,7 @@ from halfmask.cli._opening import OpenOption, open_report
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._policy_file import PolicyFile
+from halfmask.cli._protect_database import copy_database, is_whole_database
 from halfmask.cli._pseudonym_vault import PseudonymVault  # typer reads it
 from halfmask.cli._summary import as_dict, show_summary
 
@@ -68,6 +69,15 @@ KeyFileOption = Annotated[
         "By default halfmask draws random bytes and doesn't store them.",
     ),
 ]
+ReportOption = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="DIR",
+        help="For a database: the folder to create for its manifest and report. By default "
+        "NAME.report in the current folder, for the new schema or file NAME.",
+    ),
+]
 StrictOption = Annotated[
     bool,
     typer.Option(
@@ -96,6 +106,7 @@ def protect(
     key_file: KeyFileOption = None,
     pseudonyms: PseudonymVault,
     strict: StrictOption = False,
+    report: ReportOption = None,
     head: HeaderOptions,
     show: OpenOption = False,
     saying: SayingOptions,
@@ -110,10 +121,20 @@ def protect(
     Without POLICY, use --quasi-identifiers, --sensitive, --label, -k and --out. Other columns get
     the role that halfmask describe proposes. Columns with an unsure proposal are dropped. The
     policy is written next to the release, as OUT.policy.toml.
+
+    For a database, TABLE and OUT are URLs without a table, such as
+    postgresql://HOST/DATABASE?schema=NAME or sqlite:///FILE. All tables of the schema are copied
+    through the masks of POLICY.
     """
+    if is_whole_database(table, head):
+        unused = (chosen.given, overwrite, population, strict, head.options(), show)
+        key, vault = _key_in(key_file), pseudonyms.open(policy or "")
+        return copy_database(table, policy, folder or out, report, key, vault, saying, unused)
+    if report is not None:
+        raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)
     _check_words(table, policy, out, chosen, overwrite=overwrite)
-    key = None if key_file is None else _read_key(key_file)
+    key = _key_in(key_file)
     vault = pseudonyms.open(table, policy or "")
     from halfmask.microdata import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
@@ -239,7 +260,9 @@ def _check_words(
         raise ReleaseError("The parent folder of OUT doesn't exist.", hint="Create it first.")
 
 
-def _read_key(where: str) -> bytes:
+def _key_in(where: str | None) -> bytes | None:
+    if where is None:
+        return None
     try:
         key = Path(where).read_bytes()
     except OSError as error:

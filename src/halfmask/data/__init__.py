@@ -8,6 +8,7 @@ what the owner makes of it, and `write_table` writes what may be released.
 from __future__ import annotations
 
 from halfmask.data._atomic import atomic_file, atomic_folder
+from halfmask.data._database_url import DatabaseUrl, is_database_url, quoted_name
 from halfmask.data._describe import Batched, Description, describe
 from halfmask.data._formats import Format
 from halfmask.data._frames import count_infinite, like, to_polars
@@ -29,6 +30,7 @@ from halfmask.data._writer import TableWriter, write_table
 __all__ = [
     "Batched",
     "Column",
+    "DatabaseUrl",
     "Dates",
     "Description",
     "Format",
@@ -54,12 +56,14 @@ __all__ = [
     "count_infinite",
     "describe",
     "has_order",
+    "is_database_url",
     "leaf_text",
     "like",
     "natural_order",
     "open_table",
     "orders_of",
     "owned_buffer",
+    "quoted_name",
     "read_hierarchy",
     "spellings",
     "steps_needed",

@@ -82,8 +82,17 @@ def sqlite_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
         return spilled_reader(sqlite_frames(base, name, dtypes), dtypes, options, place.what)
 
 
-def sqlite_types(base: sqlite3.Connection, table: str) -> dict[str, pl.DataType]:
+def sqlite_types(
+    base: sqlite3.Connection, table: str, *, bytes_too: bool = False
+) -> dict[str, pl.DataType]:
     """Return the type of each column of a table, by its cells.
+
+    Parameters
+    ----------
+    base, table
+        The database, and the table's name.
+    bytes_too
+        Whether a column may hold bytes.
 
     Raises
     ------
@@ -92,10 +101,12 @@ def sqlite_types(base: sqlite3.Connection, table: str) -> dict[str, pl.DataType]
     """
     source = f"SELECT * FROM {quoted_name(table)}"
     names = [about[0] for about in base.execute(f"{source} LIMIT 0").description]
-    return {name: _sqlite_type(base, table, name) for name in names}
+    return {name: _sqlite_type(base, table, name, bytes_too=bytes_too) for name in names}
 
 
-def _sqlite_type(base: sqlite3.Connection, table: str, name: str) -> pl.DataType:
+def _sqlite_type(
+    base: sqlite3.Connection, table: str, name: str, *, bytes_too: bool
+) -> pl.DataType:
     column = quoted_name(name)
     found = base.execute(
         f"SELECT typeof({column}), min({column}), max({column}) FROM {quoted_name(table)}"
@@ -110,6 +121,8 @@ def _sqlite_type(base: sqlite3.Connection, table: str, name: str) -> pl.DataType
             return pl.Float64()
     if kinds <= {"text"}:
         return pl.String()
+    if bytes_too and kinds == {"blob"}:
+        return pl.Binary()
     listed = " and ".join(sorted(kinds))
     raise SchemaError(
         f"Column {name!r} holds values of SQLite's type {listed}; it must be one type of number, "

@@ -28,6 +28,11 @@ _QUALIFIED: Final = re.compile(rf"(?:({_NAME})\.)?({_NAME})")
 def is_database_url(text: object) -> bool:
     """Return whether a text is the URL of a database, and no path of a file.
 
+    Parameters
+    ----------
+    text
+        What was given for a table.
+
     Examples
     --------
     >>> is_database_url("sqlite:///shop.db"), is_database_url("shop.db")
@@ -38,6 +43,11 @@ def is_database_url(text: object) -> bool:
 
 def quoted_name(name: str) -> str:
     """Return a name as SQL writes it.
+
+    Parameters
+    ----------
+    name
+        Of a table, a column or a schema.
 
     Examples
     --------

@@ -60,6 +60,8 @@ _REASONS: Final = (
     ("42P01", "A table isn't in the database any more.", "Give the name of a table or a view."),
     ("53100", "The database has no space left on its disk.", "Free some space there."),
     ("57P", "The database ended the connection.", "Nothing was written. Run the command again."),
+    ("23505", "A key isn't unique.", "The mask of a key must write different values differently."),
+    ("23", "A row doesn't fit a constraint.", "Drop the column, or correct the source."),
     ("25006", "The database may only be read.", "Give the URL of a server that may be written."),
 )
 
@@ -178,20 +180,23 @@ class PostgresConnection:
         except HalfmaskError:
             raise
         except (Error, OSError) as error:
-            raise self._error(getattr(error, "sqlstate", None) or "") from None
+            raise self._error(error) from None
 
-    def _error(self, state: str) -> DataError:
+    def _error(self, error: Exception) -> DataError:
+        from adbc_driver_manager import OperationalError  # noqa: PLC0415 - an extra
+
+        state = getattr(error, "sqlstate", None) or ""
         for start, reason, hint in _REASONS:
             if state.startswith(start):
-                return DataError(f"{self._what} can't be used: {reason}", hint=hint)
-        if not state or state.startswith("08"):
+                return DataError(f"{self._what} can't be used: {reason} ({state})", hint=hint)
+        if state.startswith("08") or (not state and isinstance(error, OperationalError | OSError)):
             return DataError(
                 f"{self._what} can't be used: the database can't be reached, or went away.",
                 hint="Check the host, the port and the name in the URL. Nothing was written.",
             )
         return DataError(
-            f"{self._what} can't be used: the database refused a statement (SQLSTATE {state}).",
-            hint="Look for the SQLSTATE in PostgreSQL's list of error codes.",
+            f"{self._what} can't be used: it refused a statement ({state or 'without a code'}).",
+            hint="Look for the code in PostgreSQL's list of error codes.",
         )
 
 
@@ -202,7 +207,7 @@ class PostgresColumn:
     Attributes
     ----------
     name, type
-        The column's name, and its type as SQL writes it.
+        The column's name, and its type as SQL writes it; of a domain, the type that it is of.
     base
         The name of the type; of a domain's base type.
     dtype
@@ -260,7 +265,7 @@ WITH RECURSIVE bases(attnum, oid, typmod) AS (
   SELECT b.attnum, t.typbasetype, t.typtypmod FROM bases b JOIN pg_type t ON t.oid = b.oid
   WHERE t.typtype = 'd'
 )
-SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), t.typname::text, t.typtype::text,
+SELECT a.attname::text, format_type(t.oid, b.typmod), t.typname::text, t.typtype::text,
   b.typmod, (SELECT array_to_json(array_agg(e.enumlabel ORDER BY e.enumsortorder))::text
              FROM pg_enum e WHERE e.enumtypid = t.oid)
 FROM bases b JOIN pg_type t ON t.oid = b.oid AND t.typtype <> 'd'

@@ -1,0 +1,114 @@
+"""``halfmask protect`` of a database: from URL to URL by a policy of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._failures import UsageError
+
+if TYPE_CHECKING:
+    from halfmask.cli._header_options import HeaderOptions
+    from halfmask.cli._options import SayingOptions
+    from halfmask.cli._policy_file import PolicyFile
+    from halfmask.databases import MaskedDatabase
+    from halfmask.vault import Vault
+
+__all__ = ["copy_database", "is_whole_database", "propose"]
+
+
+def is_whole_database(table: str, head: HeaderOptions) -> bool:
+    """Return whether TABLE is the URL of a database, and no table of it is named."""
+    if "://" not in table or head.of_database is not None:
+        return False
+    from halfmask.data import is_database_url  # noqa: PLC0415 - polars takes half a second
+    from halfmask.data._database_url import DatabaseUrl  # noqa: PLC0415 - as above
+
+    return is_database_url(table) and DatabaseUrl.parse(table).table is None
+
+
+def copy_database(
+    source: str,
+    policy: str | None,
+    target: str | None,
+    report: str | None,
+    key: bytes | None,
+    vault: Vault | None,
+    saying: SayingOptions,
+    unused: Sequence[object],
+) -> int:
+    """Copy a database through masks, and say what was counted."""
+    if policy is None or target is None:
+        raise UsageError(
+            "TABLE is a whole database: POLICY and OUT are missing.",
+            hint="Give the URL of the new schema or file as OUT; or name one table, as in "
+            "?table=NAME.",
+        )
+    if any(unused):
+        raise UsageError(
+            "TABLE is a whole database: its options are --key-file, --vault, --report, --json.",
+            hint="Write rules for columns into POLICY; or name one table, as in ?table=NAME.",
+        )
+    from halfmask.data._database_url import DatabaseUrl  # noqa: PLC0415 - half a second
+    from halfmask.databases import DatabasePolicy, protect_database  # noqa: PLC0415 - as above
+
+    where = DatabaseUrl.parse(target)
+    name = where.schema or (Path(where.location).stem if where.engine != "postgresql" else "public")
+    folder = report or f"{name.replace('/', '_')}.report"
+    with saying.stages() as stages:
+        copied = protect_database(
+            source,
+            DatabasePolicy.load(policy),
+            target,
+            report=folder,
+            key=key,
+            vault=vault,
+            progress=stages,
+        )
+    if saying.as_json:
+        say_json({"ok": True, "report": folder, **_as_dict(copied)})
+    else:
+        _show(copied, folder)
+    return 0
+
+
+def propose(source: str, policy: PolicyFile, *, as_json: bool) -> int:
+    """Write a policy that names each table and column of a database."""
+    from halfmask.databases import propose_database_policy  # noqa: PLC0415 - half a second
+
+    text = propose_database_policy(source)
+    if policy.out is None and not as_json:
+        for line in text.splitlines():
+            console().print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        return 0
+    if policy.out is not None:
+        policy.write(text)
+    if as_json:
+        say_json({"ok": True, "policy": policy.out, "text": text})
+    elif policy.out != "-":
+        console().print(f"The policy is in {printable(str(policy.out))}: edit it.", soft_wrap=True)
+    return 0
+
+
+def _as_dict(copied: MaskedDatabase) -> dict[str, object]:
+    return {
+        "tables": {it.name: {"rows": it.n_rows, "masked": it.n_masked} for it in copied.tables},
+        "foreign_keys": copied.n_references,
+        "left_out": list(copied.left_out),
+    }
+
+
+def _show(copied: MaskedDatabase, folder: str) -> None:
+    out = console()
+    table = listing("table", "rows", "columns", "with masks")
+    for it in copied.tables:
+        table.add_row(printable(it.name), f"{it.n_rows:,}", str(it.n_columns), str(it.n_masked))
+    out.print(table)
+    out.print(f"All {copied.n_references} foreign keys lead to rows of the copy.")
+    if copied.left_out:
+        out.print("The copy lacks:")
+        for each in copied.left_out:
+            out.print(f"  {printable(each)}")
+    out.print(f"Manifest and report: {printable(folder)}")

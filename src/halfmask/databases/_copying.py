@@ -1,0 +1,234 @@
+"""Rows of a source through their masks into a target, and what is remembered of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask.data import Source
+from halfmask.data._spilled import spill
+from halfmask.masks import MaskedReader, mask_table
+from halfmask.masks._pseudonym import keyed_by_column, scoped_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from halfmask.data._places import Place
+    from halfmask.databases._domains import Domain
+    from halfmask.databases._plan import CopyPlan
+    from halfmask.databases._schema import SourceDatabase, TargetDatabase, WrittenTable
+    from halfmask.masks import Mask
+
+__all__ = ["FRESH_MASKS", "CopiedTable", "CopyKeys", "RowDigest", "copy_table", "text_hashes"]
+
+_BATCH: Final = 100_000
+#: Masks that never write a value of the column again.
+FRESH_MASKS: Final = frozenset({"token", "reversible-token"})
+_WORD: Final = 1 << 64
+#: Two hashes of each row: a chance of 2**-128 that another row has both.
+_SEEDS: Final = (0x6861_6C66, 0x6D61_736B)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyKeys:
+    """The keys that masks derive theirs from.
+
+    Attributes
+    ----------
+    key
+        32 secret bytes of this copy.
+    vault_key
+        Of the pseudonyms of a vault; ``None`` without one.
+    """
+
+    key: bytes = field(repr=False)
+    vault_key: bytes | None = field(repr=False)
+
+
+@dataclass(slots=True)
+class RowDigest:
+    """The sum of hashes of rows: the same for the same rows in any order."""
+
+    n_rows: int = 0
+    sums: list[int] = field(default_factory=lambda: [0] * len(_SEEDS))
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Add the rows of a frame."""
+        self.n_rows += frame.height
+        if not frame.width:
+            return
+        for place, seed in enumerate(_SEEDS):
+            hashes = frame.hash_rows(seed=seed).to_numpy()
+            self.sums[place] = (self.sums[place] + int(hashes.sum(dtype=np.uint64))) % _WORD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopiedTable:
+    """What is remembered of a table that was copied.
+
+    Attributes
+    ----------
+    table
+        The table.
+    written
+        All cells that were written.
+    unchanged
+        The cells of columns without a mask, as the source has them.
+    raw
+        By column with a mask that never writes a value of the column: hashes of its raw texts.
+    """
+
+    table: WrittenTable
+    written: RowDigest
+    unchanged: RowDigest
+    raw: Mapping[str, NDArray[np.uint64]]
+
+
+def copy_table(
+    source: SourceDatabase,
+    target: TargetDatabase,
+    table: WrittenTable,
+    plan: CopyPlan,
+    kept: str | None,
+    keys: CopyKeys,
+) -> CopiedTable:
+    """Copy a table through its masks.
+
+    Parameters
+    ----------
+    source, target
+        The databases.
+    table, plan
+        The table, and the plan of the copy.
+    kept
+        The temporary table that lists the rows to copy; ``None`` for all.
+    keys
+        The keys of its masks.
+
+    Raises
+    ------
+    DataError
+        If a mask can't process a value, or a database refuses or goes away.
+    """
+    raw = _Raw(source, table, plan, kept)
+    masked = _masked(raw, table, plan, keys)
+    written, unchanged = RowDigest(), RowDigest()
+    fresh: dict[str, list[NDArray[np.uint64]]] = {
+        name: [] for name in table.masked if plan.masks[table.name, name].name in FRESH_MASKS
+    }
+    raw.watch(unchanged, fresh)
+    if raw.n_rows:
+        for frame in masked.batches(_BATCH):
+            target.append(table, frame)
+            written.add(frame)
+    return CopiedTable(
+        table=table,
+        written=written,
+        unchanged=unchanged,
+        raw={name: _sorted(parts) for name, parts in fresh.items()},
+    )
+
+
+def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> Source:
+    """Return the rows of a table behind its masks."""
+    linked = {name: plan.domains.get((table.name, name)) for name in table.masked}
+    own: dict[str, Mask] = {
+        name: plan.masks[table.name, name] for name, domain in linked.items() if domain is None
+    }
+    # A mask that looks at the column first needs rows that it can read twice.
+    if raw.n_rows and any(mask.needs_counts or not mask.coarsens for mask in own.values()):
+        raw.hold()
+    source = Source(raw, format="database")
+    plans = {
+        name: domain.mask.fit(name, raw.dtypes[name], None, _key_of(domain, keys))
+        for name, domain in linked.items()
+        if domain is not None
+    }
+    masks = {name: domain.mask for name, domain in linked.items() if domain is not None}
+    source = source.through(lambda reader: MaskedReader(reader, masks, plans))
+    if not own or not raw.n_rows:
+        return source
+    return mask_table(source, own, key=keys.key, vault_key=keys.vault_key, table=table.name)
+
+
+def _key_of(domain: Domain, keys: CopyKeys) -> bytes:
+    """Return the key of linked columns: that of the column that they refer to."""
+    table, column = domain.root
+    scoped = scoped_key(domain.mask, key=keys.key, vault_key=keys.vault_key, table=table)
+    return keyed_by_column(domain.mask, f"{table}.{column}", scoped).digest()
+
+
+class _Raw:
+    """The rows of a table as the source gives them, seen as a table to read."""
+
+    def __init__(
+        self, source: SourceDatabase, table: WrittenTable, plan: CopyPlan, kept: str | None
+    ) -> None:
+        raw = plan.sources[table.name]
+        self._source, self._table, self._kept = source, table, kept
+        self._columns = [raw.column(it.name) for it in table.copied]
+        self.columns = tuple(it.name for it in self._columns)
+        self.dtypes = {it.name: it.dtype or pl.String() for it in self._columns}
+        self.orders: dict[str, tuple[str, ...]] = {}
+        listed = source.named(table.name) if kept is None else kept
+        self.n_rows = source.number(f"SELECT count(*) FROM {listed}")
+        self._held: Place | None = None
+        self._watchers: tuple[RowDigest, dict[str, list[NDArray[np.uint64]]]] | None = None
+
+    def hold(self) -> None:
+        """Copy the rows into a temporary file, so that each pass sees them in the same order."""
+        self._held = spill(self._read(), self.dtypes, f"The table {self._table.name!r}")
+
+    def watch(self, unchanged: RowDigest, fresh: dict[str, list[NDArray[np.uint64]]]) -> None:
+        """Take down, in the pass that follows, what the copy is compared with."""
+        self._watchers = unchanged, fresh
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in frames."""
+        for whole in self._read() if self._held is None else _frames_in(self._held):
+            for frame in whole.iter_slices(n_rows):
+                self._look(frame)
+                yield frame.select(columns)
+
+    def _read(self) -> Iterator[pl.DataFrame]:
+        masked = self._table.masked
+        for frame in self._source.frames(self._table.name, self._columns, self._kept, masked):
+            cast = frame.select(frame[name].cast(kind) for name, kind in self.dtypes.items())
+            floats = [n for n in masked if cast.schema[n].is_float()]
+            # NaN of a masked column is a missing cell, as everywhere.
+            yield cast.with_columns(pl.col(floats).fill_nan(None)) if floats else cast
+
+    def _look(self, frame: pl.DataFrame) -> None:
+        if self._watchers is None:
+            return
+        unchanged, fresh = self._watchers
+        unchanged.add(frame.drop(self._table.masked))
+        for name, parts in fresh.items():
+            parts.append(np.unique(text_hashes(frame[name])))
+
+
+def _frames_in(place: Place) -> Iterator[pl.DataFrame]:
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    with place.local() as path, pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as batches:
+        for number in range(batches.num_record_batches):
+            frame = pl.from_arrow(batches.get_batch(number))
+            if not isinstance(frame, pl.DataFrame):
+                raise DataError("A batch of the table is no table.")
+            yield frame
+
+
+def text_hashes(cells: pl.Series) -> NDArray[np.uint64]:
+    """Return the hash of the text of each cell that isn't missing."""
+    return cells.drop_nulls().cast(pl.String).hash(seed=_SEEDS[0]).to_numpy()
+
+
+def _sorted(parts: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    return np.unique(np.concatenate(parts)) if parts else np.empty(0, np.uint64)

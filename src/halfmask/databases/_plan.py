@@ -1,0 +1,250 @@
+"""The plan of a copy: a policy put to the tables of a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from halfmask._errors import ColumnNotFoundError, PolicyError, SchemaError
+from halfmask.databases._domains import ColumnAt, Domain, domains_of
+from halfmask.databases._schema import ForeignKey, TableColumn, TableSchema, WrittenTable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.databases._policy import ColumnRule, DatabasePolicy, TableSection
+    from halfmask.databases._schema import Constraint
+    from halfmask.masks import Mask
+
+__all__ = ["CopyPlan", "TypeName", "plan_of"]
+
+#: From a column and the type of what is written, to the type as SQL writes it.
+TypeName: TypeAlias = Callable[[TableColumn, "pl.DataType"], str]
+_MOST_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyPlan:
+    """What is copied, and how.
+
+    Attributes
+    ----------
+    sources
+        The tables that are copied, as the source has them, by name.
+    tables
+        The same tables in the copy, in the same order.
+    masks
+        The mask of each masked column, by table and column.
+    domains
+        The domain of columns that share their values with others.
+    foreign_keys
+        The references that are made again.
+    left_out
+        Sentences: what the copy lacks besides dropped tables and columns.
+    """
+
+    sources: dict[str, TableSchema]
+    tables: tuple[WrittenTable, ...]
+    masks: dict[ColumnAt, Mask]
+    domains: dict[ColumnAt, Domain]
+    foreign_keys: tuple[ForeignKey, ...]
+    left_out: tuple[str, ...]
+
+
+def plan_of(policy: DatabasePolicy, tables: Sequence[TableSchema], type_name: TypeName) -> CopyPlan:
+    """Put a policy to the tables of a schema.
+
+    Parameters
+    ----------
+    policy
+        What becomes of each column.
+    tables
+        The tables of the source.
+    type_name
+        What the target calls the type of a masked column.
+
+    Raises
+    ------
+    PolicyError
+        If the policy doesn't name a table or a column, or its rules contradict references.
+    ColumnNotFoundError
+        If it names a column that a table lacks.
+    SchemaError
+        If a table can't be copied, or a mask doesn't support the type of its column.
+    """
+    _check_tables(policy, tables)
+    sources = {it.name: it for it in tables if not policy.tables[it.name].drop}
+    for table in sources.values():
+        if table.refused:
+            raise SchemaError(
+                f"The table {table.name!r} can't be copied: {table.refused}.",
+                hint="Drop it in the policy: drop = true.",
+            )
+        _check_columns(policy.tables[table.name], table)
+    rules = {
+        (table.name, column): rule
+        for table in sources.values()
+        for column, rule in policy.tables[table.name].columns.items()
+        if rule.word != "drop"
+    }
+    keys = _copied_keys(sources, rules, policy)
+    domains = domains_of(rules, keys)
+    masks = {at: rule.mask for at, rule in rules.items() if rule.mask is not None}
+    masks |= {at: domain.mask for at, domain in domains.items()}
+    written, left_out = [], []
+    for table in sources.values():
+        found, lacking = _written(table, rules, masks, keys, type_name)
+        written.append(found)
+        left_out += lacking
+    return CopyPlan(
+        sources=sources,
+        tables=tuple(written),
+        masks=masks,
+        domains=domains,
+        foreign_keys=tuple(keys),
+        left_out=tuple(left_out),
+    )
+
+
+def _check_tables(policy: DatabasePolicy, tables: Sequence[TableSchema]) -> None:
+    there = [it.name for it in tables]
+    unknown = [name for name in policy.tables if name not in there]
+    if unknown:
+        raise PolicyError(
+            f"The schema has no table {unknown[0]!r}, which the policy names.",
+            hint=f"It has {len(there)} tables; check the spelling and capitals.",
+        )
+    unnamed = [name for name in there if name not in policy.tables]
+    if unnamed:
+        raise PolicyError(
+            f"The policy doesn't name {len(unnamed)} tables: {_listed(unnamed)}.",
+            hint="Name each table; drop = true leaves one out.",
+        )
+    subset = policy.subset
+    if subset is not None and (
+        subset.table not in policy.tables or policy.tables[subset.table].drop
+    ):
+        raise PolicyError(
+            "[subset] must name a table that is copied.",
+            hint="Its table is dropped, or isn't in the schema.",
+        )
+
+
+def _check_columns(section: TableSection, table: TableSchema) -> None:
+    there = [it.name for it in table.columns]
+    unknown = [name for name in section.columns if name not in there]
+    if unknown:
+        raise ColumnNotFoundError.of(unknown, there, where=f"the table {table.name!r}")
+    unnamed = [name for name in there if name not in section.columns]
+    if unnamed:
+        raise PolicyError(
+            f"The policy doesn't name {len(unnamed)} columns of the table {table.name!r}: "
+            f"{_listed(unnamed)}.",
+            hint='Name each column: "keep", "drop", "reference" or a mask.',
+        )
+    for column in table.columns:
+        rule = section.columns[column.name]
+        if column.is_generated and rule.word not in {"keep", "drop"}:
+            raise PolicyError(
+                f"Column {column.name!r} of the table {table.name!r} is computed by the database.",
+                hint="Keep or drop it; it is computed again, from what is written.",
+            )
+    if all(rule.word == "drop" for rule in section.columns.values()):
+        raise PolicyError(
+            f"All columns of the table {table.name!r} are dropped.",
+            hint="Drop the table: drop = true.",
+        )
+
+
+def _copied_keys(
+    sources: dict[str, TableSchema], rules: dict[ColumnAt, ColumnRule], policy: DatabasePolicy
+) -> list[ForeignKey]:
+    """Return the foreign keys whose columns are copied."""
+    found = []
+    for table in sources.values():
+        for key in table.foreign_keys:
+            if any((table.name, column) not in rules for column in key.columns):
+                continue
+            for column in key.parent_columns:
+                if (key.parent, column) not in rules:
+                    dropped = key.parent in policy.tables and policy.tables[key.parent].drop
+                    raise PolicyError(
+                        f"Column {column!r} of the table {key.parent!r} isn't copied, but "
+                        f"{key.columns[0]!r} of the table {table.name!r} refers to it.",
+                        hint=f"Drop {key.columns[0]!r}, too, or copy the other "
+                        f"{'table' if dropped else 'column'}.",
+                    )
+            found.append(key)
+    return found
+
+
+def _written(
+    table: TableSchema,
+    rules: dict[ColumnAt, ColumnRule],
+    masks: dict[ColumnAt, Mask],
+    keys: Iterable[ForeignKey],
+    type_name: TypeName,
+) -> tuple[WrittenTable, list[str]]:
+    """Return a table of the copy, and sentences about what it lacks."""
+    copied = [it for it in table.columns if (table.name, it.name) in rules]
+    columns = [
+        _column(table.name, it, masks.get((table.name, it.name)), type_name) for it in copied
+    ]
+    masked = frozenset(it.name for it in copied if (table.name, it.name) in masks)
+    retyped = {new.name for old, new in zip(copied, columns, strict=True) if new.type != old.type}
+    names = {it.name for it in columns}
+    kept, lacking = [], []
+    for each in table.constraints:
+        if _is_kept(each, names, masked, retyped):
+            kept.append(each)
+        else:
+            lacking.append(f"{each.kind} {each.name!r} of the table {table.name!r}")
+    mine = tuple(key for key in keys if key.table == table.name)
+    lacking += [
+        f"reference {key.name!r} of the table {table.name!r}"
+        for key in table.foreign_keys
+        if key not in mine
+    ]
+    lost = [it.name for it in copied if it.name in masked and it.clauses]
+    lacking += [f"default of the column {name!r} of the table {table.name!r}" for name in lost]
+    is_whole = not masked and len(columns) == len(table.columns)
+    return (
+        WrittenTable(
+            name=table.name,
+            columns=tuple(columns),
+            masked=masked,
+            foreign_keys=mine,
+            constraints=tuple(kept),
+            definition=table.definition if is_whole else "",
+        ),
+        lacking,
+    )
+
+
+def _column(table: str, column: TableColumn, mask: Mask | None, type_name: TypeName) -> TableColumn:
+    if mask is None:
+        return column
+    if column.dtype is None:
+        raise SchemaError(
+            f"Column {column.name!r} of the table {table!r} is of the type {column.type}, which no "
+            "mask supports.",
+            hint="Drop the column, or keep it.",
+        )
+    dtype = mask.written(column.name, column.dtype)
+    # A default or a sequence is of raw values.
+    return replace(column, dtype=dtype, type=type_name(column, dtype), clauses="")
+
+
+def _is_kept(each: Constraint, names: set[str], masked: frozenset[str], retyped: set[str]) -> bool:
+    """Return whether a constraint is made again: it holds of masked cells, too."""
+    if not each.columns <= names:
+        return False
+    if each.kind == "check":
+        return not each.columns & masked
+    return each.is_plain or not each.columns & retyped
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(map(repr, names[:_MOST_LISTED])) + more

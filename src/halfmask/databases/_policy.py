@@ -1,0 +1,171 @@
+"""The policy of a database: what becomes of each column of each table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictStr, ValidationError, model_validator
+
+from halfmask import _policy_files
+from halfmask._errors import HalfmaskError, PolicyError
+from halfmask._file_kinds import FileKind
+from halfmask._policy_files import Number, Section, Whole, WrittenPolicy, got, near, quoted, wanted
+from halfmask.microdata._mask_section import MaskSection, mask_parameters
+
+if TYPE_CHECKING:
+    from halfmask.masks import Mask
+
+__all__ = ["ColumnRule", "DatabasePolicy", "SubsetSection", "TableSection"]
+
+#: What a column is without a mask: copied, left out, or masked like the column it references.
+Word = Literal["keep", "drop", "reference"]
+_WORDS = ("keep", "drop", "reference")
+
+
+class ColumnRule(Section):
+    """What becomes of a column: a word or a mask."""
+
+    word: Word | None = None
+    mask: MaskSection | None = Field(default=None, description="What is done to each cell.")
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.word is None) == (self.mask is None):
+            raise PolicyError(
+                "must be a word or have a mask.",
+                hint='Write "keep", "drop", "reference" or { mask = { name = "token" } }.',
+            )
+        return self
+
+    def stated(self) -> object:
+        """Return the rule as a policy writes it."""
+        if self.mask is None:
+            return self.word
+        return {"mask": mask_parameters(self.mask)}
+
+
+def _rule(given: object) -> object:
+    if isinstance(given, str):
+        if given not in _WORDS:
+            raise PolicyError("is no word for a column.", hint=near(given, _WORDS))
+        return {"word": given}
+    if isinstance(given, dict) and "word" in given:
+        raise PolicyError("has no key 'word'.", hint='Write "keep" alone.')
+    return given
+
+
+class TableSection(Section):
+    """``[tables.NAME]``: one table of the schema."""
+
+    drop: StrictBool = Field(default=False, description="Whether the whole table is left out.")
+    columns: dict[str, Annotated[ColumnRule, BeforeValidator(_rule)]] = Field(
+        default_factory=dict, description="What becomes of each column, by name."
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if self.drop == bool(self.columns):
+            raise PolicyError(
+                "must name its columns, or be dropped.",
+                hint="Write drop = true, or name each column under columns.",
+            )
+        return self
+
+
+class SubsetSection(Section):
+    """``[subset]``: the rows to begin with; foreign keys lead to the others."""
+
+    table: StrictStr = Field(description="The table that rows are chosen of.")
+    fraction: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="The share of its rows, chosen at random."
+    )
+    limit: Annotated[Whole, Field(ge=1)] | None = Field(
+        default=None, description="The number of its rows, chosen at random."
+    )
+    where: StrictStr | None = Field(default=None, description="A condition in the database's SQL.")
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> Self:
+        if self.fraction is not None and self.limit is not None:
+            raise PolicyError("has a fraction and a limit.", hint="Choose one of them.")
+        if self.fraction is None and self.limit is None and self.where is None:
+            raise PolicyError("says of no row.", hint="Add fraction, limit or where.")
+        return self
+
+
+class DatabasePolicy(WrittenPolicy):
+    """What becomes of each column of each table of a schema; publishable.
+
+    Each table and each column must be named: none is copied by default.
+
+    See Also
+    --------
+    halfmask.databases.protect_database : Copy a database by it.
+
+    Examples
+    --------
+    >>> policy = DatabasePolicy.from_toml('''
+    ... halfmask-database = 1
+    ... [tables.customers.columns]
+    ... id = { mask = { name = "token" } }
+    ... city = "keep"
+    ... [tables.orders.columns]
+    ... customer_id = "reference"
+    ... ''')
+    >>> policy.tables["orders"].columns["customer_id"].word
+    'reference'
+    """
+
+    file_kind: ClassVar[FileKind] = "halfmask-database"
+
+    version: Literal[1] = Field(alias="halfmask-database", description="The version: 1.")
+    tables: dict[str, TableSection] = Field(description="Each table of the schema, by name.")
+    subset: SubsetSection | None = Field(default=None, description="Rows that are copied.")
+
+    def __init__(self, **sections: Any) -> None:  # noqa: ANN401 - what TOML holds
+        try:
+            super().__init__(**sections)
+        except ValidationError as error:
+            raise _policy_files.policy_error(error, _sentence) from None
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the policy's content."""
+        stated = {
+            "tables": {
+                name: {
+                    "drop": table.drop,
+                    "columns": {column: rule.stated() for column, rule in table.columns.items()},
+                }
+                for name, table in self.tables.items()
+            },
+            "subset": None if self.subset is None else self.subset.model_dump(),
+        }
+        text = json.dumps(stated, sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def masks(self) -> dict[tuple[str, str], Mask]:
+        """Return the mask of each column that has one, by table and column."""
+        return {
+            (name, column): rule.mask
+            for name, table in self.tables.items()
+            for column, rule in table.columns.items()
+            if rule.mask is not None
+        }
+
+
+def _sentence(fault: Any) -> tuple[str, str | None]:  # noqa: ANN401 - pydantic's ErrorDetails
+    """Return what is wrong with a key of the policy, and a hint."""
+    where = f"[{'.'.join(map(str, fault['loc']))}]" if fault["loc"] else "The policy"
+    kind, context = fault["type"], fault.get("ctx", {})
+    own = context.get("error")
+    if isinstance(own, HalfmaskError):
+        return f"{where} {own.what}", own.hint
+    if kind == "missing":
+        return f"{where} is missing.", None
+    if kind == "extra_forbidden":
+        return f"{where} is no key of a database's policy.", None
+    hint = near(fault["input"], quoted(context["expected"])) if "expected" in context else None
+    return f"{where} must be {wanted(kind, context, {})}. Got {got(fault)}.", hint

@@ -1,0 +1,256 @@
+"""A schema of PostgreSQL as a target: made, filled and closed in one transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from halfmask._errors import ReleaseError
+from halfmask.data import quoted_name
+from halfmask.data._postgres import PostgresConnection, literal
+
+if TYPE_CHECKING:
+    from halfmask.data import DatabaseUrl
+    from halfmask.databases._postgres_source import NumberSequence, PostgresSource
+    from halfmask.databases._schema import TableColumn, WrittenTable
+
+__all__ = ["PostgresTarget", "postgres_type"]
+
+_STAGE: Final = "halfmask_stage"
+_TYPES: Final[dict[pl.DataType, str]] = {
+    pl.String(): "text",
+    pl.Boolean(): "boolean",
+    pl.Int8(): "smallint",
+    pl.Int16(): "smallint",
+    pl.Int32(): "integer",
+    pl.Int64(): "bigint",
+    pl.UInt8(): "smallint",
+    pl.UInt16(): "integer",
+    pl.UInt32(): "bigint",
+    pl.Float32(): "real",
+    pl.Float64(): "double precision",
+    pl.Date(): "date",
+    pl.Time(): "time without time zone",
+    pl.Datetime("us"): "timestamp without time zone",
+    pl.Datetime("us", "UTC"): "timestamp with time zone",
+}
+#: Small numbers that PostgreSQL has no type for, and what they are written as.
+_WIDER: Final[dict[pl.DataType, pl.DataType]] = {
+    pl.Int8(): pl.Int16(),
+    pl.UInt8(): pl.Int16(),
+    pl.UInt16(): pl.Int32(),
+    pl.UInt32(): pl.Int64(),
+}
+#: Types whose binary form is their text.
+_TEXTS: Final = re.compile(r"(?:text|json|name|character(?: varying)?(?:\(\d+\))?)")
+
+
+def postgres_type(column: TableColumn, dtype: pl.DataType) -> str:
+    """Return the type of a masked column: the same if the mask keeps it, and it isn't text."""
+    if dtype == column.dtype and dtype != pl.String:
+        return column.type
+    if isinstance(dtype, pl.Decimal):
+        return f"numeric({dtype.precision},{dtype.scale})"
+    return _TYPES[dtype]
+
+
+class PostgresTarget:
+    """A new schema of PostgreSQL that is written in one transaction.
+
+    Parameters
+    ----------
+    url
+        The database, and the schema to make. It must not exist, or be empty.
+    source
+        The source, whose enumerations and sequences are made again.
+    """
+
+    def __init__(self, url: DatabaseUrl, source: PostgresSource) -> None:
+        self._schema = url.schema or "public"
+        self._enums, self._sequences = source.enums(), source.sequences()
+        self._connection = PostgresConnection(url, "The target database", reads=False)
+        try:
+            self._begin()
+        except BaseException:
+            self._connection.close()
+            raise
+        self._staged = ""
+
+    def _begin(self) -> None:
+        name = literal(self._schema)
+        if self._connection.rows(f"SELECT 1 FROM pg_namespace WHERE nspname = {name}"):
+            ((n,),) = self._connection.rows(
+                "SELECT (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid ="
+                f" c.relnamespace WHERE n.nspname = {name}) + (SELECT count(*) FROM pg_type t JOIN"
+                f" pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = {name})"
+            )
+            if n:
+                raise ReleaseError(
+                    "The schema to write exists in the target database, and isn't empty.",
+                    hint="Name a new one, as in ?schema=masked.",
+                )
+        else:
+            self._connection.execute(f"CREATE SCHEMA {quoted_name(self._schema)}")
+        self._connection.execute(f"SET LOCAL search_path = {quoted_name(self._schema)}")
+
+    def close(self) -> None:
+        """End the connection; without a commit, nothing is left."""
+        self._connection.close()
+
+    def commit(self) -> None:
+        """Let what was written be there."""
+        self._connection.commit()
+
+    def named(self, table: str) -> str:
+        """Return a table of the schema as SQL names it."""
+        return f"{quoted_name(self._schema)}.{quoted_name(table)}"
+
+    def number(self, query: str) -> int:
+        """Return the one number that a query gives."""
+        return int(self._connection.rows(query)[0][0])
+
+    def create(self, tables: Sequence[WrittenTable]) -> None:
+        """Make the tables, without rows."""
+        for name, labels in self._enums.items():
+            listed = ", ".join(map(literal, labels))
+            self._connection.execute(f"CREATE TYPE {quoted_name(name)} AS ENUM ({listed})")
+        for each in self._kept_sequences(tables):
+            if not each.is_identity:
+                self._connection.execute(f"CREATE SEQUENCE {quoted_name(each.name)} {each.options}")
+        identities = {(it.table, it.column): it for it in self._sequences if it.is_identity}
+        for table in tables:
+            columns = ", ".join(
+                _declared(it, identities.get((table.name, it.name))) for it in table.columns
+            )
+            self._connection.execute(f"CREATE TABLE {self.named(table.name)} ({columns})")
+
+    def _kept_sequences(self, tables: Sequence[WrittenTable]) -> Iterator[NumberSequence]:
+        """Yield the sequences whose column is copied unchanged, and those of no column."""
+        copied = {
+            (table.name, it.name)
+            for table in tables
+            for it in table.columns
+            if it.name not in table.masked
+        }
+        for each in self._sequences:
+            if each.table is None or (each.table, each.column) in copied:
+                yield each
+
+    def append(self, table: WrittenTable, frame: pl.DataFrame) -> None:
+        """Add rows to a table by COPY; types without a binary form of ours go by their text."""
+        forms = {it.name: self._form(it) for it in table.copied}
+        rows = frame.with_columns(_encoded(cells, forms[cells.name]) for cells in frame)
+        if all(forms.values()):
+            self._connection.append(table.name, _arrow(rows), schema=self._schema)
+            return
+        if self._staged != table.name:
+            self._stage(table, forms)
+        self._connection.append(_STAGE, _arrow(rows), schema=None)
+        names = ", ".join(quoted_name(it.name) for it in table.copied)
+        cells = ", ".join(f"{quoted_name(it.name)}::{it.type}" for it in table.copied)
+        self._connection.execute(
+            f"INSERT INTO {self.named(table.name)} ({names}) OVERRIDING SYSTEM VALUE"
+            f" SELECT {cells} FROM pg_temp.{_STAGE}"
+        )
+        self._connection.execute(f"TRUNCATE pg_temp.{_STAGE}")
+
+    def _form(self, column: TableColumn) -> str | None:
+        """Return how the cells of a column are written in binary; ``None`` if only as text."""
+        kind = column.type
+        if kind in {"uuid", "jsonb", "bytea"}:
+            return kind
+        if column.dtype is None or column.dtype == pl.String:
+            is_text = _TEXTS.fullmatch(kind) or kind.strip('"') in self._enums
+            return "text" if is_text else None
+        return "plain"
+
+    def _stage(self, table: WrittenTable, forms: Mapping[str, str | None]) -> None:
+        """Make a temporary table whose odd columns are text."""
+        self._connection.execute(f"DROP TABLE IF EXISTS pg_temp.{_STAGE}")
+        columns = ", ".join(
+            f"{quoted_name(it.name)} {it.type if forms[it.name] else 'text'}" for it in table.copied
+        )
+        self._connection.execute(f"CREATE TEMPORARY TABLE {_STAGE} ({columns})")
+        self._staged = table.name
+
+    def finish(self, tables: Sequence[WrittenTable]) -> None:
+        """Make keys, indexes, references and sequences."""
+        for table in tables:
+            for rule in table.constraints:
+                if rule.kind == "index":
+                    self._connection.execute(rule.definition)
+                else:
+                    self._constrain(table.name, rule.name, rule.definition)
+        for table in tables:
+            for key in table.foreign_keys:
+                self._constrain(table.name, key.name, key.definition)
+        for each in self._kept_sequences(tables):
+            self._set(each)
+
+    def _constrain(self, table: str, name: str, definition: str) -> None:
+        self._connection.execute(
+            f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
+        )
+
+    def _set(self, each: NumberSequence) -> None:
+        name = quoted_name(each.name)
+        if each.is_identity:
+            name = (
+                f"pg_get_serial_sequence({literal(self.named(each.table or ''))},"
+                f" {literal(each.column or '')})"
+            )
+        else:
+            name = literal(f"{quoted_name(self._schema)}.{name}")
+            if each.table is not None:
+                owner = f"{self.named(each.table)}.{quoted_name(each.column or '')}"
+                self._connection.execute(f"ALTER SEQUENCE {self.named(each.name)} OWNED BY {owner}")
+        called = "true" if each.is_called else "false"
+        self._connection.rows(f"SELECT setval({name}, {each.value}, {called})")
+
+    def frames(self, table: WrittenTable) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a table as they lie there."""
+        asked = ", ".join(_asked(it) for it in table.copied)
+        for frame in self._connection.frames(f"SELECT {asked} FROM {self.named(table.name)}"):
+            yield frame.select(frame[name].cast(dtype) for name, dtype in table.dtypes.items())
+
+
+def _declared(column: TableColumn, identity: NumberSequence | None) -> str:
+    """Return a column as CREATE TABLE says it."""
+    clauses = column.clauses
+    if identity is not None and clauses:
+        clauses += f" ({identity.options.partition(' ')[2].partition(' ')[2]})"
+    null = " NOT NULL" if column.is_not_null else ""
+    return f"{quoted_name(column.name)} {column.type}{clauses}{null}"
+
+
+def _encoded(cells: pl.Series, form: str | None) -> pl.Series:
+    """Return cells in the binary form of PostgreSQL's type, where Arrow has none for it."""
+    if form == "uuid":
+        return cells.str.replace_all("-", "", literal=True).str.decode("hex")
+    if form == "bytea":
+        return cells.str.slice(2).str.decode("hex")
+    if form == "jsonb":
+        return ("\x01" + cells).cast(pl.Binary).alias(cells.name)
+    return cells.cast(_WIDER.get(cells.dtype, cells.dtype))
+
+
+def _asked(column: TableColumn) -> str:
+    """Return what SELECT asks for, so that what is read back is of the type that was written."""
+    name = quoted_name(column.name)
+    native = column.dtype is not None and not isinstance(column.dtype, pl.String | pl.Decimal)
+    return name if native else f"{name}::text AS {name}"
+
+
+def _arrow(frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
+    import pyarrow as pa  # noqa: PLC0415 - heavy
+
+    table = frame.to_arrow()
+    # ADBC has no time of nanoseconds.
+    fields = [
+        pa.field(it.name, pa.time64("us")) if pa.types.is_time64(it.type) else it
+        for it in table.schema
+    ]
+    return table.cast(pa.schema(fields))

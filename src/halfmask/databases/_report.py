@@ -1,0 +1,103 @@
+"""Manifest and page of a copied database: what was counted, and what it doesn't protect from."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from halfmask.claims import REPORT_NAME, WEAKNESSES, Manifest, write_manifest
+from halfmask.microdata._mask_section import stated_parameters
+from halfmask.release import TableBlock, TextBlock, html_page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from halfmask.claims._claim import Json
+    from halfmask.databases._checking import TableCount
+    from halfmask.databases._plan import CopyPlan
+    from halfmask.databases._policy import DatabasePolicy
+
+__all__ = ["write_report"]
+
+_LEAD = (
+    "The target was read again before it was committed.",
+    "Each table has the rows of the source, or of its subset. Each foreign key leads to a row.",
+    "Columns without a mask have the cells of the source. Columns of tokens hold none of them.",
+    "Masks are no privacy model: nothing here says how hard it is to recognise a person.",
+)
+
+
+def write_report(
+    folder: Path, policy: DatabasePolicy, plan: CopyPlan, counts: Sequence[TableCount]
+) -> None:
+    """Write ``manifest.json`` and ``report.html`` of a copy into a folder.
+
+    Parameters
+    ----------
+    folder
+        Where they are written.
+    policy, plan
+        The policy, and what it means for the source.
+    counts
+        What was counted of each table.
+    """
+    weaknesses = sorted({word for mask in plan.masks.values() for word in mask.weaknesses})
+    said = tuple(f"{word}: {WEAKNESSES[word]}" for word in weaknesses)
+    columns: list[Json] = [
+        {
+            "table": table,
+            "column": column,
+            "mask": mask.name,
+            "parameters": stated_parameters(mask),
+            "linked": (table, column) in plan.domains,
+        }
+        for (table, column), mask in sorted(plan.masks.items())
+    ]
+    manifest = Manifest(
+        kind="database",
+        created=dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        software={"halfmask": version("halfmask")},
+        policy_sha256=policy.sha256,
+        files=(),
+        claims=(),
+        weaknesses=said,
+        details={
+            "tables": [{"name": it.name, "rows": it.n_rows} for it in counts],
+            "masks": columns,
+            "foreign_keys": len(plan.foreign_keys),
+            "left_out": list(plan.left_out),
+            "subset": None if policy.subset is None else policy.subset.table,
+        },
+    )
+    page = html_page(
+        "A masked database",
+        (
+            TextBlock(title="What was counted", sentences=_LEAD),
+            TableBlock(
+                title="Tables",
+                columns=("table", "rows", "columns", "with masks"),
+                rows=[
+                    (it.name, f"{it.n_rows:,}", str(it.n_columns), str(it.n_masked))
+                    for it in counts
+                ],
+            ),
+            TableBlock(
+                title="Masks",
+                columns=("table", "column", "mask"),
+                rows=[
+                    (table, column, mask.name)
+                    for (table, column), mask in sorted(plan.masks.items())
+                ],
+            ),
+            TextBlock(title="What the copy lacks", sentences=plan.left_out or ("Nothing else.",)),
+            TextBlock(title="What it doesn't protect from", sentences=said or ("See above.",)),
+        ),
+    )
+    raw = page.encode()
+    (folder / REPORT_NAME).write_bytes(raw)
+    digest = hashlib.sha256(raw).hexdigest()
+    write_manifest(replace(manifest, report_sha256=digest), folder)

@@ -1,0 +1,226 @@
+"""What a database says of its tables: columns, keys, and what refers to what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "Constraint",
+    "ForeignKey",
+    "SourceDatabase",
+    "TableColumn",
+    "TableSchema",
+    "TargetDatabase",
+    "WrittenTable",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name, type
+        Its name, and its type as SQL writes it.
+    dtype
+        What its cells become; ``None`` if only their text can be copied.
+    clauses
+        What CREATE TABLE says after the type: default, identity, collation.
+    is_not_null, is_generated
+        Whether it has no missing cell, and whether the database computes it.
+    """
+
+    name: str
+    type: str
+    dtype: pl.DataType | None
+    clauses: str = ""
+    is_not_null: bool = False
+    is_generated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignKey:
+    """A reference of one table's columns to another's.
+
+    Attributes
+    ----------
+    name, table, columns
+        Its name, and the columns that refer.
+    parent, parent_columns
+        The columns that are referred to.
+    definition
+        What SQL writes for it.
+    is_valid
+        Whether the database guarantees that each reference leads to a row.
+    """
+
+    name: str
+    table: str
+    columns: tuple[str, ...]
+    parent: str
+    parent_columns: tuple[str, ...]
+    definition: str
+    is_valid: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """A constraint or an index, and the columns that it looks at.
+
+    Attributes
+    ----------
+    name, definition
+        Its name, and what SQL writes for it.
+    columns
+        The columns that it looks at.
+    kind
+        ``"key"`` for primary keys and uniqueness, ``"check"``, or ``"index"``.
+    is_plain
+        Whether it is about columns alone, without expressions or conditions.
+    """
+
+    name: str
+    definition: str
+    columns: frozenset[str]
+    kind: str
+    is_plain: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSchema:
+    """A table of a database.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    columns, foreign_keys, constraints
+        What it has, in order.
+    definition
+        What SQL writes for the whole table, where the engine keeps it.
+    refused
+        Why it can't be copied; empty if it can.
+    """
+
+    name: str
+    columns: tuple[TableColumn, ...] = ()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    definition: str = ""
+    refused: str = ""
+
+    def column(self, name: str) -> TableColumn:
+        """Return a column by its name."""
+        return next(it for it in self.columns if it.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenTable:
+    """A table in the copy.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    columns
+        Its columns, those that the database computes too.
+    masked
+        The names of columns with a mask.
+    foreign_keys, constraints
+        What is made again.
+    definition
+        The source's own definition, if nothing of the table changes.
+    """
+
+    name: str
+    columns: tuple[TableColumn, ...]
+    masked: frozenset[str] = frozenset()
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    definition: str = ""
+
+    @property
+    def copied(self) -> tuple[TableColumn, ...]:
+        """The columns whose cells are written."""
+        return tuple(it for it in self.columns if not it.is_generated)
+
+    @property
+    def dtypes(self) -> dict[str, pl.DataType]:
+        """The type of the cells of each column that is written; text where there is none."""
+        import polars as pl  # noqa: PLC0415 - half a second
+
+        return {it.name: it.dtype or pl.String() for it in self.copied}
+
+
+class SourceDatabase(Protocol):
+    """A database that is read, all of it in one snapshot."""
+
+    row_id: str
+    """The name of what tells the rows of a table apart."""
+
+    def tables(self) -> list[TableSchema]:
+        """Return the tables of the schema."""
+
+    def frames(
+        self, table: str, columns: Sequence[TableColumn], kept: str | None, masked: Collection[str]
+    ) -> Iterator[pl.DataFrame]:
+        """Yield some columns of a table, in frames.
+
+        Parameters
+        ----------
+        table, columns
+            The table's name, and the columns.
+        kept
+            The temporary table that lists the rows to read; ``None`` for all.
+        masked
+            The columns that a mask gets: each cell must be a value of the column's type.
+        """
+
+    def named(self, table: str) -> str:
+        """Return a table of the schema as SQL names it."""
+
+    def run(self, statement: str) -> None:
+        """Run a statement that returns no rows."""
+
+    def number(self, query: str) -> int:
+        """Return the one number that a query gives."""
+
+    def order_key(self, key: bytes) -> str:
+        """Return SQL that orders rows at random, the same for the same key."""
+
+    def close(self) -> None:
+        """End the connection."""
+
+
+class TargetDatabase(Protocol):
+    """A database that is written, whole or not at all."""
+
+    def create(self, tables: Sequence[WrittenTable]) -> None:
+        """Make the tables, without rows."""
+
+    def append(self, table: WrittenTable, frame: pl.DataFrame) -> None:
+        """Add rows to a table."""
+
+    def finish(self, tables: Sequence[WrittenTable]) -> None:
+        """Make keys, indexes and references."""
+
+    def frames(self, table: WrittenTable) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a table as they lie there."""
+
+    def named(self, table: str) -> str:
+        """Return a table of the schema as SQL names it."""
+
+    def number(self, query: str) -> int:
+        """Return the one number that a query gives."""
+
+    def commit(self) -> None:
+        """Let what was written be there."""
+
+    def close(self) -> None:
+        """End the connection; without a commit, nothing is left."""

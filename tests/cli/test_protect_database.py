@@ -1,0 +1,79 @@
+"""`halfmask protect` from URL to URL."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+
+import pytest
+from tests.databases.copying import CANARY, POLICY, SHOP, make, rows
+
+from halfmask.cli import main
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / "shop.db", SHOP)
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+def test_one_command_copies_a_database(shop, capsys):
+    assert main(["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db"]) == 0
+
+    said = capsys.readouterr().out
+    assert "All 3 foreign keys lead to rows of the copy." in said
+    assert "check 'CHECK' of the table 'orders'" in said
+    assert CANARY not in said
+    assert rows(shop / "masked.db", "select count(*) from orders") == [(4,)]
+    assert (shop / "masked.report" / "manifest.json").is_file()
+
+
+def test_programs_get_json(shop, capsys):
+    (shop / "key").write_bytes(bytes(32))
+    words = ["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db", "--json"]
+
+    assert main([*words, "--report", "counted", "--key-file", "key"]) == 0
+
+    said = json.loads(capsys.readouterr().out)
+    assert said["tables"]["people"] == {"rows": 4, "masked": 3}
+    assert said["report"] == "counted"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["sqlite:///shop.db"], "POLICY and OUT are missing"),
+        (["sqlite:///shop.db", "policy.toml", "sqlite:///m.db", "--strict"], "its options are"),
+        (["sqlite:///shop.db", "policy.toml", "sqlite:///m.db", "--overwrite"], "its options are"),
+        (["shop.csv", "policy.toml", "out", "--report", "r"], "--report is for databases"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_words_that_do_not_fit_are_wrong_usage(capsys, words, says):
+    assert main(["protect", *words]) == 2
+
+    assert says in capsys.readouterr().err
+
+
+def test_a_failure_leaves_no_file(shop, capsys):
+    with contextlib.closing(sqlite3.connect(shop / "shop.db")) as base, base:
+        base.execute("insert into orders values (77, 77, 1)")
+
+    assert main(["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db"]) == 1
+
+    assert "leads nowhere in 1 rows" in capsys.readouterr().err
+    assert {it.name for it in shop.iterdir()} == {"shop.db", "policy.toml"}
+
+
+def test_describe_proposes_a_policy_that_protect_takes(shop, capsys):
+    assert main(["describe", "sqlite:///shop.db", "--out", "proposed.toml"]) == 0
+    assert main(["protect", "sqlite:///shop.db", "proposed.toml", "sqlite:///masked.db"]) == 0
+    assert main(["describe", "sqlite:///shop.db"]) == 0
+
+    said = capsys.readouterr().out
+    assert 'boss = "reference"  # INTEGER' in said
+    assert CANARY not in said
+    assert rows(shop / "masked.db", "select count(*) from orders") == [(4,)]

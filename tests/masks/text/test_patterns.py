@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halfmask.masks.text import DetailSearch, _accounts, _national_numbers
 from halfmask.masks.text._pattern import DetailPattern
@@ -51,6 +54,24 @@ FOUND = {
     "postcode": ["SW1A 1AA", "K1A 0B1", "12345-6789", "1012 AB", "53-320"],
     "passport": ["L898902C36UTO7408122F1204159ZE184226B<<<<<10"],
     "driving-licence": ["MORGA753116SM9IJ"],
+}  # fmt: skip
+#: A valid number of each module of python-stdnum.
+EXAMPLES = {
+    "at.vnr": "1237 010180", "au.tfn": "123 456 782", "be.nn": "85.07.30-033 28",
+    "bg.egn": "7523169263", "br.cpf": "390.533.447-05", "ca.sin": "123 456 782",
+    "ch.ssn": "756.9217.0769.85", "cl.rut": "76.086.428-5", "cn.ric": "360426199101010071",
+    "cz.rc": "710319/2745", "de.idnr": "36 574 261 809", "dk.cpr": "211062-5629",
+    "ee.ik": "36805280109", "es.dni": "54362315-K", "es.nie": "X-2482300W",
+    "fi.hetu": "131052-308T", "fr.nir": "2 95 10 99 126 111 93", "gb.nhs": "943 476 5870",
+    "gr.amka": "01013099997", "hr.oib": "33392005961", "ie.pps": "6433435F",
+    "il.idnr": "039337423", "in_.aadhaar": "2341 2341 2346", "in_.pan": "ACUPA7085R",
+    "is_.kennitala": "450401-3150", "it.codicefiscale": "RCCMNL83S18D969H",
+    "kr.rrn": "971013-9019902", "lt.asmens": "33309240064", "mx.curp": "BOXW310820HNERXN09",
+    "my.nric": "770305-02-1234", "nl.bsn": "1112.22.333", "no.fodselsnummer": "151086 95088",
+    "pl.pesel": "44051401359", "pt.cc": "00000000 0 ZZ4", "ro.cnp": "1630615123457",
+    "se.personnummer": "880320-0016", "si.emso": "0101006500006", "sk.rc": "710319/2745",
+    "th.pin": "1-2345-45678-78-1", "tr.tckimlik": "17291716060", "us.ssn": "536-90-4399",
+    "us.itin": "912-90-3456", "za.idnr": "750330 5044 08 9",
 }  # fmt: skip
 NOT_FOUND = {
     "email": ["ann@", "@ann", "ann at example.org", "a@b", "x @ y.org"],
@@ -149,29 +170,12 @@ def test_countries_decide_what_is_a_number():
 
 def test_every_country_has_numbers_that_its_module_accepts():
     """Each form lets a valid number of its module through: none is written too narrowly."""
-    examples = {
-        "at.vnr": "1237 010180", "au.tfn": "123 456 782", "be.nn": "85.07.30-033 28",
-        "bg.egn": "7523169263", "br.cpf": "390.533.447-05", "ca.sin": "123 456 782",
-        "ch.ssn": "756.9217.0769.85", "cl.rut": "76.086.428-5", "cn.ric": "360426199101010071",
-        "cz.rc": "710319/2745", "de.idnr": "36 574 261 809", "dk.cpr": "211062-5629",
-        "ee.ik": "36805280109", "es.dni": "54362315-K", "es.nie": "X-2482300W",
-        "fi.hetu": "131052-308T", "fr.nir": "2 95 10 99 126 111 93", "gb.nhs": "943 476 5870",
-        "gr.amka": "01013099997", "hr.oib": "33392005961", "ie.pps": "6433435F",
-        "il.idnr": "039337423", "in_.aadhaar": "2341 2341 2346", "in_.pan": "ACUPA7085R",
-        "is_.kennitala": "450401-3150", "it.codicefiscale": "RCCMNL83S18D969H",
-        "kr.rrn": "971013-9019902", "lt.asmens": "33309240064", "mx.curp": "BOXW310820HNERXN09",
-        "my.nric": "770305-02-1234", "nl.bsn": "1112.22.333", "no.fodselsnummer": "151086 95088",
-        "pl.pesel": "44051401359", "pt.cc": "00000000 0 ZZ4", "ro.cnp": "1630615123457",
-        "se.personnummer": "880320-0016", "si.emso": "0101006500006", "sk.rc": "710319/2745",
-        "th.pin": "1-2345-45678-78-1", "tr.tckimlik": "17291716060", "us.ssn": "536-90-4399",
-        "us.itin": "912-90-3456", "za.idnr": "750330 5044 08 9",
-    }  # fmt: skip
     forms = {name: by for by, all_of in _national_numbers._NUMBERS.items() for name in all_of}
 
-    assert set(examples) == set(forms)
+    assert set(EXAMPLES) == set(forms)
     missed = [
         name
-        for name, text in examples.items()
+        for name, text in EXAMPLES.items()
         if text not in found(("national-number",), f"no. {text}!", countries=(forms[name],))
     ]
     assert not missed
@@ -212,3 +216,27 @@ def test_a_pattern_tries_each_start():
     pattern = DetailPattern(r"\d", re.compile(r"(?=(\d{2}))"), lambda it: 2 * (it == "23"))
 
     assert list(pattern.spans("1234")) == [(1, 3)]
+
+
+def test_a_module_that_fails_says_no():
+    """A place that python-stdnum doesn't list raises KeyError in its own code."""
+    with pytest.raises(KeyError):
+        importlib.import_module("stdnum.cn.ric").is_valid("629501199808177676")
+
+    assert not found(("national-number",), "no. 629501199808177676", countries=("CN",))
+
+
+@given(
+    st.sampled_from(sorted(EXAMPLES.values())),
+    st.lists(st.tuples(st.integers(0, 24), st.characters()), max_size=3),
+    st.sampled_from(["0123456789", "٠١٢٣٤٥٦٧٨٩"]),
+)
+def test_no_text_makes_a_check_fail(example, changes, digits):
+    """Numbers with other characters in them, and with digits of other scripts."""
+    signs = [digits[int(it)] if it in "0123456789" else it for it in example]
+    for at, sign in changes:
+        signs[at % len(signs)] = sign
+
+    for country in _national_numbers.NATIONAL_COUNTRIES:
+        for pattern in _national_numbers.national_numbers(country):
+            list(pattern.spans("".join(signs)))

@@ -96,5 +96,13 @@ def national_numbers(country: str) -> tuple[DetailPattern, ...]:
 
 def _of_module(module: str, form: str) -> DetailPattern:
     is_valid: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
+
+    def accepts(text: str) -> bool:
+        try:
+            return is_valid(text)
+        except (LookupError, ValueError):
+            # Some modules fail on digits of other scripts, and on places that they don't list.
+            return False
+
     regex = re.compile(rf"(?<![\w])(?<!\d[.\-/])(?=({form})(?![\w]|[\-/.]\d))")
-    return DetailPattern(form, regex, whole(is_valid))
+    return DetailPattern(form, regex, whole(accepts))

@@ -174,8 +174,20 @@ class LocalSuppression:
         )
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
-        """Return the claim, with both ways of counting; see `ClaimingMask`."""
+        """Return the claim, with both ways of counting; see `ClaimingMask`.
+
+        Raises
+        ------
+        DataError
+            If fewer than k rows agree with a row: rows were dropped afterwards.
+        """
         evidence = agreement(read(columns), self._compared(), k=self.k)
+        if evidence["smallest"] < self.k:
+            raise DataError(
+                f"After the mask {self.name!r} rows were dropped, so that fewer than "
+                f"k = {self.k} agree with some rows.",
+                hint="Put the mask that drops rows before it.",
+            )
         subsets = {} if self.subsets is None else {"subsets": self.subsets}
         model = "k-anonymity-with-suppression"
         return [counted_claim(model, columns, evidence=evidence, k=self.k, **subsets)]

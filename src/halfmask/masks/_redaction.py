@@ -79,7 +79,11 @@ class Redaction:
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
         """Return the claim that all cells have one text; see `ClaimingMask`."""
-        return [] if self.text is None else [counted_claim("one-value", columns, text=self.text)]
+        if self.text is None:
+            return []
+        if not self.text:  # a manifest has no empty parameter
+            return [counted_claim("one-value", columns)]
+        return [counted_claim("one-value", columns, text=self.text)]
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return String; see `Mask`."""

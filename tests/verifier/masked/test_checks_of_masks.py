@@ -8,7 +8,7 @@ from itertools import combinations
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import halfmask
@@ -105,6 +105,7 @@ def naive(rows, k, size):
 cell = st.none() | st.integers(0, 2)
 
 
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.tuples(cell, cell, cell), min_size=1, max_size=12),
     k=st.integers(2, 3),

@@ -39,13 +39,17 @@ MASK_CHECKS: Final[dict[str, MaskCheck]] = {
     "token-format": check_tokens,
 }
 
-#: The model that a technique claims, by the technique's name, and the parameters that must agree.
-#: A technique whose parameters are all left out, such as bounds by share, claims nothing.
-DUE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
-    "round": ("multiples", ("base",)),
-    "tails": ("bounded", ("low", "high")),
-    "token": ("token-format", ("digits",)),
-    "local-suppression": ("k-anonymity-with-suppression", ("k", "subsets")),
+#: The model that a technique claims, by the technique's name, and the claim's parameters with the
+#: technique's parameter that each must agree with. A technique whose parameters are all left out,
+#: such as bounds by share, claims nothing. Microaggregation claims nothing after sampling.
+DUE: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "round": ("multiples", {"base": "base"}),
+    "random-rounding": ("multiples", {"base": "base"}),
+    "tails": ("bounded", {"low": "low", "high": "high"}),
+    "coarsened-dates": ("truncated-dates", {"unit": "to"}),
+    "redact": ("one-value", {"text": "text"}),
+    "token": ("token-format", {"digits": "digits"}),
+    "local-suppression": ("k-anonymity-with-suppression", {"k": "k", "subsets": "subsets"}),
 }
 
 
@@ -60,9 +64,9 @@ def claims_lacking(masks: Sequence[StatedMask], claims: Sequence[Claim]) -> list
     made = [(each.model, each.about.get("columns"), dict(each.parameters)) for each in claims]
     problems = []
     for mask in masks:
-        model, names = DUE.get(mask.name, ("", ()))
-        given = {name: mask.parameters.get(name) for name in names}
-        due = {name: value for name, value in given.items() if value is not None}
+        model, names = DUE.get(mask.name, ("", {}))
+        given = {name: mask.parameters.get(own) for name, own in names.items()}
+        due = {name: value for name, value in given.items() if value not in {None, ""}}
         if due and (model, list(mask.columns), due) not in made:
             problems.append(
                 f"The manifest states the technique {mask.name!r} of {len(mask.columns)} columns "

@@ -79,8 +79,9 @@ def check_unit(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     for name in columns_of(claim):
         cell = pl.col(name)
         if table.collect_schema()[name] == pl.String:
-            # "2024-02-01" and "2024-02-01T00:00:00" read as times, without a zone.
-            cell = cell.str.replace(" ", "T").str.to_datetime(strict=True)
+            # "2024-02-01" and "2024-02-01T00:00:00+0100" read as times on the clock of their zone.
+            cell = cell.str.replace(" ", "T").str.replace(r"(T.*)(?:Z|[+-]\d{2}:?\d{2})$", "${1}")
+            cell = cell.str.to_datetime(strict=True)
         found += _count(table, cell.dt.truncate(every) != cell)
     return ClaimCount(holds=found == 0, found={"other_cells": found})
 

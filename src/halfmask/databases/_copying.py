@@ -121,7 +121,9 @@ def copy_table(
     masked = _masked(raw, table, plan, keys)
     written, unchanged = RowDigest(), RowDigest()
     fresh: dict[str, list[NDArray[np.uint64]]] = {
-        name: [] for name in table.masked if plan.masks[table.name, name].name in FRESH_MASKS
+        name: []
+        for (where, name), mask in plan.masks.items()
+        if where == table.name and mask.name in FRESH_MASKS
     }
     raw.watch(unchanged, fresh)
     if raw.n_rows:
@@ -138,24 +140,34 @@ def copy_table(
 
 def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> Source:
     """Return the rows of a table behind its masks."""
-    linked = {name: plan.domains.get((table.name, name)) for name in table.masked}
-    own: dict[str, Mask] = {
-        name: plan.masks[table.name, name] for name, domain in linked.items() if domain is None
+    columns = {name: mask for (where, name), mask in plan.masks.items() if where == table.name}
+    linked = {
+        name: plan.domains[table.name, name]
+        for name in columns
+        if (table.name, name) in plan.domains
     }
+    own: dict[str, Mask] = {name: mask for name, mask in columns.items() if name not in linked}
+    looks = any(mask.needs_counts or not mask.coarsens for mask in own.values())
     # A mask that looks at the column first needs rows that it can read twice.
-    if raw.n_rows and any(mask.needs_counts or not mask.coarsens for mask in own.values()):
+    if raw.n_rows and (looks or any(mask.needs_rows for mask in table.masks)):
         raw.hold()
     source = Source(raw, format="database")
     plans = {
         name: domain.mask.fit(name, raw.dtypes[name], None, _key_of(domain, keys))
         for name, domain in linked.items()
-        if domain is not None
     }
-    masks = {name: domain.mask for name, domain in linked.items() if domain is not None}
+    masks = {name: domain.mask for name, domain in linked.items()}
     source = source.through(lambda reader: MaskedReader(reader, masks, plans))
-    if not own or not raw.n_rows:
+    if not raw.n_rows:
         return source
-    return mask_table(source, own, key=keys.key, vault_key=keys.vault_key, table=table.name)
+    return mask_table(
+        source,
+        own,
+        key=keys.key,
+        table_masks=table.masks,
+        vault_key=keys.vault_key,
+        table=table.name,
+    )
 
 
 def _key_of(domain: Domain, keys: CopyKeys) -> bytes:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from halfmask._errors import ColumnNotFoundError, PolicyError, SchemaError
 from halfmask.databases._domains import ColumnAt, Domain, domains_of
 from halfmask.databases._schema import ForeignKey, TableColumn, TableSchema, WrittenTable
+from halfmask.masks import TableMask, check_claimed_once
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +95,8 @@ def plan_of(policy: DatabasePolicy, tables: Sequence[TableSchema], type_name: Ty
     masks |= {at: domain.mask for at, domain in domains.items()}
     written, left_out = [], []
     for table in sources.values():
-        found, lacking = _written(table, rules, masks, keys, type_name)
+        together = _table_masks(policy.tables[table.name], table, rules, domains)
+        found, lacking = _written(table, rules, masks, together, keys, type_name)
         written.append(found)
         left_out += lacking
     return CopyPlan(
@@ -183,6 +185,7 @@ def _written(
     table: TableSchema,
     rules: dict[ColumnAt, ColumnRule],
     masks: dict[ColumnAt, Mask],
+    together: tuple[TableMask, ...],
     keys: Iterable[ForeignKey],
     type_name: TypeName,
 ) -> tuple[WrittenTable, list[str]]:
@@ -191,7 +194,10 @@ def _written(
     columns = [
         _column(table.name, it, masks.get((table.name, it.name)), type_name) for it in copied
     ]
+    for mask in together:
+        columns = _changed(columns, mask, type_name)
     masked = frozenset(it.name for it in copied if (table.name, it.name) in masks)
+    masked |= {column for mask in together for column in mask.columns}
     retyped = {new.name for old, new in zip(copied, columns, strict=True) if new.type != old.type}
     names = {it.name for it in columns}
     kept, lacking = [], []
@@ -217,6 +223,7 @@ def _written(
             foreign_keys=mine,
             constraints=tuple(kept),
             definition=table.definition if is_whole else "",
+            masks=together,
         ),
         lacking,
     )
@@ -234,6 +241,60 @@ def _column(table: str, column: TableColumn, mask: Mask | None, type_name: TypeN
     dtype = mask.written(column.name, column.dtype)
     # A default or a sequence is of raw values.
     return replace(column, dtype=dtype, type=type_name(column, dtype), clauses="")
+
+
+def _table_masks(
+    section: TableSection,
+    table: TableSchema,
+    rules: Mapping[ColumnAt, ColumnRule],
+    domains: Mapping[ColumnAt, Domain],
+) -> tuple[TableMask, ...]:
+    """Return the masks of several columns of a table, if they may change these."""
+    keys = {name for it in table.constraints if it.kind == "key" for name in it.columns}
+    own = {
+        name: rule.mask
+        for (where, name), rule in rules.items()
+        if where == table.name and rule.mask is not None
+    }
+    for mask in section.masks:
+        if not isinstance(mask, TableMask):
+            raise PolicyError(
+                f"The mask {mask.name!r} of the table {table.name!r} drops rows.",
+                hint="Choose rows with [subset], which follows foreign keys.",
+            )
+        for name in mask.columns:
+            column = next((it for it in table.columns if it.name == name), None)
+            rule = rules.get((table.name, name))
+            if column is None or rule is None:
+                raise PolicyError(
+                    f"The mask {mask.name!r} of the table {table.name!r} changes the column "
+                    f"{name!r}, which isn't copied.",
+                    hint='Write "keep" for the column.',
+                )
+            linked = rule.word == "reference" or (table.name, name) in domains
+            if linked or name in keys or column.is_generated or column.dtype is None:
+                raise PolicyError(
+                    f"The mask {mask.name!r} of the table {table.name!r} can't change the column "
+                    f"{name!r}: it is a key, a reference, computed, or of the type {column.type}.",
+                    hint='Keys and references take a mask of their own, such as "token".',
+                )
+    check_claimed_once(own, section.masks)
+    return tuple(section.masks)
+
+
+def _changed(
+    columns: Sequence[TableColumn], mask: TableMask, type_name: TypeName
+) -> list[TableColumn]:
+    """Return the columns of a table as a mask of several of them writes them."""
+    import polars as pl  # noqa: PLC0415 - half a second
+
+    found = mask.written({it.name: it.dtype or pl.String() for it in columns})
+    return [
+        replace(it, dtype=found[it.name], type=type_name(it, found[it.name]), clauses="")
+        if it.name in found
+        else it
+        for it in columns
+    ]
 
 
 def _is_kept(each: Constraint, names: set[str], masked: frozenset[str], retyped: set[str]) -> bool:

@@ -12,7 +12,7 @@ from halfmask import _policy_files
 from halfmask._errors import HalfmaskError, PolicyError
 from halfmask._file_kinds import FileKind
 from halfmask._policy_files import Number, Section, Whole, WrittenPolicy, got, near, quoted, wanted
-from halfmask.microdata._mask_section import MaskSection, mask_parameters
+from halfmask.microdata._mask_section import MaskSection, TableMaskSection, mask_parameters
 
 if TYPE_CHECKING:
     from halfmask.masks import Mask
@@ -62,6 +62,9 @@ class TableSection(Section):
     drop: StrictBool = Field(default=False, description="Whether the whole table is left out.")
     columns: dict[str, Annotated[ColumnRule, BeforeValidator(_rule)]] = Field(
         default_factory=dict, description="What becomes of each column, by name."
+    )
+    masks: tuple[TableMaskSection, ...] = Field(
+        default=(), description="Masks of several columns, in order, after those of single ones."
     )
 
     @model_validator(mode="after")
@@ -138,6 +141,7 @@ class DatabasePolicy(WrittenPolicy):
                 name: {
                     "drop": table.drop,
                     "columns": {column: rule.stated() for column, rule in table.columns.items()},
+                    "masks": [mask_parameters(mask) for mask in table.masks],
                 }
                 for name, table in self.tables.items()
             },

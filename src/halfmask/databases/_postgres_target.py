@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from halfmask._errors import ReleaseError
+from halfmask._errors import ReleaseError, SchemaError
 from halfmask.data import quoted_name
 from halfmask.data._postgres import PostgresConnection, literal
 
@@ -54,6 +54,12 @@ def postgres_type(column: TableColumn, dtype: pl.DataType) -> str:
         return column.type
     if isinstance(dtype, pl.Decimal):
         return f"numeric({dtype.precision},{dtype.scale})"
+    if dtype not in _TYPES:
+        raise SchemaError(
+            f"The mask of the column {column.name!r} writes {dtype}, for which PostgreSQL has no "
+            "type.",
+            hint="Take another mask.",
+        )
     return _TYPES[dtype]
 
 

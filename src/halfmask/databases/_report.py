@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from halfmask.databases._checking import TableCount
     from halfmask.databases._plan import CopyPlan
     from halfmask.databases._policy import DatabasePolicy
+    from halfmask.masks import Mask, TableMask
 
 __all__ = ["write_report"]
 
@@ -29,6 +30,10 @@ _LEAD = (
     "Columns without a mask have the cells of the source. Columns of tokens hold none of them.",
     "Masks are no privacy model: nothing here says how hard it is to recognise a person.",
 )
+
+
+def _place(item: tuple[tuple[str, str], Mask]) -> tuple[str, str]:
+    return item[0]
 
 
 def write_report(
@@ -45,7 +50,11 @@ def write_report(
     counts
         What was counted of each table.
     """
-    weaknesses = sorted({word for mask in plan.masks.values() for word in mask.weaknesses})
+    used: list[tuple[str, str, Mask | TableMask]] = [
+        (table, column, mask) for (table, column), mask in sorted(plan.masks.items(), key=_place)
+    ]
+    used += [(it.name, ", ".join(mask.columns), mask) for it in plan.tables for mask in it.masks]
+    weaknesses = sorted({word for _, _, mask in used for word in mask.weaknesses})
     said = tuple(f"{word}: {WEAKNESSES[word]}" for word in weaknesses)
     columns: list[Json] = [
         {
@@ -55,7 +64,7 @@ def write_report(
             "parameters": stated_parameters(mask),
             "linked": (table, column) in plan.domains,
         }
-        for (table, column), mask in sorted(plan.masks.items())
+        for table, column, mask in used
     ]
     manifest = Manifest(
         kind="database",
@@ -88,10 +97,7 @@ def write_report(
             TableBlock(
                 title="Masks",
                 columns=("table", "column", "mask"),
-                rows=[
-                    (table, column, mask.name)
-                    for (table, column), mask in sorted(plan.masks.items())
-                ],
+                rows=[(table, column, mask.name) for table, column, mask in used],
             ),
             TextBlock(title="What the copy lacks", sentences=plan.left_out or ("Nothing else.",)),
             TextBlock(title="What it doesn't protect from", sentences=said or ("See above.",)),

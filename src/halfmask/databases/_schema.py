@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import polars as pl
 
+    from halfmask.masks import TableMask
+
 __all__ = [
     "Constraint",
     "ForeignKey",
@@ -136,6 +138,8 @@ class WrittenTable:
         What is made again.
     definition
         The source's own definition, if nothing of the table changes.
+    masks
+        Masks of several columns, in order.
     """
 
     name: str
@@ -144,6 +148,7 @@ class WrittenTable:
     foreign_keys: tuple[ForeignKey, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     definition: str = ""
+    masks: tuple[TableMask, ...] = ()
 
     @property
     def copied(self) -> tuple[TableColumn, ...]:

@@ -76,6 +76,15 @@ def test_the_command_line_is_in_step(repository):
     assert done.returncode == 0, "run: python tools/cli_reference.py"
 
 
+def test_the_table_of_techniques_is_in_step(repository):
+    """docs/reference/masks.md has each mask of the registry, and its example is a mask."""
+    script = repository / "tools" / "masks_page.py"
+
+    done = subprocess.run([sys.executable, str(script), "--check"], check=False)
+
+    assert done.returncode == 0, "run: python tools/masks_page.py"
+
+
 def test_the_overview_links_every_name_of_the_package(reference):
     """The table of `halfmask` has the names of __all__, no more and no fewer."""
     listed = re.findall(r"\[`(\w+)`\]\(python/", reference["python"].text)

@@ -101,7 +101,7 @@ FAULTS = {
     '[[masks]]\nname = "smallest"\ncolumns = "pay"': "'columns' that the mask",
     '[[masks]]\nname = "drawn"\ncolumns = ["town"]': "'town', whose values are randomised",
     '[[masks]]\nname = "round"\nbase = 10': "write it as the 'mask' of the column",
-    '[[masks]]\nname = "smalest"\ncolumns = ["pay"]': "Did you mean 'smallest'",
+    '[[masks]]\nname = "smalest"\ncolumns = ["pay"]': r"number 1: (.|\n)*Did you mean 'smallest'",
     '[[masks]]\ncolumns = ["pay"]': "lacks the key 'name'",
     '[[guarantees]]\nmodel = "distinct-l-diversity"\nl = 2\ncolumn = "pay"\n'
     '[[masks]]\nname = "drawn"\ncolumns = ["pay"]': "'pay', whose values are randomised",

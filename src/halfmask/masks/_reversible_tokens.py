@@ -26,7 +26,7 @@ _STEP: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReversibleTokens(Pseudonym):
-    """Write the value, encrypted (AES-SIV): the holder of the key can reverse it.
+    """Write a token that the holder of the key can reverse (AES-SIV).
 
     Parameters
     ----------

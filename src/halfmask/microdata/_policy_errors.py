@@ -94,9 +94,9 @@ def _place(loc: Sequence[int | str]) -> str:
         shown = str(name) if _BARE_KEY.fullmatch(str(name)) else f'"{name}"'
         depth = 2 if keys[:1] == ["hierarchy"] else 1
         return " ".join([f"[columns.{shown}]", ".".join(map(str, keys[:depth]))]).rstrip()
-    if section == "guarantees" and rest:
+    if section in {"guarantees", "masks"} and rest:
         number, *keys = rest
-        return " ".join([f"[[guarantees]] number {int(number) + 1}", *map(str, keys[:1])])
+        return " ".join([f"[[{section}]] number {int(number) + 1}", *map(str, keys[:1])])
     if section == "halfmask":
         return "The key 'halfmask'"
     return " ".join([f"[{section}]", *map(str, rest[:1])])

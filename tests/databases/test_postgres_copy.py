@@ -115,6 +115,24 @@ def test_all_types_are_copied_exactly(shop, tmp_path):
         assert different == [(0,)]
 
 
+def test_settings_of_the_user_do_not_change_what_is_copied(shop, tmp_path):
+    settings = {
+        "bytea_output": "escape",
+        "datestyle": "German",
+        "extra_float_digits": "-5",
+        "intervalstyle": "iso_8601",
+        "timezone": "Asia/Tokyo",
+    }
+    shop.run(";\n".join(f"ALTER ROLE postgres SET {it} = '{to}'" for it, to in settings.items()))
+    try:
+        copy(shop, tmp_path)
+    finally:
+        shop.run("ALTER ROLE postgres RESET ALL")
+
+    different = "SELECT b::text, span::text, at::text, fl::text, size FROM {0}.people ORDER BY size"
+    assert shop.run(different.format("src")) == shop.run(different.format("masked"))
+
+
 def test_linked_columns_have_equal_tokens(shop, tmp_path):
     copy(shop, tmp_path)
 

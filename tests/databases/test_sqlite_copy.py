@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -214,6 +216,18 @@ def test_tables_that_can_not_be_copied_are_refused_by_name(tmp_path, script, say
     assert CANARY not in repr(caught.value)
 
 
+def test_bytes_are_copied_and_not_masked(tmp_path):
+    script = "create table t (a blob, b text); insert into t values (x'00ff', 'x'), (null, 'y');"
+    policy = 'halfmask-database = 1\n[tables.t.columns]\na = "keep"\nb = "drop"\n'
+
+    _, path = copied(tmp_path, policy, script)
+
+    assert rows(path, "select a from t") == [(b"\x00\xff",), (None,)]
+    masked = policy.replace('a = "keep"', 'a = { mask = { name = "token" } }')
+    with pytest.raises(SchemaError, match="of the type BLOB, which no mask supports"):
+        copied(tmp_path, masked, script, name="other.db")
+
+
 def test_what_exists_is_not_overwritten(tmp_path):
     copied(tmp_path)
     before = (tmp_path / "masked.db").read_bytes()
@@ -238,6 +252,24 @@ def test_a_failure_at_any_point_leaves_nothing(tmp_path, monkeypatch, at):
         copied(tmp_path)
 
     assert [it.name for it in tmp_path.iterdir()] == ["shop.db"]
+
+
+def test_another_process_does_not_take_the_new_file_for_a_dead_ones(tmp_path, monkeypatch):
+    """Whoever writes a file in the same folder removes what processes that died left there."""
+    kept = _sqlite.SqliteTarget.append
+
+    def append(self, table, frame):
+        name = str(tmp_path / table.name)
+        code = f"from halfmask.data import atomic_file\nwith atomic_file({name!r}): pass"
+        subprocess.run([sys.executable, "-c", code], check=True)
+        kept(self, table, frame)
+
+    monkeypatch.setattr(_sqlite.SqliteTarget, "append", append)
+
+    found, path = copied(tmp_path)
+
+    assert found.n_rows == 10
+    assert rows(path, "select count(*) from orders") == [(4,)]
 
 
 class _Same:

@@ -22,7 +22,7 @@ from typing import BinaryIO
 from halfmask._errors import ReleaseError
 from halfmask.data._rename import exchange, rename_new
 
-__all__ = ["atomic_file", "atomic_folder", "writing"]
+__all__ = ["atomic_file", "atomic_folder", "locked_file", "writing"]
 
 _TEMPORARY = re.compile(r"\.halfmask-[0-9a-f]{16}\.tmp")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -69,7 +69,7 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
         if target.is_dir() or (os.path.lexists(target) and not overwrite):
             raise _exists("file")
         _sweep(target.parent)
-        temporary, descriptor = _new_file(target.parent)
+        temporary, descriptor = locked_file(target.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 yield file
@@ -229,7 +229,7 @@ def _new_name(parent: Path) -> Path:
     return parent / f".halfmask-{secrets.token_hex(8)}.tmp"
 
 
-def _new_file(parent: Path) -> tuple[Path, int]:
+def locked_file(parent: Path) -> tuple[Path, int]:
     """Make a temporary file that is locked as long as its writer lives."""
     while True:
         path = _new_name(parent)

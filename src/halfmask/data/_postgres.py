@@ -53,6 +53,16 @@ _NATIVE: Final[dict[str, pl.DataType]] = {
 _TEXTUAL: Final = frozenset(
     {"bpchar", "citext", "cidr", "inet", "macaddr", "macaddr8", "name", "uuid"}
 )
+#: How values are written as text, whatever the database or the user has set.
+_SETTINGS: Final[dict[str, str]] = {
+    "bytea_output": "hex",
+    "datestyle": "ISO, YMD",
+    "extra_float_digits": "3",
+    "intervalstyle": "postgres",
+    "lc_monetary": "C",
+    "search_path": "pg_catalog",
+    "timezone": "UTC",
+}
 _REASONS: Final = (
     ("28", "The database refused the user or the password.", "Check the URL, or ~/.pgpass."),
     ("3D000", "The server has no database of the given name.", "Check the URL."),
@@ -114,7 +124,11 @@ class PostgresConnection:
                 self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 # Else row-level security would leave out rows without an error.
                 self.execute("SET LOCAL row_security = off")
-            self.execute("SET LOCAL search_path = pg_catalog")
+            settings = ", ".join(
+                f"set_config({literal(name)}, {literal(value)}, true)"
+                for name, value in _SETTINGS.items()
+            )
+            self.rows(f"SELECT {settings}")
         except HalfmaskError:
             self.close()
             raise

@@ -232,7 +232,7 @@ def _written(
 def _column(table: str, column: TableColumn, mask: Mask | None, type_name: TypeName) -> TableColumn:
     if mask is None:
         return column
-    if column.dtype is None:
+    if column.dtype is None or str(column.dtype) == "Binary":
         raise SchemaError(
             f"Column {column.name!r} of the table {table!r} is of the type {column.type}, which no "
             "mask supports.",

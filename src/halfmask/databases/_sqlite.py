@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ReleaseError, SchemaError
 from halfmask.data import quoted_name
+from halfmask.data._atomic import locked_file
 from halfmask.data._database_file import open_sqlite, sqlite_types
 from halfmask.data._rename import rename_new
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
@@ -257,8 +257,8 @@ class SqliteTarget:
             raise ReleaseError(
                 "The parent folder of the file does not exist.", hint="Create it first."
             )
-        self._partial = self._path.with_name(f".halfmask-{secrets.token_hex(8)}.tmp")
-        os.close(os.open(self._partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        # Locked as long as this process lives: then no other removes it as a dead one's.
+        self._partial, self._lock = locked_file(self._path.parent)
         self._base = sqlite3.connect(self._partial, isolation_level=None)
         # The file has no name yet: what a crash leaves is deleted, not repaired.
         self._base.execute("PRAGMA journal_mode = OFF")
@@ -268,6 +268,8 @@ class SqliteTarget:
     def close(self) -> None:
         """End the connection; without a commit, nothing is left."""
         self._base.close()
+        with suppress(OSError):
+            os.close(self._lock)
         self._partial.unlink(missing_ok=True)
 
     def commit(self) -> None:
@@ -276,8 +278,7 @@ class SqliteTarget:
             self._base.execute("COMMIT")
             self._base.close()
         try:
-            with self._partial.open("rb") as file:
-                os.fsync(file.fileno())
+            os.fsync(self._lock)
             rename_new(self._partial, self._path)
         except OSError as error:
             raise ReleaseError(

@@ -103,6 +103,19 @@ def test_releases_of_a_vault_have_the_same_pseudonyms_and_it_reverses_them(run, 
     assert not set(names(first)) & set(PEOPLE["name"])
 
 
+def test_a_release_of_masks_alone_has_a_vault_too(run, place):
+    """Without guarantees, the key of pseudonyms comes from the vault as well."""
+    text = (place / "policy.toml").read_text()
+    alone = text[: text.index("[[guarantees]]")] + text[text.index("[output]") :]
+    (place / "policy.toml").write_text(alone)
+
+    done = reversed_by(run, place, protected(run, place, "one"))
+
+    assert done.status == 0, done.err
+    back = pl.read_parquet(place / "back.parquet")
+    assert sorted(back["card"]) == sorted(PEOPLE["card"])
+
+
 def test_what_fails_says_so_without_a_value(run, place):
     """No vault, another vault, a lock without a vault, a column that isn't there."""
     out = protected(run, place, "one")

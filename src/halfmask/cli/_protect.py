@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from halfmask.data import Source
     from halfmask.microdata import Policy
+    from halfmask.vault import Vault
 
 __all__ = ["protect"]
 
@@ -151,7 +152,9 @@ def protect(
     if wanted.is_masks_alone:
         _check_masks_alone(population, strict=strict)
         opened = _opened(table, wanted, options) if options else table
-        return _mask(opened, wanted, out, key, overwrite=overwrite, saying=saying, show=show)
+        return _mask(
+            opened, wanted, out, key, vault=vault, overwrite=overwrite, saying=saying, show=show
+        )
     file = PolicyFile(out=str(where), overwrite=overwrite)
     with file.kept_if_done(made.text) if made else nullcontext(), saying.stages() as stages:
         release = protect_to(
@@ -181,6 +184,7 @@ def _mask(  # each says one thing, by its name
     out: str,
     key: bytes | None,
     *,
+    vault: Vault | None,
     overwrite: bool,
     saying: SayingOptions,
     show: bool,
@@ -190,7 +194,7 @@ def _mask(  # each says one thing, by its name
     from halfmask.microdata import mask  # noqa: PLC0415 # as above
 
     with saying.stages() as stages:
-        release = mask(table, policy, key=key, progress=stages)
+        release = mask(table, policy, key=key, vault=vault, progress=stages)
         release = release.write(out, overwrite=overwrite, progress=stages)
     if saying.as_json:
         say_json({"ok": True, **masked_dict(release, out)})

@@ -12,7 +12,7 @@ from halfmask._random import check_key, fresh_key
 from halfmask.assess.masking import MaskingAssessment, compare_masked
 from halfmask.claims import released_columns_claim
 from halfmask.data import Source, like, open_table
-from halfmask.masks import ClaimingMask, MaskedTable
+from halfmask.masks import ClaimingMask, MaskedTable, pseudonym_key
 from halfmask.microdata._folds import drawn
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
 from halfmask.microdata._policy import Policy
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim, Manifest
+    from halfmask.vault import Vault
     from halfmask.verifier import CheckedRelease
 
 __all__ = ["MaskedRelease", "mask"]
@@ -134,7 +135,12 @@ class MaskedRelease:
 
 
 def mask(
-    table: object, policy: Policy, *, key: bytes | None = None, progress: Progress | None = None
+    table: object,
+    policy: Policy,
+    *,
+    key: bytes | None = None,
+    vault: Vault | None = None,
+    progress: Progress | None = None,
 ) -> MaskedRelease:
     """Mask a table by a policy that has masks and no guarantees.
 
@@ -148,6 +154,8 @@ def mask(
     key
         32 secret bytes that fix the order of released rows, tokens, and what masks draw; without
         one a fresh key is drawn from the operating system and forgotten.
+    vault
+        The vault with the key of pseudonyms whose scope is ``"vault"``.
     progress
         Called with what is being done and how far it is.
 
@@ -206,7 +214,8 @@ def mask(
     source = _opened(table, policy)
     policy.schema().check(source.columns)
     progress("masking")
-    behind = MaskedTable.of(source, policy.masks, policy.table_masks, key=key)
+    vault_key = None if vault is None else pseudonym_key(vault)
+    behind = MaskedTable.of(source, policy.masks, policy.table_masks, key=key, vault_key=vault_key)
     rows = MaskedRows(policy=policy, table=behind, n_in=source.n_rows, key=key)
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")

@@ -100,6 +100,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "A missing cell counts as agreeing with every value. A row can be the only one with "
             "its values, or the only one that agrees with a person's true values."
         ),
+        "within-distance": (
+            "The true value lies within a stated distance of the written one; several columns "
+            "together can leave one row (Nin, Herranz and Torra 2008)."
+        ),
         "zero-kept": "A value of 0 stays 0.",
     }
 )

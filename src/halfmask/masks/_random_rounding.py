@@ -68,7 +68,12 @@ class RandomRounding:
     coarsens: ClassVar[bool] = False
     is_matchable: ClassVar[bool] = True  # one of two multiples
     needs_counts: ClassVar[bool] = False
-    weaknesses: ClassVar[tuple[str, ...]] = ("averaging", "nulls-visible", "outlier-visible")
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "averaging",
+        "nulls-visible",
+        "outlier-visible",
+        "within-distance",
+    )
     about: ClassVar[Technique] = Technique(
         source="Nargundkar and Saveland 1972",
         keeps="Expected numbers, sums and means; numbers to less than the base",

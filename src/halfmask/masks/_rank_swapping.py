@@ -78,7 +78,12 @@ class RankSwapping:
     is_matchable: ClassVar[bool] = True  # roughly
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
-    weaknesses: ClassVar[tuple[str, ...]] = ("left-out-values", "nulls-visible", "outlier-visible")
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "left-out-values",
+        "nulls-visible",
+        "outlier-visible",
+        "within-distance",
+    )
     about: ClassVar[Technique] = Technique(
         source="Moore 1996; Dalenius and Reiss 1982",
         keeps="The values of each column and stratum exactly; relations between columns roughly",

@@ -95,6 +95,8 @@ def test_a_policy_with_table_masks_is_written_and_read_back():
 
 
 FAULTS = {
+    '[[masks]]\nname = "microaggregation"\ncolumns = ["pay"]\nk = 3\n'
+    '[[masks]]\nname = "sampling"\nfraction = 0.5': "'sampling' drops rows after 'microagg",
     '[[masks]]\nname = "smallest"\ncolumns = ["wage"]': "number 1: .*'wage'",
     '[[masks]]\nname = "smallest"\ncolumns = ["name"]': "'name', an identifier",
     '[[masks]]\nname = "smallest"\ncolumns = ["age"]': "'round' and 'smallest' both change .*'age'",

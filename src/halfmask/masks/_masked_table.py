@@ -185,9 +185,9 @@ class MaskedTable:
 
 
 def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTableMask]) -> None:
-    """Raise if two masks change one column.
+    """Raise if two masks change one column, or rows are dropped from groups.
 
-    A mask that suppresses cells may follow one that coarsens.
+    A mask that suppresses cells may follow one that coarsens, and rows are dropped before it.
 
     Parameters
     ----------
@@ -200,9 +200,17 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
         If so, or if a mask lists a column twice.
     """
     first: dict[str, Mask | TableMask] = dict(masks)
+    grouped: TableMask | None = None
     for mask in table_masks:
         if not isinstance(mask, TableMask):
+            if grouped is not None:
+                raise ParameterError(
+                    f"The mask {mask.name!r} drops rows after {grouped.name!r} has made groups "
+                    "of them, which are then smaller.",
+                    hint=f"Put {mask.name!r} before it.",
+                )
             continue
+        grouped = mask if mask.suppresses else grouped
         if len(set(mask.columns)) < len(mask.columns):
             raise ParameterError(f"The mask {mask.name!r} lists a column twice.")
         for column in mask.columns:

@@ -165,6 +165,16 @@ def test_wrong_check_digits_are_counted():
     assert "4111" not in str(refused.value)
 
 
+@pytest.mark.parametrize("number", ["card", "iban", "cn.ric", "nl.bsn"])
+@pytest.mark.parametrize("value", ["", "--", "7", "DE1", "999999194001010000", "canary-not-one"])
+def test_what_is_no_number_at_all_is_a_count(number, value):
+    """Whatever a module of python-stdnum raises for it."""
+    pytest.importorskip("stdnum")
+    with pytest.raises(DataError, match="1 different values") as refused:
+        applied(FormatPreserving(check_digits=number), [value])
+    assert not value or value not in str(refused.value)
+
+
 def test_kept_characters_stay_and_bind_the_rest():
     """The same digits behind two prefixes have different pseudonyms."""
     mask = FormatPreserving(keep_first=6, keep_last=4)

@@ -219,7 +219,14 @@ class StandardNumber:
 
     def valid(self, numbers: Characters) -> NDArray[np.bool_]:
         """Ask the module; see `CheckDigits`."""
-        return np.array([bool(self.is_valid(it)) for it in _texts(numbers)], np.bool_)
+        return np.array([self._accepts(it) for it in _texts(numbers)], np.bool_)
+
+    def _accepts(self, text: str) -> bool:
+        try:
+            return bool(self.is_valid(text))
+        except (LookupError, ValueError):
+            # Some modules fail on what they don't list, such as a place in China.
+            return False
 
 
 def is_scheme_name(name: str) -> bool:

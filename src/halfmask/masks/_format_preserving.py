@@ -252,7 +252,7 @@ class _Group:
         kinds = [chr(it) for it in form]
         places = np.array([at for at, kind in enumerate(kinds) if kind in _KINDS], np.intp)
         pattern = "".join(it for it in kinds if it in _KINDS)
-        scheme = None if plan.scheme is None else plan.scheme(pattern)
+        scheme = None if plan.scheme is None or not pattern else plan.scheme(pattern)
         valid = np.ones(len(texts), np.bool_)
         if scheme is not None:
             valid = scheme.valid(np.ascontiguousarray(texts[:, places]))

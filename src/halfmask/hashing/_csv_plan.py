@@ -11,6 +11,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.data import ReadOptions
+from halfmask.data._database_url import is_database_url
 from halfmask.data._dialect import Dialect, sniff
 from halfmask.data._formats import TEXT_FORMATS, form_of_name, format_of_bytes
 from halfmask.data._places import places_of
@@ -105,7 +106,7 @@ def check_unchanged(places: Sequence[Place], stamps: Sequence[Any]) -> None:
 
 def _places(table: object, reading: TableReading) -> list[Place]:
     """Return the files of a table that may be plain CSV, or none."""
-    path = isinstance(table, str | Path) and str(table) != "-"
+    path = isinstance(table, str | Path) and str(table) != "-" and not is_database_url(table)
     fits = reading.format in {None, "csv", "tsv"} and reading.options in (None, ReadOptions())
     if not (path and fits and find_spec("numba") is not None):
         return []

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from halfmask._errors import DataError, SchemaError
 from halfmask.data import ReadOptions
 from halfmask.data._arrow_types import has_extension
+from halfmask.data._database_url import is_database_url
 from halfmask.data._places import places_of
 from halfmask.hashing._cells import kind_of
 from halfmask.hashing._csv_plan import check_unchanged, plain_slots
@@ -122,7 +123,7 @@ def _path(local: object) -> Path:
 
 def _places(table: object, reading: TableReading) -> list[Place]:
     """Return the files of a table that are Parquet, or none."""
-    path = isinstance(table, str | Path) and str(table) != "-"
+    path = isinstance(table, str | Path) and str(table) != "-" and not is_database_url(table)
     if not (path and reading.options in (None, ReadOptions()) and find_spec("numba") is not None):
         return []
     places = places_of(table)  # type: ignore[arg-type] # it is a path

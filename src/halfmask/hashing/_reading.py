@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.data import ReadOptions, Source, open_table
 from halfmask.data._arrow_types import refuse_foreign_types
+from halfmask.data._database_url import is_database_url
 from halfmask.data._formats import TEXT_FORMATS, Format
 from halfmask.data._frames import check_names
 from halfmask.data._places import Place, places_of
@@ -80,7 +81,7 @@ def opened(
     the file itself suggests is something else.
     """
     file_format, options = reading.format, reading.options
-    path = isinstance(table, str | Path) and str(table) != "-"
+    path = isinstance(table, str | Path) and str(table) != "-" and not is_database_url(table)
     if isinstance(table, str | Path) and path and options in (None, ReadOptions()):
         places = places_of(table)
         if all(is_parquet(place, file_format) for place in places):

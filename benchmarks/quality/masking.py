@@ -143,7 +143,7 @@ def compared(name: str, *, quick: bool) -> TechniqueComparison:
 def bars_of(name: str, found: TechniqueComparison) -> list[Bar]:
     """Return the bars of one table."""
     rows = {row["technique"]: row for row in found.to_frame().to_dicts()}
-    raw, permuted, grouped = rows["unmasked"], rows[PERMUTED], rows["microaggregation k=10"]
+    raw, permuted = rows["unmasked"], rows[PERMUTED]
     noisy = [rows[noise_name(size)] for size in NOISE]
 
     def least_fall(what: str) -> float:
@@ -159,7 +159,11 @@ def bars_of(name: str, found: TechniqueComparison) -> list[Bar]:
         ("fall of interval disclosure as noise doubles", least_fall("interval"), 0.05, "at least"),
         ("fall of interval overlap from noise 10% to 40%", lost, 0.03, "at least"),
         ("IL1s of noise 20% over noise 10%", noisy[1]["il1s"] / noisy[0]["il1s"], 1.9, "at least"),
-        ("linked with microaggregation k=10", grouped["linked"], 0.1, "at most"),
+        *(
+            (f"linked with {name}", rows[name]["linked"], 1 / k, "at most")
+            for k, name in ((k, f"microaggregation k={k}") for k in (3, 10))
+            if name in rows
+        ),
         ("IL1s unmasked", raw["il1s"], 0, "at most"),
         ("pMSE ratio unmasked", raw["pmse_ratio_logistic"], 1e-6, "at most"),
         ("interval overlap unmasked", raw["overlap"], 1, "at least"),

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
-from halfmask.assess.masking import MaskingAssessment, _compare, compare_masked
+from halfmask.assess.masking import MaskingAssessment, _compare, _fits, compare_masked
 from halfmask.release import html_page
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -131,8 +131,19 @@ def test_sampled_rows_are_judged_by_their_owners(original):
     assert found.linkage.findings[0].outcome.success.value > 0.99
     assert found.columns["age"].mean_shift != 0.0
     assert found.propensity[0].pmse > 0.0
+    assert {each.outcome.success.value for each in found.intervals} == {1.0}
     wrong = compare_masked(original, original[owners], rows=np.roll(owners, 1))
     assert wrong.linkage.findings[0].outcome.success.value < 0.05
+
+
+def test_models_see_the_same_people_of_reordered_rows(original, monkeypatch):
+    monkeypatch.setattr(_fits, "PROPENSITY_ROWS", 100)
+    owners = np.random.default_rng(3).permutation(500)
+
+    found = compare_masked(original, original[owners], rows=owners)
+
+    assert [fit.rows for fit in found.propensity] == [200, 200]
+    assert all(fit.pmse < 1e-12 for fit in found.propensity)
 
 
 def test_some_people_are_linked_among_all_rows(monkeypatch):

@@ -38,7 +38,8 @@ def naive(original: np.ndarray, released: np.ndarray) -> float:
 def test_links_are_those_of_a_loop(decimals):
     rng = np.random.default_rng(decimals)
     original = rng.normal(size=(150, 3)).round(decimals)
-    released = (original + 0.2 * rng.normal(size=original.shape)).round(decimals)
+    # Only the original has ties: their rank is their mean rank.
+    released = original + 0.2 * rng.normal(size=original.shape)
 
     found = linked(*(pl.DataFrame(each, schema=["a", "b", "c"]) for each in (original, released)))
 

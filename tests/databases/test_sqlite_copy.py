@@ -24,6 +24,7 @@ from halfmask._errors import (
 )
 from halfmask.databases import DatabasePolicy, _copying, _sqlite, protect_database
 from halfmask.masks import KeyedTokens
+from halfmask.verifier import verify
 
 ID = 'id = { mask = { name = "token" } }'
 
@@ -140,6 +141,8 @@ def test_the_report_names_masks_and_no_cell(tmp_path):
     assert CANARY not in text
     assert CANARY not in str(manifest)
     assert "Masks are no privacy model" in text
+    with pytest.raises(VerificationError, match="the report of a copied database"):
+        verify(report)
 
 
 @pytest.mark.parametrize(

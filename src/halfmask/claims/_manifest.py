@@ -23,6 +23,8 @@ __all__ = ["MANIFEST_NAME", "REPORT_NAME", "DataFile", "HasJson", "Manifest", "w
 
 #: The name of the report in the folder of a release.
 REPORT_NAME: Final = "report.html"
+#: The kind of a copied database: its manifest is a report, and its rows are elsewhere.
+DATABASE: Final = "database"
 FORMAT: Final = "halfmask-release"
 VERSION: Final = 2
 

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from halfmask.claims import REPORT_NAME, WEAKNESSES, Manifest, write_manifest
+from halfmask.claims._manifest import DATABASE
 from halfmask.microdata._mask_section import stated_parameters
 from halfmask.release import TableBlock, TextBlock, html_page
 
@@ -67,7 +68,7 @@ def write_report(
         for table, column, mask in used
     ]
     manifest = Manifest(
-        kind="database",
+        kind=DATABASE,
         created=dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         software={"halfmask": version("halfmask")},
         policy_sha256=policy.sha256,

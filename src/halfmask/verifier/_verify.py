@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from halfmask._errors import VerificationError
 from halfmask.claims import read_manifest
 from halfmask.claims._events_manifest import EVENTS
+from halfmask.claims._manifest import DATABASE
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
 from halfmask.claims._table_manifest import MICRODATA
@@ -69,4 +71,10 @@ def verify(release: str | Path) -> AnyVerification:
         from halfmask.verifier.masked import check_masked  # noqa: PLC0415 # loads polars
 
         return check_masked(manifest, path.parent)
+    if manifest.kind == DATABASE:
+        raise VerificationError(
+            "This is the report of a copied database, whose rows aren't in the folder.",
+            hint="The copy was compared with its source before it was committed; the report says "
+            "what was counted.",
+        )
     return check_release(path, manifest)

@@ -52,7 +52,11 @@ if TYPE_CHECKING:
     from halfmask.data import Hierarchy, Schema, describe, read_hierarchy
     from halfmask.encode import Codec
     from halfmask.guarantees import (
+        AlphaKAnonymity,
+        BasicBetaLikeness,
+        DeltaDisclosurePrivacy,
         DistinctLDiversity,
+        EnhancedBetaLikeness,
         EntropyLDiversity,
         KAnonymity,
         RecursiveCLDiversity,
@@ -69,17 +73,21 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _ROOMS = {
+    "AlphaKAnonymity": "guarantees",
     "AnonymizedEstimator": "training",
     "Anonymizer": "anonymize",
     "AttackReport": "assess.attacks",
+    "BasicBetaLikeness": "guarantees",
     "Centroid": "anonymize",
     "Codec": "encode",
     "ColumnNotFoundError": "_errors",
     "ColumnWarning": "_errors",
     "DataError": "_errors",
+    "DeltaDisclosurePrivacy": "guarantees",
     "DistinctLDiversity": "guarantees",
     "DivergenceError": "_errors",
     "EncodingTarget": "assess.attacks",
+    "EnhancedBetaLikeness": "guarantees",
     "EntropyLDiversity": "guarantees",
     "GuaranteeNotMetError": "_errors",
     "Guided": "anonymize",
@@ -130,17 +138,21 @@ _ROOMS = {
 }
 
 __all__ = [
+    "AlphaKAnonymity",
     "AnonymizedEstimator",
     "Anonymizer",
     "AttackReport",
+    "BasicBetaLikeness",
     "Centroid",
     "Codec",
     "ColumnNotFoundError",
     "ColumnWarning",
     "DataError",
+    "DeltaDisclosurePrivacy",
     "DistinctLDiversity",
     "DivergenceError",
     "EncodingTarget",
+    "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "GuaranteeNotMetError",
     "Guided",

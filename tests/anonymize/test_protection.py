@@ -27,7 +27,11 @@ from halfmask.anonymize import (
 from halfmask.anonymize._summary import Summary
 from halfmask.data import Column, Hierarchy, Schema
 from halfmask.guarantees import (
+    AlphaKAnonymity,
+    BasicBetaLikeness,
+    DeltaDisclosurePrivacy,
     DistinctLDiversity,
+    EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     RecursiveCLDiversity,
@@ -93,6 +97,10 @@ GUARANTEES = {
     "recursive": (RecursiveCLDiversity(c=2, l=2, column="ill"),),
     "close": (KAnonymity(k=4), TCloseness(t=0.25, column="ill")),
     "ordered": (TCloseness(t=0.15, column="ill", distance="ordered", hierarchy=BY_HARM),),
+    "alpha": (AlphaKAnonymity(alpha=0.5, k=4, column="ill"),),
+    "delta": (DeltaDisclosurePrivacy(delta=1.2, column="ill"),),
+    "basic beta": (KAnonymity(k=3), BasicBetaLikeness(beta=1, column="ill")),
+    "enhanced beta": (KAnonymity(k=3), EnhancedBetaLikeness(beta=1, column="ill")),
     "several": (
         KAnonymity(k=6),
         DistinctLDiversity(l=2, column="ill"),
@@ -205,7 +213,9 @@ def test_a_promise_by_a_sample_holds_on_all_rows(promised, recoding, monkeypatch
 @given(
     seed=st.integers(0, 10**6),
     fraction=st.sampled_from([0.0, 0.02, 0.2]),
-    promised=st.sampled_from(["k", "several", "close", "recursive"]),
+    promised=st.sampled_from(
+        ["k", "several", "close", "recursive", "alpha", "delta", "enhanced beta"]
+    ),
     method=st.sampled_from([Mondrian(), Hilbert(), RPlusTree(), Mdav()]),
 )
 def test_cells_that_a_sample_got_wrong_are_mended(seed, fraction, promised, method):

@@ -6,12 +6,17 @@ import pytest
 
 from halfmask.data import Hierarchy
 from halfmask.guarantees import (
+    AlphaKAnonymity,
+    BasicBetaLikeness,
     Criterion,
+    DeltaDisclosurePrivacy,
     DistinctLDiversity,
+    EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     RecursiveCLDiversity,
     TCloseness,
+    size_asked,
 )
 from halfmask.kernels.partition.criteria import RULES
 
@@ -37,6 +42,11 @@ TREE = Hierarchy.from_rows([("flu", "*"), ("cold", "*")], column="ill")
             (0.2,),
             TREE,
         ),
+        (AlphaKAnonymity(alpha=0.3, k=2, column="ill"), "largest-share", (3.0, 10.0), None),
+        (AlphaKAnonymity(alpha=2 / 3, k=2, column="ill"), "largest-share", (333333.0, 5e5), None),
+        (DeltaDisclosurePrivacy(delta=1.5, column="ill"), "delta-disclosure", (1.5,), None),
+        (BasicBetaLikeness(beta=2, column="ill"), "basic-beta", (2.0,), None),
+        (EnhancedBetaLikeness(beta=2, column="ill"), "enhanced-beta", (2.0,), None),
     ],
 )
 def test_a_guarantee_says_what_a_loop_must_test(guarantee, rule, thresholds, hierarchy):
@@ -49,6 +59,15 @@ def test_a_guarantee_says_what_a_loop_must_test(guarantee, rule, thresholds, hie
 def test_the_size_of_a_class_needs_no_rule():
     assert KAnonymity(k=5).criterion() is None
     assert KAnonymity(k=5).min_rows == 5
+
+
+@pytest.mark.parametrize(("alpha", "k", "rows"), [(0.5, 5, 5), (0.1, 2, 10), (0.3, 2, 4)])
+def test_small_shares_need_rows(alpha, k, rows):
+    """Ten rows are the fewest in which no value has more than a tenth."""
+    guarantee = AlphaKAnonymity(alpha=alpha, k=k, column="ill")
+
+    assert guarantee.min_rows == rows
+    assert size_asked([guarantee]) == k
 
 
 def test_rules_differ():

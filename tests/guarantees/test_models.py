@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -17,8 +18,12 @@ from hypothesis import strategies as st
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.guarantees import (
     GUARANTEES,
+    AlphaKAnonymity,
+    BasicBetaLikeness,
     Classes,
+    DeltaDisclosurePrivacy,
     DistinctLDiversity,
+    EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
     RecursiveCLDiversity,
@@ -186,6 +191,113 @@ def test_ordered_distance_cumulates_differences_in_the_order_of_the_values(rows,
     )
 
 
+@given(ROWS, st.sampled_from([0.1, 0.25, 0.3, 1 / 3, 0.5, 0.7, 0.99]), st.integers(1, 5))
+@example([(0, "a", v) for v in (0, 0, 0, 1, 1, 2, 2, 3, 3, 4)], 0.3, 10)  # alpha itself
+@example([(0, "a", v) for v in (0, 1, 2)], 1 / 3, 2)  # 0.3333333333333333 is below a third
+def test_alpha_is_the_share_of_the_most_frequent_value(rows, alpha, k):
+    found = [
+        Fraction(max(counts.values()), counts.total()) if counts.total() >= k else None
+        for counts in counts_by_class(rows).values()
+    ]
+
+    agree(
+        judged(rows, AlphaKAnonymity(alpha=alpha, k=k, column="s")),
+        [math.inf if x is None else x for x in found],
+        sum(x is None or x > Fraction(str(alpha)) for x in found),
+    )
+
+
+def naive_ratios(rows: list[Row]) -> list[list[tuple[Fraction, Fraction]]]:
+    """Return for each class the shares (q in it, p in the table) of every value of the table."""
+    values = in_order(rows)
+    whole = shares(Counter(row[2] for row in rows), values)
+    return [
+        list(zip(shares(counts, values), whole, strict=True))
+        for counts in counts_by_class(rows).values()
+    ]
+
+
+@given(ROWS, st.sampled_from([0.05, 0.3, 0.7, 1.0, 2.5]))
+@example([(0, "a", 0), (0, "a", 1), (1, "a", 0)], 0.7)  # the second class lacks a value
+def test_delta_bounds_the_log_of_the_ratio_of_shares_both_ways(rows, delta):
+    found = [
+        max(abs(math.log(q / p)) if q else math.inf for q, p in each) for each in naive_ratios(rows)
+    ]
+
+    agree(
+        judged(rows, DeltaDisclosurePrivacy(delta=delta, column="s")),
+        found,
+        sum(x >= delta for x in found),
+    )
+
+
+@given(ROWS, st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0, 3.0]))
+@example([(0, "a", 0), (0, "a", 0), (1, "a", 1), (1, "a", 1)], 1.0)  # a share doubles: beta itself
+def test_beta_bounds_what_becomes_more_frequent(rows, beta):
+    found = [max((q - p) / p for q, p in each) for each in naive_ratios(rows)]
+
+    agree(
+        judged(rows, BasicBetaLikeness(beta=beta, column="s")),
+        found,
+        sum(x > Fraction(str(beta)) for x in found),
+    )
+
+
+@given(ROWS, st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0, 3.0]))
+@example([(0, "a", 0), (0, "a", 0), (1, "a", 1), (1, "a", 1)], 3.0)  # 1 is above log(2)
+@example([(0, "a", 0), (1, "a", 0)], 0.1)  # one value: nothing to gain
+def test_enhanced_beta_bounds_frequent_values_too(rows, beta):
+    found = [
+        math.inf
+        if any((q - p) / p > -math.log(p) for q, p in each)
+        else max((q - p) / p for q, p in each)
+        for each in naive_ratios(rows)
+    ]
+
+    agree(
+        judged(rows, EnhancedBetaLikeness(beta=beta, column="s")),
+        found,
+        sum(x > Fraction(str(beta)) for x in found),
+    )
+
+
+def test_logarithms_nearer_to_the_bound_than_floats_can_tell_are_settled():
+    """A share of 3/2 of the table's, against log(1.5) cut and rounded up at the 17th digit."""
+    classes = Classes.from_codes([0] * 4 + [1] * 4, 2, {"s": ([0, 0, 0, 1, 0, 1, 1, 1], 2)})
+    level = DeltaDisclosurePrivacy(delta=9, column="s").judge(classes).achieved
+    digits = (Decimal(1) / 2).ln().copy_abs()  # the other side: half of the table's share
+
+    assert level == pytest.approx(math.log(2))
+    below_it, above_it = (
+        next(x for x in (level, math.nextafter(level, to)) if (Decimal(str(x)) > digits) is up)
+        for to, up in ((0, False), (1, True))
+    )
+    assert not DeltaDisclosurePrivacy(delta=below_it, column="s").judge(classes).holds
+    assert DeltaDisclosurePrivacy(delta=above_it, column="s").judge(classes).holds
+
+
+def test_share_ratios_that_leave_64_bits_are_exact():
+    """Two classes of three thousand million rows: one row more than half in the first."""
+    big = 3 * 10**9
+    histogram = Classes.from_codes([0, 0, 1, 1], 2, {"s": ([0, 1, 0, 1], 2)}).histogram("s")
+    histogram = type(histogram)(
+        offsets=histogram.offsets,
+        codes=histogram.codes,
+        counts=np.array([big // 2 + 1, big // 2 - 1, big // 2 - 1, big // 2 + 1]),
+        totals=np.array([big, big]),
+    )
+    classes = Classes(np.array([big, big]), {"s": histogram})
+    gain = 2 / big
+
+    for kind in (BasicBetaLikeness, EnhancedBetaLikeness):
+        judgement = kind(beta=gain * 1.0001, column="s").judge(classes)
+        assert judgement.levels.tolist() == pytest.approx([gain] * 2)
+        assert judgement.holds
+        assert kind(beta=gain * 0.9999, column="s").judge(classes).failing.tolist() == [0, 1]
+    assert not DeltaDisclosurePrivacy(delta=gain * 0.9999, column="s").judge(classes).holds
+    assert DeltaDisclosurePrivacy(delta=gain * 1.0001, column="s").judge(classes).holds
+
+
 GUARANTEES_OF_ROWS = [
     KAnonymity(k=3),
     DistinctLDiversity(l=2, column="s"),
@@ -193,6 +305,10 @@ GUARANTEES_OF_ROWS = [
     RecursiveCLDiversity(c=1.5, l=2, column="s"),
     TCloseness(t=0.3, column="s"),
     TCloseness(t=0.2, column="s", distance="ordered"),
+    AlphaKAnonymity(alpha=0.6, k=1, column="s"),
+    DeltaDisclosurePrivacy(delta=0.7, column="s"),
+    BasicBetaLikeness(beta=1, column="s"),
+    EnhancedBetaLikeness(beta=1, column="s"),
 ]
 
 

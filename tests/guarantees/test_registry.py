@@ -31,6 +31,26 @@ SPOKEN = [
         {"t": 0.2, "column": "ill", "distance": "hierarchical", "hierarchy": TREE},
         "TCloseness(t=0.2, distance='hierarchical', column='ill')",
     ),
+    (
+        "alpha-k-anonymity",
+        {"alpha": 0.4, "k": 5, "column": "ill"},
+        "AlphaKAnonymity(alpha=0.4, k=5, column='ill')",
+    ),
+    (
+        "delta-disclosure-privacy",
+        {"delta": 1.5, "column": "ill"},
+        "DeltaDisclosurePrivacy(delta=1.5, column='ill')",
+    ),
+    (
+        "basic-beta-likeness",
+        {"beta": 2.0, "column": "ill"},
+        "BasicBetaLikeness(beta=2.0, column='ill')",
+    ),
+    (
+        "enhanced-beta-likeness",
+        {"beta": 2.0, "column": "ill"},
+        "EnhancedBetaLikeness(beta=2.0, column='ill')",
+    ),
 ]
 
 
@@ -93,6 +113,13 @@ def test_unknown_names_get_the_nearest_known():
         ("recursive-cl-diversity", {"c": 0, "l": 2, "column": "s"}),
         ("recursive-cl-diversity", {"c": 1, "l": 1, "column": "s"}),
         ("t-closeness", {"t": 1.1, "column": "s"}),
+        ("alpha-k-anonymity", {"alpha": 0, "k": 2, "column": "s"}),
+        ("alpha-k-anonymity", {"alpha": 1, "k": 2, "column": "s"}),
+        ("alpha-k-anonymity", {"alpha": 0.5, "k": 0, "column": "s"}),
+        ("delta-disclosure-privacy", {"delta": 0, "column": "s"}),
+        ("delta-disclosure-privacy", {"delta": float("inf"), "column": "s"}),
+        ("basic-beta-likeness", {"beta": 0, "column": "s"}),
+        ("enhanced-beta-likeness", {"beta": float("nan"), "column": "s"}),
         ("t-closeness", {"t": -0.1, "column": "s"}),
         ("t-closeness", {"t": 0.1, "column": "s", "distance": "far"}),
     ],

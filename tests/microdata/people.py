@@ -156,7 +156,7 @@ def classes(frame: pl.DataFrame, names: Sequence[str]) -> list[list[dict[str, An
     return list(found.values())
 
 
-def achieved(
+def achieved(  # noqa: PLR0911 # one for each model
     frame: pl.DataFrame,
     names: Sequence[str],
     promise: Mapping[str, Any],
@@ -179,6 +179,11 @@ def achieved(
         falling = [sorted(c.values(), reverse=True) for c in counts]
         return max(each[0] / sum(each[promise["l"] - 1 :]) for each in falling)
     values = set(frame[column].to_list())
+    if promise["model"] == "alpha-k-anonymity":
+        assert min(map(len, groups)) >= promise["k"]
+        return max(max(each.values()) / each.total() for each in counts)
+    if promise["model"] in OF_RATIOS:
+        return max(_ratio_level(each, sum(counts, Counter()), promise["model"]) for each in counts)
     known = [v for v in order if v in values] if order else sorted(values - {None})
     known += [None] * (None in values)
     if promise["distance"] == "ordered" and len(known) > 9:
@@ -188,6 +193,23 @@ def achieved(
     cost = np.array([[_apart(a, b, known, promise["distance"]) for b in known] for a in known])
     whole = _shares(sum(counts, Counter()), known)
     return max(_moved(_shares(each, known), whole, cost) for each in counts)
+
+
+OF_RATIOS = {"delta-disclosure-privacy", "basic-beta-likeness", "enhanced-beta-likeness"}
+
+
+def _ratio_level(own: Counter[Any], whole: Counter[Any], model: str) -> float:
+    """Return the largest gain, or log of a ratio, of a class over the table."""
+    level = 0.0
+    for value, count in whole.items():
+        p, q = count / whole.total(), own[value] / own.total()
+        if model == "delta-disclosure-privacy":
+            level = max(level, abs(math.log(q / p)) if q else math.inf)
+        else:
+            gain = (q - p) / p
+            unlikely = model == "enhanced-beta-likeness" and gain > 1e-9 - math.log(p)
+            level = max(level, math.inf if unlikely else gain)
+    return level
 
 
 def _apart(a: object, b: object, known: Sequence[Any], distance: str) -> float:
@@ -280,6 +302,10 @@ def rare(frame: pl.DataFrame, names: Sequence[str], k: int) -> tuple[int, int]:
 def keeps_promise(said, level):
     if said["model"] == "recursive-cl-diversity":
         assert level < said["c"]
+    elif said["model"] == "alpha-k-anonymity":
+        assert level <= said["alpha"]
+    elif said["model"] in OF_RATIOS:
+        assert level <= said.get("beta", said.get("delta")) + 1e-9
     elif said["model"] == "t-closeness":
         assert level <= said["t"] + 1e-9
     else:

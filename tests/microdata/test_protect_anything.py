@@ -105,6 +105,10 @@ def _policy(draw, columns, sensitive):
                         {"model": "entropy-l-diversity", "l": 1.5},
                         {"model": "recursive-cl-diversity", "c": 3.0, "l": 2},
                         {"model": "t-closeness", "t": 0.4},
+                        {"model": "alpha-k-anonymity", "alpha": 0.7, "k": 3},
+                        {"model": "delta-disclosure-privacy", "delta": 1.0},
+                        {"model": "basic-beta-likeness", "beta": 1.0},
+                        {"model": "enhanced-beta-likeness", "beta": 1.0},
                         {"model": "t-closeness", "t": 0.4, "distance": "ordered"}
                         if scale
                         else {"model": "t-closeness", "t": 0.7},

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,6 +164,9 @@ def make(tmp_path: Path) -> Maker:
     return Maker(tmp_path)
 
 
+OF_RATIOS = {"delta-disclosure-privacy", "basic-beta-likeness", "enhanced-beta-likeness"}
+
+
 class Naive:
     """Claims judged row against row with exact fractions: slow, and nothing of ours in it."""
 
@@ -182,7 +185,9 @@ class Naive:
 
         return [[other for other in self.rows if alike(row, other)] for row in self.rows]
 
-    def level(self, claim: Claim, rows: Sequence[Mapping[str, Any]]) -> Fraction | float:
+    def level(  # noqa: PLR0911 # one for each model
+        self, claim: Claim, rows: Sequence[Mapping[str, Any]]
+    ) -> Fraction | float:
         """The level of one set of rows."""
         if claim.model == "k-anonymity":
             return Fraction(len(rows))
@@ -196,7 +201,24 @@ class Naive:
         if claim.model == "recursive-cl-diversity":
             tail = sum(falling[int(claim.parameters["l"]) - 1 :])
             return Fraction(falling[0], tail) if tail else math.inf
+        if claim.model == "alpha-k-anonymity":
+            enough = len(rows) >= int(claim.parameters["k"])
+            return Fraction(falling[0], len(rows)) if enough else math.inf
+        if claim.model in OF_RATIOS:
+            return max(self.of_values(claim, counts))
         return self.distance(claim, counts)
+
+    def of_values(self, claim: Claim, counts: Counter[Any]) -> Iterator[Fraction | float]:
+        """Each value's gain over the table, or the log of the ratio."""
+        totals = Counter(row[str(claim.column)] for row in self.rows)
+        for value, total in totals.items():
+            p, q = Fraction(total, totals.total()), Fraction(counts[value], counts.total())
+            if claim.model == "delta-disclosure-privacy":
+                yield abs(math.log(q / p)) if q else math.inf
+            elif claim.model == "enhanced-beta-likeness" and q / p - 1 > 1e-9 - math.log(p):
+                yield math.inf
+            else:
+                yield q / p - 1
 
     def distance(self, claim: Claim, counts: Counter[Any]) -> Fraction:
         totals = Counter(row[str(claim.column)] for row in self.rows)
@@ -236,7 +258,12 @@ class Naive:
 
     def worst(self, claim: Claim, *, wildcard: bool) -> float:
         levels = [self.level(claim, each) for each in self.compatible(claim, wildcard=wildcard)]
-        larger = claim.model in {"t-closeness", "recursive-cl-diversity"}
+        larger = claim.model in {
+            "t-closeness",
+            "recursive-cl-diversity",
+            "alpha-k-anonymity",
+            *OF_RATIOS,
+        }
         return float(max(levels) if larger else min(levels))
 
     def keeps(self, claim: Claim) -> bool:
@@ -248,7 +275,9 @@ class Naive:
         )
 
     @staticmethod
-    def _keeps_level(claim: Claim, level: Fraction | float) -> bool:
+    def _keeps_level(  # noqa: PLR0911 # one for each model
+        claim: Claim, level: Fraction | float
+    ) -> bool:
         threshold = {
             name: Fraction(str(claim.parameters[name]))
             for name in claim.parameters
@@ -258,6 +287,12 @@ class Naive:
             return level <= threshold["t"]
         if claim.model == "recursive-cl-diversity":
             return level < threshold["c"]
+        if claim.model == "alpha-k-anonymity":
+            return level <= threshold["alpha"]
+        if claim.model == "delta-disclosure-privacy":
+            return level < threshold["delta"]
+        if claim.model in OF_RATIOS:
+            return level <= threshold["beta"]
         if claim.model == "entropy-l-diversity":
             return level >= float(threshold["l"]) - 1e-9
         return level >= threshold[next(iter(threshold))]

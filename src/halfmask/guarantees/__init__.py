@@ -16,6 +16,10 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``EntropyLDiversity`` | H >= log l | exp(H) |
 | ``RecursiveCLDiversity`` | r1 < c (r_l + ... + r_m) | r1/(r_l+...+r_m) |
 | ``TCloseness`` | EMD(P, Q) <= t | EMD(P, Q) |
+| ``AlphaKAnonymity`` | n >= k and r1 / n <= alpha | r1 / n |
+| ``DeltaDisclosurePrivacy`` | abs(log(P/Q)) < delta for each value | the largest |
+| ``BasicBetaLikeness`` | (P - Q) / Q <= beta for each value | the largest |
+| ``EnhancedBetaLikeness`` | (P - Q) / Q <= beta and <= -log(Q) for each value | the largest |
 
 ``m`` is the number of different sensitive values in the class, ``r1 >= ... >= r_m`` their counts,
 ``P`` their distribution and ``H`` its entropy; ``Q`` is the distribution in the whole table that is
@@ -30,8 +34,11 @@ quasi-identifiers and among sensitive values. An empty table is judged by none.
 from __future__ import annotations
 
 from halfmask.guarantees._agreeing_rows import agreeing_codes, agreeing_rows, codes_of
+from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
+from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._criterion import Criterion
+from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._grouping import class_of_row, value_codes
@@ -45,9 +52,13 @@ from halfmask.guarantees._t_closeness import TCloseness, order_of_texts
 
 __all__ = [
     "GUARANTEES",
+    "AlphaKAnonymity",
+    "BasicBetaLikeness",
     "Classes",
     "Criterion",
+    "DeltaDisclosurePrivacy",
     "DistinctLDiversity",
+    "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "Guarantee",
     "Histogram",

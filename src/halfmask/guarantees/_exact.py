@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["at_most", "below", "decimal", "integers_up_to"]
+__all__ = ["at_most", "below", "decimal", "integers_up_to", "log_below", "rounded_down"]
 
 # Ints are int64, or Python's own integers in an object array where int64 might overflow.
 Ints = npt.NDArray[Any]
 
 _INT64_LIMIT = 2**62
+# The largest denominator of a share that a compiled loop multiplies by the rows of a class.
+_ENGINE_DENOMINATOR = 10**6
+# The logarithm of a fraction is never a fraction, except that of 1: some digits tell them apart.
+_LOG_DIGITS = 60
 
 
 def decimal(number: float) -> Fraction:
@@ -25,6 +31,34 @@ def decimal(number: float) -> Fraction:
     Fraction(1, 10)
     """
     return Fraction(str(number))
+
+
+def rounded_down(share: Fraction) -> Fraction:
+    """Return a share, rounded down if its denominator is above a million.
+
+    Examples
+    --------
+    >>> rounded_down(decimal(0.3)), rounded_down(decimal(1 / 3))
+    (Fraction(3, 10), Fraction(333333, 1000000))
+    """
+    if share.denominator <= _ENGINE_DENOMINATOR:
+        return share
+    return Fraction(int(share * _ENGINE_DENOMINATOR), _ENGINE_DENOMINATOR)
+
+
+@lru_cache(maxsize=1024)
+def log_below(ratio: Fraction, bound: Fraction) -> bool:
+    """Say whether the natural logarithm of a positive fraction is less than the bound.
+
+    Examples
+    --------
+    >>> log_below(Fraction(2), Fraction(7, 10)), log_below(Fraction(1), Fraction(0))
+    (True, False)
+    """
+    digits = Context(prec=_LOG_DIGITS)
+    number = digits.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    limit = digits.divide(Decimal(bound.numerator), Decimal(bound.denominator))
+    return bool(digits.ln(number) < limit)
 
 
 def integers_up_to(largest: int, values: npt.NDArray[np.int64]) -> Ints:

@@ -117,6 +117,11 @@ class Guarantee(ABC):
         return 1
 
     @property
+    def class_size(self) -> int:
+        """The rows of a class that a parameter such as k asks for; 1 if none does."""
+        return self.min_rows if self.column is None else 1
+
+    @property
     def needs_order(self) -> bool:
         """Whether the guarantee needs an order of values that it doesn't hold."""
         return False
@@ -228,4 +233,4 @@ def size_asked(guarantees: Iterable[Guarantee], *, least: int = 1) -> int:
     >>> size_asked([KAnonymity(k=10), DistinctLDiversity(l=20, column="ill")])
     10
     """
-    return max([least, *(each.min_rows for each in guarantees if each.column is None)])
+    return max([least, *(each.class_size for each in guarantees)])

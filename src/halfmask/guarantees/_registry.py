@@ -9,6 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError, PolicyError
+from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
+from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
+from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._k_anonymity import KAnonymity
@@ -26,6 +29,10 @@ _MODELS: tuple[type[Guarantee], ...] = (
     EntropyLDiversity,
     RecursiveCLDiversity,
     TCloseness,
+    AlphaKAnonymity,
+    DeltaDisclosurePrivacy,
+    BasicBetaLikeness,
+    EnhancedBetaLikeness,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

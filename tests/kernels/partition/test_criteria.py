@@ -13,15 +13,19 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from halfmask.guarantees import (
+    AlphaKAnonymity,
+    BasicBetaLikeness,
     Classes,
+    DeltaDisclosurePrivacy,
     DistinctLDiversity,
+    EnhancedBetaLikeness,
     EntropyLDiversity,
     RecursiveCLDiversity,
     TCloseness,
 )
 from halfmask.kernels.partition.criteria import RULES, Rules, rules_hold
 
-DISTINCT_L, ENTROPY_L, RECURSIVE_CL, T_EQUAL, T_ORDERED, T_HIERARCHICAL = RULES.values()
+DISTINCT_L, ENTROPY_L, RECURSIVE_CL, T_EQUAL, T_ORDERED, T_HIERARCHICAL, *_ = RULES.values()
 #: By how much a level must clear its threshold before the careful kernel has to agree.
 CLEAR = 1e-7
 
@@ -224,6 +228,85 @@ def test_hierarchical_distance_is_the_earth_movers(data, table, t):
     guarantee = TCloseness(t=t, column="s", distance="hierarchical", hierarchy=tree)
 
     _check_t(T_HIERARCHICAL, guarantee, distance, counts, others, list(itertools.chain(*levels)))
+
+
+@settings(deadline=None)
+@given(counts=some_counts, alpha=st.sampled_from([0.1, 0.25, 0.3, 1 / 3, 0.5, 0.7]))
+@example(counts=[3, 3, 2, 2], alpha=0.3)
+def test_largest_share_is_exact(counts, alpha):
+    assume(sum(counts))
+    guarantee = AlphaKAnonymity(alpha=alpha, k=1, column="s")
+    rule = guarantee.criterion()
+
+    kept = _holds(
+        counts,
+        _rules(
+            RULES[rule.rule], rule.thresholds[0], c=rule.thresholds[1], shares=np.zeros(len(counts))
+        ),
+    )
+
+    assert kept == (Fraction(max(counts), sum(counts)) <= Fraction(str(alpha)))
+
+
+def _excess(rule, bound, pairs):
+    """Return by how much the worst value exceeds its bound; pairs are (q, p), p above 0."""
+    if rule == "delta-disclosure":
+        return max(abs(math.log(q / p)) if q else math.inf for q, p in pairs) - bound
+    enhanced = rule == "enhanced-beta"
+    return max((q - p) / p - (min(bound, -math.log(p)) if enhanced else bound) for q, p in pairs)
+
+
+@settings(deadline=None)
+@given(
+    table=_class_and_rest(),
+    bound=st.sampled_from([0.1, 0.5, 0.7, 1.0, 2.0, 5.0]),
+    rule=st.sampled_from(["delta-disclosure", "basic-beta", "enhanced-beta"]),
+)
+@example(table=([2, 0], [1, 1]), bound=0.1, rule="enhanced-beta")
+def test_ratios_of_shares_are_careful(table, bound, rule):
+    counts, others = table
+    shares = _shares(counts, others)
+    pairs = [(c / sum(counts), p) for c, p in zip(counts, shares, strict=True) if p]
+    guarantee = {
+        "delta-disclosure": DeltaDisclosurePrivacy(delta=bound, column="s"),
+        "basic-beta": BasicBetaLikeness(beta=bound, column="s"),
+        "enhanced-beta": EnhancedBetaLikeness(beta=bound, column="s"),
+    }[rule]
+
+    kept = _holds(counts, _rules(RULES[rule], bound, shares=shares))
+
+    excess = _excess(rule, bound, pairs)
+    if kept:
+        assert _judged(guarantee, counts, others)[0]
+        assert excess <= CLEAR
+    if excess < -CLEAR:
+        assert kept
+
+
+@pytest.mark.parametrize("rule", ["delta-disclosure", "basic-beta", "enhanced-beta"])
+def test_a_column_of_one_value_has_nothing_to_gain(rule):
+    assert _holds([4, 0], _rules(RULES[rule], 0.1, shares=[1.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("rule", "weak", "strict"),
+    [("delta-disclosure", 0.8, 0.6), ("basic-beta", 1.1, 0.9), ("enhanced-beta", 0.7, 0.6)],
+)
+def test_rules_of_shares_can_fail(rule, weak, strict):
+    """A class has half and half of the values of a table with a quarter and three quarters."""
+    shares = [0.25, 0.75]
+    if rule == "enhanced-beta":
+        shares = [0.3, 0.7]  # a gain of 2/3, and -log(0.3) is more
+
+    assert _holds([3, 3], _rules(RULES[rule], weak, shares=shares))
+    assert not _holds([3, 3], _rules(RULES[rule], strict, shares=shares))
+
+
+def test_a_frequent_value_fills_no_class_with_enhanced_beta():
+    shares = [0.8, 0.2]
+
+    assert _holds([6, 0], _rules(RULES["basic-beta"], 5, shares=shares))
+    assert not _holds([6, 0], _rules(RULES["enhanced-beta"], 5, shares=shares))
 
 
 def test_a_wrong_judge_would_be_seen():

@@ -25,6 +25,10 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
         ("recursive-cl-diversity", {"c": 0.7, "l": 2}, 0.7 - 1e-12, 7 / 10),
         ("recursive-cl-diversity", {"c": 0.1, "l": 2}, 0.1 - 1e-12, 1 / 10),
         ("t-closeness", {"t": 0.2, "distance": "equal"}, 0.2 + 1e-12, 0.2 + 1e-6),
+        ("alpha-k-anonymity", {"alpha": 0.3, "k": 2}, 3 / 10, 0.3 + 1e-12),
+        ("delta-disclosure-privacy", {"delta": 0.5}, 0.5 - 1e-12, 0.5 + 1e-6),
+        ("basic-beta-likeness", {"beta": 0.2}, 0.2 + 1e-12, 0.2 + 1e-6),
+        ("enhanced-beta-likeness", {"beta": 0.2}, 0.2 + 1e-12, 0.2 + 1e-6),
     ],
 )
 def test_the_threshold_itself(claim, model, parameters, kept, missed):
@@ -34,6 +38,48 @@ def test_the_threshold_itself(claim, model, parameters, kept, missed):
     assert rule.keeps(kept)
     assert not rule.keeps(missed)
     assert rule.states_no_better(missed, missed)
+
+
+@pytest.mark.parametrize(
+    ("model", "kept", "missed"),
+    [
+        ("alpha-k-anonymity", {"alpha": 0.75, "k": 4}, {"alpha": 0.74, "k": 4}),
+        ("alpha-k-anonymity", {"alpha": 0.75, "k": 4}, {"alpha": 0.75, "k": 5}),
+        ("delta-disclosure-privacy", {"delta": 0.7}, {"delta": 0.69}),
+        ("basic-beta-likeness", {"beta": 0.5}, {"beta": 0.49}),
+        ("enhanced-beta-likeness", {"beta": 0.5}, {"beta": 0.49}),
+    ],
+)
+def test_a_table_is_held_to_its_claim(make, naive, claim, model, kept, missed):
+    """Values at 3 to 1 and 1 to 3 in classes of 4, half and half in the table."""
+    frame = pl.DataFrame({"age": ["a"] * 4 + ["b"] * 4, "zip": "z", "ill": [*"xxxyxyyy"]})
+    roles = {"age": "quasi_identifier", "zip": "quasi_identifier", "ill": "sensitive"}
+    oracle = naive(frame)
+
+    held, broken = verify(
+        make(
+            frame,
+            [oracle.honest(claim(model, "ill", **each)) for each in (kept, missed)],
+            roles=roles,
+        ).path
+    ).claims
+
+    assert held.holds
+    assert not broken.holds
+
+
+def test_a_value_that_fills_a_class_breaks_enhanced_beta(make, naive, claim):
+    frame = pl.DataFrame({"age": ["a"] * 4 + ["b"] * 4, "zip": "z", "ill": [*"xxxxxxyy"]})
+    roles = {"age": "quasi_identifier", "zip": "quasi_identifier", "ill": "sensitive"}
+    claims = [claim(f"{kind}-beta-likeness", "ill", beta=1) for kind in ("basic", "enhanced")]
+
+    basic, enhanced = verify(
+        make(frame, [naive(frame).honest(each) for each in claims], roles=roles).path
+    ).claims
+
+    assert basic.holds
+    assert not enhanced.holds
+    assert enhanced.to_dict()["counted"] == "inf"
 
 
 def test_the_worse_of_both_counts_decides(claim):

@@ -64,6 +64,12 @@ def diversity_claims(claim):
         claim("recursive-cl-diversity", "ill", c=2, l=2),
         claim("recursive-cl-diversity", "ill", c=1.5, l=3),
         claim("t-closeness", "ill", t=0.2, distance="equal"),
+        claim("alpha-k-anonymity", "ill", alpha=0.5, k=2),
+        claim("alpha-k-anonymity", "ill", alpha=0.3, k=3),
+        claim("delta-disclosure-privacy", "ill", delta=0.7),
+        claim("basic-beta-likeness", "ill", beta=1),
+        claim("basic-beta-likeness", "ill", beta=0.25),
+        claim("enhanced-beta-likeness", "ill", beta=1),
     ]
 
 

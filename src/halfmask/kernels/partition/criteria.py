@@ -20,6 +20,7 @@ __all__ = ["RULES", "Rules", "rules_hold"]
 Int: TypeAlias = int | np.signedinteger[Any]
 
 DISTINCT_L, ENTROPY_L, RECURSIVE_CL, T_EQUAL, T_ORDERED, T_HIERARCHICAL = range(6)
+LARGEST_SHARE, DELTA_DISCLOSURE, BASIC_BETA, ENHANCED_BETA = range(6, 10)
 #: The rules by the names that guarantees call them.
 RULES = {
     "distinct-l": DISTINCT_L,
@@ -28,6 +29,10 @@ RULES = {
     "t-equal": T_EQUAL,
     "t-ordered": T_ORDERED,
     "t-hierarchical": T_HIERARCHICAL,
+    "largest-share": LARGEST_SHARE,
+    "delta-disclosure": DELTA_DISCLOSURE,
+    "basic-beta": BASIC_BETA,
+    "enhanced-beta": ENHANCED_BETA,
 }
 #: A cut must keep a real-valued guarantee by this much, so that no rounding can turn a kept
 #: guarantee into a missed one when it is judged again in another order of summation.
@@ -44,7 +49,8 @@ class Rules(NamedTuple):
     columns
         The sensitive column (an index) that each rule judges, (rules,).
     thresholds
-        The parameters of each rule, (rules, most that one has): l; l and c; t.
+        The parameters of each rule, (rules, most that one has): l; l and c; t; the
+        numerator and denominator of alpha; delta; beta.
     offsets
         Where each sensitive column's values start in counts and shares, (columns + 1,).
     shares
@@ -100,6 +106,13 @@ def rules_hold(
         elif kind == T_ORDERED:
             distance = _ordered_distance(counts, side, first, last, size, rules.shares)
             kept = distance <= threshold - SLACK
+        elif kind == LARGEST_SHARE:
+            share = rules.thresholds[i, 0], rules.thresholds[i, 1]
+            kept = _largest(counts, side, first, last) * int(share[1]) <= size * int(share[0])
+        elif kind == DELTA_DISCLOSURE:
+            kept = _shares_differ_less(counts, side, first, last, size, rules.shares, threshold)
+        elif kind in (BASIC_BETA, ENHANCED_BETA):
+            kept = _gains_hold(counts, side, first, last, size, rules.shares, threshold, kind)
         else:
             distance = _hierarchical_distance(
                 counts,
@@ -163,6 +176,54 @@ def _recursive(
             largest = max(largest, counts[side, i])
     # A share of the product, not an amount: products of many rows are rounded by more.
     return bool(largest < c * (size - head) * (1 - SLACK))
+
+
+@njit_no_nrt
+def _largest(counts: NDArray[np.int64], side: Int, first: Int, last: Int) -> Int:
+    largest: Int = 0
+    for value in range(first, last):
+        largest = max(largest, counts[side, value])
+    return largest
+
+
+@njit_no_nrt
+def _shares_differ_less(
+    counts: NDArray[np.int64],
+    side: Int,
+    first: Int,
+    last: Int,
+    size: Int,
+    shares: NDArray[np.float64],
+    delta: float,
+) -> bool:
+    """|log(share of the class / share of the table)| < delta, of every value of the table."""
+    for value in range(first, last):
+        if shares[value] > 0:
+            count = counts[side, value]
+            if count == 0 or abs(np.log(count / size / shares[value])) > delta - SLACK:
+                return False
+    return True
+
+
+@njit_no_nrt
+def _gains_hold(
+    counts: NDArray[np.int64],
+    side: Int,
+    first: Int,
+    last: Int,
+    size: Int,
+    shares: NDArray[np.float64],
+    beta: float,
+    kind: Int,
+) -> bool:
+    """(q - p) / p <= beta, enhanced <= -log(p) too; what isn't more frequent always passes."""
+    for value in range(first, last):
+        share, part = shares[value], counts[side, value] / size
+        if part > share:
+            most = min(beta, -np.log(share)) if kind == ENHANCED_BETA else beta
+            if part / share - 1 > most - SLACK:
+                return False
+    return True
 
 
 @njit_no_nrt

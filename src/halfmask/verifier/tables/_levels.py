@@ -1,7 +1,9 @@
 """The level of each class by each model, from the counts of its values.
 
 Definitions: Machanavajjhala et al. 2007, "l-Diversity: Privacy Beyond k-Anonymity", section 4
-(distinct, entropy, recursive); Li et al. 2007, "t-Closeness", section 4 (the distances).
+(distinct, entropy, recursive); Li et al. 2007, "t-Closeness", section 4 (the distances); Wong et
+al. 2006, "(alpha, k)-anonymity"; Brickell and Shmatikov 2008, "The cost of privacy"; Cao and
+Karras 2012, "Publishing microdata with a robust privacy guarantee".
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ __all__ = [
     "entropy_values",
     "equal_distances",
     "hierarchical_distances",
+    "largest_gains",
+    "largest_log_ratios",
+    "largest_shares",
     "ordered_distances",
     "recursive_ratios",
 ]
@@ -50,6 +55,38 @@ def recursive_ratios(cells: Cells, l: int) -> Floats:
     ratios = np.full(len(first), np.inf)
     np.divide(falling[first], tails, out=ratios, where=tails > 0)
     return ratios
+
+
+def largest_shares(cells: Cells, k: int) -> Floats:
+    """Return the share of each class's most frequent value; infinite with fewer rows than k."""
+    sizes = cells.sizes
+    shares = np.maximum.reduceat(cells.counts, cells.starts[:-1]) / sizes
+    return np.where(sizes < k, np.inf, shares)
+
+
+def largest_log_ratios(cells: Cells, totals: Ints) -> Floats:
+    """Return the largest abs(log p - log q) over all values, p of the class and q of the table.
+
+    Infinite where a class lacks a value of the table.
+    """
+    p = cells.counts / cells.sizes[cells.owners]
+    q = totals[cells.values] / totals.sum()
+    ratios = np.maximum.reduceat(np.maximum(p / q, q / p), cells.starts[:-1])
+    lacking = np.diff(cells.starts) < np.count_nonzero(totals)
+    return np.where(lacking, np.inf, np.log(ratios))
+
+
+def largest_gains(cells: Cells, totals: Ints, *, slack: float | None) -> Floats:
+    """Return the largest (p - q) / q over all values, p of the class and q of the table.
+
+    Infinite where one exceeds -log(q) by more than ``slack``, unless that is ``None``.
+    """
+    p = cells.counts / cells.sizes[cells.owners]
+    q = totals[cells.values] / totals.sum()
+    gains = p / q - 1.0
+    if slack is not None:
+        gains = np.where(gains > slack - np.log(q), np.inf, gains)
+    return np.maximum.reduceat(gains, cells.starts[:-1])
 
 
 def equal_distances(cells: Cells, totals: Ints) -> Floats:

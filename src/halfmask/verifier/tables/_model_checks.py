@@ -13,6 +13,9 @@ from halfmask.verifier.tables._levels import (
     entropy_values,
     equal_distances,
     hierarchical_distances,
+    largest_gains,
+    largest_log_ratios,
+    largest_shares,
     ordered_distances,
     recursive_ratios,
 )
@@ -218,6 +221,41 @@ def _hierarchical(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) ->
     return hierarchical_distances(tree.ordered(cells), _reordered(totals, tree), tree.parents)
 
 
+def _alpha_k(parameters: Parameters) -> LevelRule:
+    alpha, k = _number(parameters, "alpha", 0), _whole(parameters, "k", 2)
+    return LevelRule(
+        levels=lambda cells, _totals, _tree: largest_shares(cells, k),
+        worst=max,
+        # A share that equals alpha as typed rounds to the same float, and keeps.
+        keeps=lambda level: level <= alpha,
+    )
+
+
+def _delta_disclosure(parameters: Parameters) -> LevelRule:
+    delta = _number(parameters, "delta", 0)
+    return LevelRule(
+        levels=lambda cells, totals, _tree: largest_log_ratios(cells, totals),
+        worst=max,
+        keeps=lambda level: level < delta + SLACK,
+    )
+
+
+def _basic_beta(parameters: Parameters) -> LevelRule:
+    return _gains(_number(parameters, "beta", 0), slack=None)
+
+
+def _enhanced_beta(parameters: Parameters) -> LevelRule:
+    return _gains(_number(parameters, "beta", 0), slack=SLACK)
+
+
+def _gains(beta: float, *, slack: float | None) -> LevelRule:
+    return LevelRule(
+        levels=lambda cells, totals, _tree: largest_gains(cells, totals, slack=slack),
+        worst=max,
+        keeps=lambda level: level <= beta + SLACK,
+    )
+
+
 def _reordered(totals: NDArray[np.int64], tree: Tree) -> NDArray[np.int64]:
     ordered = np.empty_like(totals)
     ordered[tree.place_of] = totals
@@ -230,4 +268,8 @@ _checks: dict[str, ModelCheck] = {
     "entropy-l-diversity": ModelCheck(_entropy, frozenset({"l"})),
     "recursive-cl-diversity": ModelCheck(_recursive, frozenset({"c", "l"})),
     "t-closeness": ModelCheck(_t_closeness, frozenset({"t", "distance"})),
+    "alpha-k-anonymity": ModelCheck(_alpha_k, frozenset({"alpha", "k"})),
+    "delta-disclosure-privacy": ModelCheck(_delta_disclosure, frozenset({"delta"})),
+    "basic-beta-likeness": ModelCheck(_basic_beta, frozenset({"beta"})),
+    "enhanced-beta-likeness": ModelCheck(_enhanced_beta, frozenset({"beta"})),
 }

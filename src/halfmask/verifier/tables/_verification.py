@@ -46,8 +46,8 @@ class ClaimCheck:
         The level that its evidence states for the worst class.
     counted
         The level of the worst class as counted, a missing cell being a value of its own; ``None``
-        where it couldn't be counted, ``inf`` where recursive (c,l)-diversity needs more values
-        than a class has.
+        where it couldn't be counted, ``inf`` where a class has no finite level, such as
+        recursive (c,l)-diversity with fewer values than l.
     counted_wildcard
         The level of the worst record when a missing quasi-identifier agrees with everything: each
         record is judged by all rows that are compatible with it. Equal to ``counted`` where

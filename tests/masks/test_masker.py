@@ -20,6 +20,7 @@ from halfmask.masks import (
     RandomNoise,
     Rounding,
     TailCoding,
+    TextRedaction,
     row_fractions,
 )
 
@@ -120,3 +121,13 @@ def test_bad_input_is_refused():
     masker = Masker({"pay": Rounding(base=1)}).fit(PEOPLE)
     with pytest.raises(SchemaError, match="'pay' has the type"):
         masker.transform(PEOPLE.with_columns(pay=pl.lit(1)))
+
+
+def test_names_are_searched_as_they_were_before_other_masks():
+    """A token in the column of names hides no name from the search."""
+    people = pl.DataFrame({"name": ["Annabel Quist"], "note": ["Annabel Quist came"]})
+    search = TextRedaction(columns=("note",), names_from=("name",), types=("name",))
+
+    found = Masker({"name": KeyedTokens()}, table_masks=[search], key=KEY).fit_transform(people)
+
+    assert "Quist" not in found["note"][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import polars as pl
@@ -95,6 +96,8 @@ def test_a_policy_with_table_masks_is_written_and_read_back():
 
 
 FAULTS = {
+    '[[guarantees]]\nmodel = "distinct-l-diversity"\nl = 2\ncolumn = "pay"\n'
+    '[[masks]]\nname = "local-suppression"\ncolumns = ["pay", "town"]\nk = 2': "different values",
     '[[masks]]\nname = "microaggregation"\ncolumns = ["pay"]\nk = 3\n'
     '[[masks]]\nname = "sampling"\nfraction = 0.5': "'sampling' drops rows after 'microagg",
     '[[masks]]\nname = "smallest"\ncolumns = ["wage"]': "number 1: .*'wage'",
@@ -128,3 +131,78 @@ def test_masks_alone_make_no_classes(people):
     for section in ('[method]\nname = "mondrian"', "[suppression]\nmax_fraction = 0.1"):
         with pytest.raises(PolicyError, match="about classes"):
             Policy.from_toml(text + section)
+
+
+ORDERS = {
+    '[[masks]]\nname = "sampling"\nfraction = 0.5\n[[masks]]\nname = "free-text"\n'
+    'columns = ["note"]\nnames_from = ["name"]': "'sampling' drops rows before 'free-text'",
+    '[columns.who]\nrole = "insensitive"\nkind = "text"\nmask = { name = "redact", text = "x" }\n'
+    '[[masks]]\nname = "shifted-dates"\ncolumns = ["day"]\nperson = "who"\nmax_days = 9': "'re",
+    '[columns.who]\nrole = "insensitive"\nkind = "text"\nmask = { name = "token" }\n'
+    '[[masks]]\nname = "shifted-dates"\ncolumns = ["day"]\nperson = "who"\nmax_days = 9\n'
+    'domain = "people"\nscope = "vault"': "same scope",
+}
+
+
+@pytest.mark.parametrize(("more", "what"), ORDERS.items())
+def test_orders_of_masks_that_would_leak_are_refused(more, what):
+    """Names of dropped rows in kept texts; one shift for all people, or another a release."""
+    text = """
+    halfmask = 1
+    [columns]
+    name = { role = "identifier" }
+    note = { role = "insensitive", kind = "text" }
+    day = { role = "insensitive", kind = "datetime" }
+    """
+
+    with pytest.raises(PolicyError, match=what):
+        Policy.from_toml(text + more)
+
+
+def test_a_token_of_the_person_keeps_the_shifts_apart():
+    """Rows of one person stay rows of one person."""
+    text = """
+    halfmask = 1
+    [columns]
+    who = { role = "insensitive", kind = "text", mask = { name = "token" } }
+    day = { role = "insensitive", kind = "datetime" }
+    [[masks]]
+    name = "shifted-dates"
+    columns = ["day"]
+    person = "who"
+    max_days = 900
+    """
+    day = dt.date(2020, 1, 1)
+    table = pl.DataFrame({"who": ["a", "a", "b", "c"], "day": [day] * 4})
+
+    found = hm.mask(table, Policy.from_toml(text), key=KEY).data
+
+    assert found.group_by("who").agg(pl.col("day").n_unique())["day"].to_list() == [1, 1, 1]
+    assert found["day"].n_unique() == 3
+
+
+def test_categories_in_parameters_do_not_stand_in_the_manifest(tmp_path):
+    """A category that is coded away is in no file of the release."""
+    text = """
+    halfmask = 1
+    [columns.size]
+    role = "insensitive"
+    kind = "ordinal"
+    [columns.job]
+    role = "insensitive"
+    kind = "categorical"
+    [columns.size.mask]
+    name = "ordinal-tails"
+    order = ["low", "mid", "CANARY"]
+    high = "mid"
+    [columns.job.mask]
+    name = "pram"
+    matrix = { a = { a = 0.5, b = 0.5 }, b = { a = 0.5, b = 0.5 }, CANARY = { a = 1.0 } }
+    """
+    table = pl.DataFrame({"size": ["low", "mid", "CANARY"], "job": ["a", "b", "CANARY"]})
+
+    hm.mask(table, Policy.from_toml(text), key=KEY).write(tmp_path / "out")
+
+    assert hm.verify(tmp_path / "out").holds
+    for name in ("manifest.json", "report.html"):
+        assert "CANARY" not in (tmp_path / "out" / name).read_text()

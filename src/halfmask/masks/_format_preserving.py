@@ -83,6 +83,7 @@ class FormatPreserving(Pseudonym):
 
     name: ClassVar[str] = "format-preserving"
     coarsens: ClassVar[bool] = True
+    keeps_equality: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     about: ClassVar[Technique] = Technique(

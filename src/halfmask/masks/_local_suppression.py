@@ -88,6 +88,7 @@ class LocalSuppression:
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
+    splits_values: ClassVar[bool] = True  # some cells of a value become missing
     weaknesses: ClassVar[tuple[str, ...]] = ("wildcard-counts", "nulls-visible", "order-leaking")
     about: ClassVar[Technique] = Technique(
         source="Templ, Kowarik and Meindl 2015",

@@ -138,7 +138,26 @@ class MaskedTable:
         for mask in (*masks.values(), *table_masks):
             _check_weaknesses(mask)
         masked = masked_columns(source, masks, key=key, vault_key=vault_key, table=table)
-        found = cls(masked=masked, unmasked=source)
+        return cls(masked=masked, unmasked=source).followed_by(
+            table_masks, key=key, vault_key=vault_key, table=table
+        )
+
+    def followed_by(
+        self,
+        table_masks: Sequence[AnyTableMask],
+        *,
+        key: bytes,
+        vault_key: bytes | None = None,
+        table: str = "",
+    ) -> MaskedTable:
+        """Return the table behind further masks, in this order.
+
+        Parameters
+        ----------
+        table_masks, key, vault_key, table
+            As of `mask_table`.
+        """
+        found = self
         for mask in table_masks:
             own = scoped_key(mask, key=key, vault_key=vault_key, table=table)
             found = (
@@ -185,9 +204,11 @@ class MaskedTable:
 
 
 def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTableMask]) -> None:
-    """Raise if two masks change one column, or rows are dropped from groups.
+    """Raise if two masks change one column, or masks come in an order that can't be.
 
-    A mask that suppresses cells may follow one that coarsens, and rows are dropped before it.
+    A mask that suppresses cells may follow one that coarsens, and rows are dropped before it. Names
+    that are searched for in texts are those of all rows. What says which rows belong to a person
+    stays so.
 
     Parameters
     ----------
@@ -201,8 +222,10 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
     """
     first: dict[str, Mask | TableMask] = dict(masks)
     grouped: TableMask | None = None
+    dropping: RowMask | None = None
     for mask in table_masks:
         if not isinstance(mask, TableMask):
+            dropping = mask
             if grouped is not None:
                 raise ParameterError(
                     f"The mask {mask.name!r} drops rows after {grouped.name!r} has made groups "
@@ -211,6 +234,13 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
                 )
             continue
         grouped = mask if mask.suppresses else grouped
+        if dropping is not None and getattr(mask, "reads_raw", False) and mask.reads:
+            raise ParameterError(
+                f"The mask {dropping.name!r} drops rows before {mask.name!r} has read the names "
+                "in them, which other rows may mention.",
+                hint=f"Put {mask.name!r} before it.",
+            )
+        _check_keyed(mask, first)
         if len(set(mask.columns)) < len(mask.columns):
             raise ParameterError(f"The mask {mask.name!r} lists a column twice.")
         for column in mask.columns:
@@ -223,6 +253,22 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
                     "coarsens.",
                 )
             first[column] = mask
+
+
+def _check_keyed(mask: TableMask, first: Mapping[str, Mask | TableMask]) -> None:
+    """Raise if an earlier mask makes one person of several, or several of one."""
+    for column in getattr(mask, "keyed_by", ()):
+        earlier = first.get(column)
+        if earlier is None:
+            continue
+        scopes = [getattr(it, "scope", "release") for it in (mask, earlier)]
+        if not getattr(earlier, "keeps_equality", False) or scopes == ["vault", "release"]:
+            raise ParameterError(
+                f"The mask {mask.name!r} reads column {column!r} to tell which rows belong "
+                f"together, and the mask {earlier.name!r} changes that.",
+                hint="Leave the column without a mask, drop it as an identifier, or give it a "
+                "token of the same scope.",
+            )
 
 
 def _check_weaknesses(mask: Mask | AnyTableMask) -> None:

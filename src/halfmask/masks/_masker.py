@@ -131,8 +131,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         table = read(self, rows, reset=False)[1]
         masked = table.with_columns(self._masked(table[name]) for name in self._fitted)
         if self.table_masks:
-            behind = MaskedTable.of(open_table(masked), {}, self.table_masks, key=self._key)
-            masked = behind.masked.read()
+            behind = MaskedTable(masked=open_table(masked), unmasked=open_table(table))
+            masked = behind.followed_by(self.table_masks, key=self._key).masked.read()
         if not is_frame(X):
             return masked.to_numpy()
         found = like(masked, rows)

@@ -94,6 +94,7 @@ class Microaggregation:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
     splits_values: ClassVar[bool] = True
+    unstated: ClassVar[tuple[str, ...]] = ("orders",)
     about: ClassVar[Technique] = Technique(
         source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
         keeps="Means of columns, and most of the variance and correlations for small k",

@@ -52,6 +52,7 @@ class OrdinalTailCoding:
 
     name: ClassVar[str] = "ordinal-tails"
     coarsens: ClassVar[bool] = True
+    unstated: ClassVar[tuple[str, ...]] = ("order",)
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = (

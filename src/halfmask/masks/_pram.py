@@ -90,6 +90,7 @@ class Pram:
 
     name: ClassVar[str] = "pram"
     coarsens: ClassVar[bool] = False
+    unstated: ClassVar[tuple[str, ...]] = ("keep", "matrix")  # where they name categories
     about: ClassVar[Technique] = Technique(
         source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
         keeps="Expected frequencies of the column",
@@ -216,6 +217,7 @@ class StratifiedPram:
 
     name: ClassVar[str] = "stratified-pram"
     coarsens: ClassVar[bool] = False
+    unstated: ClassVar[tuple[str, ...]] = ("keep", "matrix")  # where they name categories
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False

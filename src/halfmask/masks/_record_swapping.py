@@ -111,6 +111,11 @@ class TargetedRecordSwapping:
         fraction(owner="TargetedRecordSwapping", swap_rate=self.swap_rate)
 
     @property
+    def keyed_by(self) -> tuple[str, ...]:
+        """The household: records of one must stay records of one."""
+        return () if self.household is None else (self.household,)
+
+    @property
     def reads(self) -> tuple[str, ...]:
         """The columns of risk, those that agree, and the household."""
         household = () if self.household is None else (self.household,)

@@ -56,6 +56,7 @@ class ReversibleTokens(Pseudonym):
 
     name: ClassVar[str] = "reversible-token"
     coarsens: ClassVar[bool] = True
+    keeps_equality: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "length-leaking", "nulls-visible")

@@ -32,7 +32,7 @@ class ShiftedDates(Pseudonym):
     columns
         Columns of dates or times.
     person
-        The column that says whose row it is. It may have a mask of its own.
+        The column that says whose row it is. Its mask, if any, writes tokens.
     max_days
         The most days that a date moves, forwards or backwards: 1 to 36,500.
     domain, scope
@@ -98,6 +98,11 @@ class ShiftedDates(Pseudonym):
     @property
     def reads(self) -> tuple[str, ...]:
         """The column of the person."""
+        return (self.person,)
+
+    @property
+    def keyed_by(self) -> tuple[str, ...]:
+        """The person: rows of one must stay rows of one."""
         return (self.person,)
 
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:

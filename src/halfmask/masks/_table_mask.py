@@ -50,6 +50,13 @@ class TableMask(Protocol):
         values, as in l-diversity, would not be true of people.
     columns
         The columns whose cells it changes.
+
+    Notes
+    -----
+    What few masks have is looked up by name: ``reads_raw``, whether `fit` sees `reads` without
+    masks; ``keyed_by``, columns that say which rows belong together; ``splits_values``, whether
+    equal cells can become different; ``unstated``, parameters that name categories and stay out of
+    manifests. ``keeps_equality`` of a `Mask` says that different values stay different.
     """
 
     name: ClassVar[str]

@@ -63,6 +63,7 @@ class KeyedTokens(Pseudonym):
 
     name: ClassVar[str] = "token"
     coarsens: ClassVar[bool] = True
+    keeps_equality: ClassVar[bool] = True
     about: ClassVar[Technique] = Technique(
         source="RFC 7693 (BLAKE2)",
         keeps="Which values are equal",

@@ -45,8 +45,8 @@ def mask_from(mask: object) -> Mask:
 
     Examples
     --------
-    >>> mask_from({"name": "round", "base": 100.0})
-    Rounding(base=100.0)
+    >>> mask_from({"name": "round", "base": 100.0}).base
+    100.0
     """
     return _made(mask, MASKS, 'Such as { name = "round", base = 10 }.')  # type: ignore[return-value]
 
@@ -161,16 +161,22 @@ def _is_default(field: dataclasses.Field[Any], values: Mapping[str, object]) -> 
 def stated_parameters(mask: Mask | AnyTableMask) -> dict[str, Any]:
     """Return the published parameters of a mask, which hold nothing of the data.
 
-    Bounds that `TailCoding` finds by share are numbers of the column. They aren't parameters.
+    Bounds that `TailCoding` finds by share are numbers of the column. They aren't parameters. Where
+    a parameter names categories, such as the matrix of PRAM, it is left out.
 
     Examples
     --------
     >>> stated_parameters(MASKS["noise"](law="laplace", scale=2.0, decimals=0))
-    {'law': 'laplace', 'scale': 2.0, 'decimals': 0, 'how': 'add'}
+    {'law': 'laplace', 'scale': 2.0, 'decimals': 0, 'how': 'add', 'unit': 'column'}
     """
     fields = dataclasses.fields(mask)  # type: ignore[arg-type] # each is one
     values = {field.name: getattr(mask, field.name) for field in fields}
-    return {key: value for key, value in values.items() if value is not None}
+    hidden = getattr(mask, "unstated", ())
+    return {
+        key: value
+        for key, value in values.items()
+        if value is not None and (key not in hidden or isinstance(value, float))
+    }
 
 
 def stated_masks(

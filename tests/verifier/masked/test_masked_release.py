@@ -57,6 +57,16 @@ def test_a_technique_without_its_claim_is_noticed(tmp_path, model):
     assert len(halfmask.verify(tmp_path).problems) == 1
 
 
+@pytest.mark.parametrize(
+    "mask", [stated("redact", ["town"], text=""), stated("round", ["pay"], base=[10])]
+)
+def test_no_parameter_makes_a_claim_superfluous(tmp_path, mask):
+    """An empty text, or one that can't be: the claim is due."""
+    release(tmp_path, FRAME, [], [mask])
+
+    assert len(halfmask.verify(tmp_path).problems) == 1
+
+
 def test_a_claim_of_other_parameters_is_not_the_technique_s(tmp_path):
     """The cells are multiples of 5, too; the technique states 10."""
     release(tmp_path, FRAME, [counted("multiples", ["pay"], {"base": 5})], [ROUND])

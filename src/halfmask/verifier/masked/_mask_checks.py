@@ -65,9 +65,10 @@ def claims_lacking(masks: Sequence[StatedMask], claims: Sequence[Claim]) -> list
     problems = []
     for mask in masks:
         model, names = DUE.get(mask.name, ("", {}))
-        given = {name: mask.parameters.get(own) for name, own in names.items()}
-        due = {name: value for name, value in given.items() if value not in {None, ""}}
-        if due and (model, list(mask.columns), due) not in made:
+        found = ((name, mask.parameters.get(own)) for name, own in names.items())
+        given = {name: value for name, value in found if value is not None}
+        due = {name: value for name, value in given.items() if value != ""}
+        if given and (model, list(mask.columns), due) not in made:
             problems.append(
                 f"The manifest states the technique {mask.name!r} of {len(mask.columns)} columns "
                 "without its claim."

@@ -15,6 +15,7 @@ from halfmask.guarantees import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
+    LargestRisk,
     RecursiveCLDiversity,
     TCloseness,
     measure,
@@ -117,4 +118,5 @@ def test_classes_of_adult_are_those_of_arx(shared_data):
     classes = Classes.of(adult, quasi_identifiers=adult.columns)
 
     assert classes.n_classes / classes.rows == 0.6465751607983555
+    assert LargestRisk(risk=0.5).judge(classes).achieved == 1.0
     assert (classes.sizes == 1).sum() / classes.rows == 0.5142895033485844

@@ -14,6 +14,7 @@ from halfmask.guarantees import (
     EnhancedBetaLikeness,
     EntropyLDiversity,
     KAnonymity,
+    LargestRisk,
     RecursiveCLDiversity,
     TCloseness,
     size_asked,
@@ -68,6 +69,15 @@ def test_small_shares_need_rows(alpha, k, rows):
 
     assert guarantee.min_rows == rows
     assert size_asked([guarantee]) == k
+
+
+@pytest.mark.parametrize(
+    ("risk", "rows"), [(0.05, 20), (0.09, 12), (0.0909, 12), (0.2, 5), (0.33, 4), (0.34, 3)]
+)
+def test_a_risk_is_a_number_of_rows(risk, rows):
+    """ARX's and the EMA's thresholds: 1/11 is above 0.09."""
+    assert LargestRisk(risk=risk).min_rows == rows
+    assert size_asked([LargestRisk(risk=risk)]) == rows
 
 
 def test_rules_differ():

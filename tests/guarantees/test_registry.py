@@ -51,6 +51,7 @@ SPOKEN = [
         {"beta": 2.0, "column": "ill"},
         "EnhancedBetaLikeness(beta=2.0, column='ill')",
     ),
+    ("largest-risk", {"risk": 0.09}, "LargestRisk(risk=0.09)"),
 ]
 
 
@@ -116,6 +117,8 @@ def test_unknown_names_get_the_nearest_known():
         ("alpha-k-anonymity", {"alpha": 0, "k": 2, "column": "s"}),
         ("alpha-k-anonymity", {"alpha": 1, "k": 2, "column": "s"}),
         ("alpha-k-anonymity", {"alpha": 0.5, "k": 0, "column": "s"}),
+        ("largest-risk", {"risk": 0}),
+        ("largest-risk", {"risk": 1}),
         ("delta-disclosure-privacy", {"delta": 0, "column": "s"}),
         ("delta-disclosure-privacy", {"delta": float("inf"), "column": "s"}),
         ("basic-beta-likeness", {"beta": 0, "column": "s"}),

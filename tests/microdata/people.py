@@ -166,6 +166,8 @@ def achieved(  # noqa: PLR0911 # one for each model
     groups = classes(frame, names)
     if promise["model"] == "k-anonymity":
         return min(map(len, groups))
+    if promise["model"] == "largest-risk":
+        return 1 / min(map(len, groups))
     column = promise["column"]
     counts = [Counter(row[column] for row in group) for group in groups]
     if promise["model"] == "distinct-l-diversity":
@@ -304,6 +306,8 @@ def keeps_promise(said, level):
         assert level < said["c"]
     elif said["model"] == "alpha-k-anonymity":
         assert level <= said["alpha"]
+    elif said["model"] == "largest-risk":
+        assert level <= said["risk"]
     elif said["model"] in OF_RATIOS:
         assert level <= said.get("beta", said.get("delta")) + 1e-9
     elif said["model"] == "t-closeness":

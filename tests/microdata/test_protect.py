@@ -46,6 +46,7 @@ PROMISES = {
     "equal": [promise("t-closeness", "illness", t=0.35)],
     "ordered": [promise("t-closeness", "illness", t=0.2, distance="ordered")],
     "hierarchical": [promise("t-closeness", "illness", t=0.25, distance="hierarchical")],
+    "risk": [promise("largest-risk", risk=0.09)],
     "alpha": [promise("alpha-k-anonymity", "illness", alpha=0.5, k=5)],
     "delta": [promise("delta-disclosure-privacy", "insured", delta=0.5)],
     "basic beta": [K, promise("basic-beta-likeness", "illness", beta=1.2)],
@@ -300,6 +301,7 @@ def test_nothing_is_left_of_a_promise_that_cant_be_kept(tmp_path):
         [promise("entropy-l-diversity", "illness", l=5)],
         [promise("recursive-cl-diversity", "illness", c=0.1, l=3)],
         [promise("alpha-k-anonymity", "illness", alpha=0.1, k=2)],
+        [promise("largest-risk", risk=0.004)],
     ):
         with pytest.raises(GuaranteeNotMetError):
             protect_to(people(), policy(*promises), tmp_path / "out")

@@ -191,6 +191,8 @@ class Naive:
         """The level of one set of rows."""
         if claim.model == "k-anonymity":
             return Fraction(len(rows))
+        if claim.model == "largest-risk":
+            return Fraction(1, len(rows))
         assert claim.column is not None
         counts = Counter(row[claim.column] for row in rows)
         falling = sorted(counts.values(), reverse=True)
@@ -262,6 +264,7 @@ class Naive:
             "t-closeness",
             "recursive-cl-diversity",
             "alpha-k-anonymity",
+            "largest-risk",
             *OF_RATIOS,
         }
         return float(max(levels) if larger else min(levels))
@@ -287,8 +290,8 @@ class Naive:
             return level <= threshold["t"]
         if claim.model == "recursive-cl-diversity":
             return level < threshold["c"]
-        if claim.model == "alpha-k-anonymity":
-            return level <= threshold["alpha"]
+        if claim.model in {"alpha-k-anonymity", "largest-risk"}:
+            return level <= next(iter(threshold.values()))
         if claim.model == "delta-disclosure-privacy":
             return level < threshold["delta"]
         if claim.model in OF_RATIOS:

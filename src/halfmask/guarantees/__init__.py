@@ -20,6 +20,7 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``DeltaDisclosurePrivacy`` | abs(log(P/Q)) < delta for each value | the largest |
 | ``BasicBetaLikeness`` | (P - Q) / Q <= beta for each value | the largest |
 | ``EnhancedBetaLikeness`` | (P - Q) / Q <= beta and <= -log(Q) for each value | the largest |
+| ``LargestRisk`` | 1 / n <= risk | 1 / n |
 
 ``m`` is the number of different sensitive values in the class, ``r1 >= ... >= r_m`` their counts,
 ``P`` their distribution and ``H`` its entropy; ``Q`` is the distribution in the whole table that is
@@ -45,6 +46,7 @@ from halfmask.guarantees._grouping import class_of_row, value_codes
 from halfmask.guarantees._guarantee import Guarantee, Judgement, size_asked
 from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._k_anonymity import KAnonymity
+from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
@@ -64,6 +66,7 @@ __all__ = [
     "Histogram",
     "Judgement",
     "KAnonymity",
+    "LargestRisk",
     "RecursiveCLDiversity",
     "TCloseness",
     "agreeing_codes",

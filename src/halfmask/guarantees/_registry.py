@@ -15,6 +15,7 @@ from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._k_anonymity import KAnonymity
+from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._t_closeness import TCloseness
 
@@ -33,6 +34,7 @@ _MODELS: tuple[type[Guarantee], ...] = (
     DeltaDisclosurePrivacy,
     BasicBetaLikeness,
     EnhancedBetaLikeness,
+    LargestRisk,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

@@ -29,6 +29,7 @@ MODELS: list[tuple[str, dict[str, object]]] = [
     ("t-closeness", {"t": 0.25, "column": "ill", "distance": "ordered"}),
     ("t-closeness", {"t": 0.25, "column": "ill", "distance": "hierarchical"}),
     ("t-closeness", {"t": 0.25, "column": "pay", "distance": "ordered"}),
+    ("largest-risk", {"risk": 0.33}),
     ("alpha-k-anonymity", {"alpha": 0.5, "k": 3, "column": "ill"}),
     ("delta-disclosure-privacy", {"delta": 0.7, "column": "ill"}),
     ("basic-beta-likeness", {"beta": 1, "column": "ill"}),

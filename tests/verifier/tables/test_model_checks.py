@@ -26,13 +26,15 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
         ("recursive-cl-diversity", {"c": 0.1, "l": 2}, 0.1 - 1e-12, 1 / 10),
         ("t-closeness", {"t": 0.2, "distance": "equal"}, 0.2 + 1e-12, 0.2 + 1e-6),
         ("alpha-k-anonymity", {"alpha": 0.3, "k": 2}, 3 / 10, 0.3 + 1e-12),
+        ("largest-risk", {"risk": 0.1}, 1 / 10, 1 / 9),
+        ("largest-risk", {"risk": 0.09}, 1 / 12, 1 / 11),
         ("delta-disclosure-privacy", {"delta": 0.5}, 0.5 - 1e-12, 0.5 + 1e-6),
         ("basic-beta-likeness", {"beta": 0.2}, 0.2 + 1e-12, 0.2 + 1e-6),
         ("enhanced-beta-likeness", {"beta": 0.2}, 0.2 + 1e-12, 0.2 + 1e-6),
     ],
 )
 def test_the_threshold_itself(claim, model, parameters, kept, missed):
-    column = None if model == "k-anonymity" else "ill"
+    column = None if model in {"k-anonymity", "largest-risk"} else "ill"
     rule = level_rule_of(claim(model, column, **parameters))
 
     assert rule.keeps(kept)

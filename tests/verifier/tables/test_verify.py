@@ -64,6 +64,8 @@ def diversity_claims(claim):
         claim("recursive-cl-diversity", "ill", c=2, l=2),
         claim("recursive-cl-diversity", "ill", c=1.5, l=3),
         claim("t-closeness", "ill", t=0.2, distance="equal"),
+        claim("largest-risk", risk=0.5),
+        claim("largest-risk", risk=0.2),
         claim("alpha-k-anonymity", "ill", alpha=0.5, k=2),
         claim("alpha-k-anonymity", "ill", alpha=0.3, k=3),
         claim("delta-disclosure-privacy", "ill", delta=0.7),

@@ -256,6 +256,16 @@ def _gains(beta: float, *, slack: float | None) -> LevelRule:
     )
 
 
+def _largest_risk(parameters: Parameters) -> LevelRule:
+    risk = _number(parameters, "risk", 0)
+    return LevelRule(
+        levels=lambda cells, _totals, _tree: 1.0 / cells.sizes,
+        worst=max,
+        # A risk that equals the threshold as typed rounds to the same float, and keeps.
+        keeps=lambda level: level <= risk,
+    )
+
+
 def _reordered(totals: NDArray[np.int64], tree: Tree) -> NDArray[np.int64]:
     ordered = np.empty_like(totals)
     ordered[tree.place_of] = totals
@@ -272,4 +282,5 @@ _checks: dict[str, ModelCheck] = {
     "delta-disclosure-privacy": ModelCheck(_delta_disclosure, frozenset({"delta"})),
     "basic-beta-likeness": ModelCheck(_basic_beta, frozenset({"beta"})),
     "enhanced-beta-likeness": ModelCheck(_enhanced_beta, frozenset({"beta"})),
+    "largest-risk": ModelCheck(_largest_risk, frozenset({"risk"}), of_column=False),
 }

@@ -52,8 +52,9 @@ Look up a technique here. [Mask columns](../how-to/mask-columns.md) shows how to
 [API reference](python/masks.md) has each parameter. A technique guarantees no privacy model, unless
 its claim is one.
 
-- *Coarsens*: what is written follows from the values, so a guarantee about the column is allowed.
-- *Randomises*: what is written is drawn at random. A guarantee about the column is an error.
+- *Coarsens*: the written cell follows from the values, so a guarantee about the column is allowed.
+  The exception is a sensitive column that is microaggregated: there it is an error.
+- *Randomises*: the written cell is drawn at random. A guarantee about the column is an error.
 - *Keeps*: what analysts can still rely on.
 - *Leaks*: the weaknesses that the release names.
   [What they mean](../explanation/claims-and-weaknesses.md).

@@ -33,7 +33,7 @@ __all__ = ["RandomNoise"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomNoise:
-    """Add noise to each number, or multiply it by one and noise.
+    """Add noise to each number, or multiply it by 1 + noise.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class RandomNoise:
     about: ClassVar[Technique] = Technique(
         source="practice; laws by their inverse distribution functions",
         keeps="Means over many rows; the shape of large distributions",
-        oracle="moments and quantiles of each law; half and twice the noise fail",
+        oracle="moments and quantiles of each law; half or twice the scale fails the test",
     )
     is_matchable: ClassVar[bool] = True  # roughly
 

@@ -76,7 +76,7 @@ class RandomRounding:
     )
     about: ClassVar[Technique] = Technique(
         source="Nargundkar and Saveland 1972",
-        keeps="Expected numbers, sums and means; numbers to less than the base",
+        keeps="Expected numbers, sums and means; each number changes by less than the base",
         oracle="Exact fractions; the share rounded up by a binomial test",
     )
 

@@ -32,7 +32,7 @@ def test_the_worst_stands_in_one_sentence_with_whom_it_is_true_for():
         "quasi-identifiers only."
     )
     assert risk.advice == (
-        "Round pay or merge rare values before protect, generalize it (role quasi_identifier), "
+        "Round 'pay', merge its rare values before protect, generalize it (role quasi_identifier), "
         "or drop it (role identifier)."
     )
 
@@ -65,7 +65,7 @@ def test_of_equal_sets_the_one_of_fewest_columns_is_the_worst():
 def test_the_columns_of_the_worst_set_are_named_where_none_does_it_alone():
     pair = _set("pay", "town", unique=60, under_k=90)
 
-    assert _risk(WHOLE, pair).advice.startswith("Round pay and town or merge rare values")
+    assert _risk(WHOLE, pair).advice.startswith("Round 'pay' and 'town', merge their rare")
 
 
 def test_events_say_it_in_the_same_words():

@@ -128,10 +128,11 @@ class ReleasedColumnsRisk:
             return None
         alone = [each.columns[0] for each in self.few if len(each.columns) == 1 and each.under_k]
         guilty = alone or (self.worst or self.unchanged).columns
-        them = "it" if len(guilty) == 1 else "them"
+        them, their = ("it", "its") if len(guilty) == 1 else ("them", "their")
+        named = listed([repr(name) for name in guilty])
         verb = "Coarsen" if self.masked else "Round"
         return (
-            f"{verb} {listed(guilty)} or merge rare values before protect, generalize {them} "
+            f"{verb} {named}, merge {their} rare values before protect, generalize {them} "
             f"(role quasi_identifier), or drop {them} (role identifier)."
         )
 

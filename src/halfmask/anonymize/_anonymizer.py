@@ -79,7 +79,7 @@ class Anonymizer(
     judgements_ : list of Judgement
         What each guarantee achieves on the fitted rows.
     cells_ : ndarray of shape (n_samples,)
-        The cell of each fitted row, -1 for a suppressed one.
+        The index of the class of each fitted row; -1 for a suppressed row.
     n_features_in_ : int
         How many columns were fitted.
 

@@ -152,7 +152,7 @@ def describe(
     3. Other columns: a column that can be derived from others takes their role. It
        may be a code, a band, a copy, or a sum, difference, product or ratio of two columns (a
        body mass index).
-    4. Counting: a column that makes more rows unique is a quasi-identifier. Columns that single
+    4. Counting: a column is a quasi-identifier if more rows are unique with it. Columns that single
        out rows only in combination are added until the remaining ones no longer do.
 
     **False negatives are possible**: the owner has to look at each column.

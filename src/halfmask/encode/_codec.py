@@ -1,4 +1,4 @@
-"""The codec: rows are encoded at home, learnt from elsewhere, and predictions decoded at home."""
+"""The codec: encodes rows for training elsewhere, and decodes the predictions."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Codec:
     >>> codec.decode(encoded).equals(rows)
     True
 
-    A target is encoded too, and predictions for encoded rows are decoded at home:
+    A target is encoded too, and predictions for encoded rows are decoded on your machine:
 
     >>> codec = Codec(learner="linear", missing="hidden", rows="kept", name="pay")
     >>> people = pl.DataFrame({"age": [41.0, 17.0, 30.0], "pay": [3.5, 1.0, 2.5]})
@@ -321,7 +321,7 @@ class Codec:
         return like(plain if order is None else plain[order], table)
 
     def decode(self, encoded: object, *, batch: Number = "auto") -> Any:  # noqa: ANN401 # as above
-        """Return the rows that encoded rows stand for, in their order at home.
+        """Return the rows that encoded rows stand for, in their original order.
 
         Parameters
         ----------
@@ -379,8 +379,8 @@ class Codec:
         Of a NumPy array, an array: classes, probabilities with a column for each of
         ``classes_``, or numbers. Of a polars Series, a Series; of a frame, a frame of its
         library. Probabilities of the codes of one split class are added up. Predictions with
-        ``row_id`` come in the order at home, behind a column ``row``: the place of each row there,
-        from 0.
+        ``row_id`` come in the original order, after a column ``row``: the original place of each
+        row, from 0.
 
         Raises
         ------
@@ -422,7 +422,7 @@ class Codec:
         -------
         encoded, shares
             A frame of the table's library, and an array (rows, 2) for `combine_siblings`: the
-            number of the row at home, and the share of its sibling.
+            number of the original row, and the share of its sibling.
         """
         frame = to_polars(table)
         encoded, shares = sibling_rows(self.plan_, frame, column)
@@ -432,7 +432,7 @@ class Codec:
         return like(encoded, table), shares
 
     def combine_siblings(self, predictions: Any, shares: Any) -> Any:  # noqa: ANN401 # arrays
-        """Return one decoded prediction for each row at home, the mean over its siblings.
+        """Return one decoded prediction for each row: the mean over its siblings.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class Codec:
 
     @property
     def classes_(self) -> list[Any]:
-        """The target's classes at home, in the order of decoded probabilities."""
+        """The target's original classes, in the order of decoded probabilities."""
         target = self.plan_.target
         if not isinstance(target, Codes):
             raise SchemaError("The codec was fitted to no target of classes.")
@@ -532,7 +532,7 @@ class Codec:
 
     @property
     def plan_(self) -> CodecPlan:
-        """The fitted plan. It is the key: it stays at home."""
+        """The fitted plan. It is the key: keep it on your machine."""
         if self._fitted is None:
             raise ParameterError("The codec isn't fitted.", hint="Call fit first.")
         return self._fitted

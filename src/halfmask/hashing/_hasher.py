@@ -37,7 +37,7 @@ class KeyedHasher(
     TransformerMixin,  # type: ignore[misc] # scikit-learn ships no types
     BaseEstimator,  # type: ignore[misc] # the same
 ):
-    """Hash rows into integers that nobody can turn back without the key.
+    """Hash rows into integers with a secret key.
 
     Each cell becomes an index below ``2 ** bits``: its SipHash-2-4 under the key of its column. All
     keys are derived from the secret. A trainer learns a weight for each index, but sees neither

@@ -44,7 +44,8 @@ class MaskedRelease:
     claims
         What is counted of each technique in the files.
     assessment
-        Risk and utility as measured, with three arms; ``None`` for a table of fewer than 20 rows,
+        Measured risk and utility. Attacks are compared with a control and a baseline. ``None`` for
+        a table of fewer than 20 rows,
         or if only tokens are released.
     manifest
         The written manifest; ``None`` before :meth:`write`.
@@ -152,8 +153,8 @@ def mask(
     policy
         What the owner wants; it must name every column of the table.
     key
-        32 secret bytes that fix the order of released rows, tokens, and what masks draw; without
-        one a fresh key is drawn from the operating system and forgotten.
+        32 secret bytes that fix the order of released rows, tokens, and the random numbers of
+        masks. Without one a fresh key is drawn from the operating system and forgotten.
     vault
         The vault with the key of pseudonyms whose scope is ``"vault"``.
     progress
@@ -181,8 +182,8 @@ def mask(
     Notes
     -----
     **Guarantees.** Identifiers are dropped. Whatever can be counted of a technique is claimed and
-    counted again on disk. What can't be counted is measured: the attacks in ``.assessment`` have
-    three arms.
+    counted again on disk. What can't be counted is measured: ``.assessment`` compares attacks
+    with a control and a baseline.
 
     **Edge cases.** Risk and utility of a table of more than 100,000 rows are measured on a random
     part of it.

@@ -82,8 +82,8 @@ class Policy(WrittenPolicy):
     Raises
     ------
     PolicyError
-        If anything in it can't be: the message says where (``[columns.age] role``), what was got
-        and what was probably meant. It never quotes a category.
+        If a part of it is invalid. The message states where (``[columns.age] role``), what was
+        got and what was probably meant. It never quotes a category.
 
     See Also
     --------
@@ -93,8 +93,8 @@ class Policy(WrittenPolicy):
     Notes
     -----
     **Guarantees.** A policy that could be made is consistent in itself: each guarantee is about a
-    sensitive column that has a section, there is a quasi-identifier, ordered and hierarchical
-    distances have an order and a tree, and split targets exist and stay in the release.
+    sensitive column that has a section, there is a quasi-identifier, an ordered distance has an
+    order, a hierarchical distance has a hierarchy, and split targets exist and stay in the release.
     Whether it fits a table is asked by `Schema.check`.
 
     Examples
@@ -312,7 +312,7 @@ class Policy(WrittenPolicy):
 
     @property
     def normalize(self) -> dict[str, tuple[Normalization, ...]]:
-        """What makes spellings of a value one, by column; identifiers aren't read."""
+        """How spellings of a value are unified, by column; identifiers aren't read."""
         return {
             name: section.normalize
             for name, section in self.columns.items()

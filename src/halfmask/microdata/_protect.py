@@ -93,13 +93,14 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         Without a policy: a path or a :class:`~halfmask.data.Hierarchy` for quasi-identifiers, by
         name; or a folder that has them as ``age.csv``, ``sex.csv``, with ``%2F`` for a slash.
     key
-        32 secret bytes that fix the order of released rows, tokens, and what masks draw; without
-        one a fresh key is drawn from the operating system and forgotten.
+        32 secret bytes that fix the order of released rows, tokens, and the random numbers of
+        masks. Without one a fresh key is drawn from the operating system and forgotten.
     vault
         The vault with the key of pseudonyms whose scope is ``"vault"``.
     population
         The people that the table was drawn from, with the same quasi-identifiers, given and read
-        as ``table`` is: the report then says what who looks rows up among them finds.
+        as ``table`` is. The report then also states the risk from an attacker who looks rows up in
+        this population.
     strict
         Whether to raise where columns that are released unchanged put a row into a class under k.
     engine
@@ -120,7 +121,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     PolicyError
         If the policy has masks and no guarantee: `halfmask.mask` is for those.
     ParameterError
-        If the policy is none: a path, say. If there are a policy and columns, or neither.
+        If ``policy`` isn't a `Policy` but, for example, a path. If both a policy and columns are
+        given, or neither.
     GuaranteeNotMetError
         If the guarantees can't be met, or if ``strict`` and unchanged columns single rows out:
         nothing is returned.

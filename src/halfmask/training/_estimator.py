@@ -304,7 +304,8 @@ class AnonymizedEstimator(
         Raises
         ------
         SchemaError
-            If a row has a category that the fit never saw, or lacks a number that no row lacked.
+            If a row has a category that the fit never saw, or a missing number in a column that had
+            none in the fit.
         """
         check_is_fitted(self)
         rows, cells = self._placed(X)
@@ -360,7 +361,7 @@ class AnonymizedEstimator(
         ------
         SchemaError
             If a column holds another kind of cells than at the fit: texts rather than numbers.
-            Numbers that spell the fitted categories are these.
+            Numbers are read as categories if their text is a fitted category.
         """
         check_is_fitted(self)
         X = collected(X)

@@ -40,8 +40,8 @@ def verify(release: str | Path) -> AnyVerification:
     Raises
     ------
     VerificationError
-        If there is no manifest, or this version can't read it. A claim that doesn't hold isn't
-        raised; it is part of the result.
+        If there is no manifest, or this version can't read it. A claim that doesn't hold raises
+        no error; it is part of the result.
 
     See Also
     --------
@@ -51,8 +51,8 @@ def verify(release: str | Path) -> AnyVerification:
     Notes
     -----
     **Guarantees.** The verifier uses none of the counting code that made the files. A claim whose
-    model has no check doesn't hold. `halfmask.verifier.tables.verify` states what is counted in a
-    table, and `halfmask.verifier.events.verify_release` what is counted in events.
+    model has no check is reported as not holding. `halfmask.verifier.tables.verify` states what is
+    counted in a table, and `halfmask.verifier.events.verify_release` what is counted in events.
 
     **Edge cases.** The manifest isn't signed: someone who changes the files can also write a
     manifest that matches them. Get the hash of the manifest from a source that you trust.

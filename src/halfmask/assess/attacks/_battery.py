@@ -72,8 +72,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
         The excess, in [0, 1], that an attack must reach on `unprotected` (positive-control
         effect); at least `tolerance`.
     confidence
-        The probability, in (0.5, 1), with which each upper bound holds. Lower bounds have a
-        twentieth of its error. No bound depends on other attacks.
+        The probability, in (0.5, 1), with which each upper bound holds. The error probability
+        of a lower bound is a twentieth of an upper bound's. Bounds don't depend on how many attacks
+        are run.
     random_state
         The seed of the attacks; the same seed gives the same report.
     progress

@@ -29,7 +29,8 @@ CREATE TABLE src.lines (
   FOREIGN KEY (buyer, n) REFERENCES src.orders MATCH FULL);
 CREATE TABLE src.empty (a int, b text);
 CREATE INDEX low_name ON src.people (lower(name)) WHERE size > 0;
-CREATE INDEX by_low ON src.people (low DESC) WHERE size > 0;
+CREATE INDEX by_low ON src.people (low DESC);
+CREATE INDEX by_size ON src.people (size DESC) WHERE born > '2000-01-01' OR fl > 0;
 CREATE INDEX by_email ON src.people (email);
 INSERT INTO src.people (email, name, "odd ""x", size, born, code, j, k, tags, bal, free, b, ip,
   span, tm, at, fl, padded, boss)
@@ -180,6 +181,40 @@ def test_keys_indexes_and_sequences_are_made_again(shop, tmp_path):
     ]
     shop.run("DROP SCHEMA src CASCADE")
     assert shop.run("SELECT count(*) FROM masked.people") == [(20,)]
+
+
+ROW = "(1, 'Secret Ann'::text, ''::text)"
+
+
+@pytest.mark.parametrize("rule", ['{ mask = { name = "token", digits = 16 } }', '"drop"'])
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE INDEX it ON src.people (n) WHERE name = 'Secret Ann'",
+        "CREATE UNIQUE INDEX it ON src.people (n) WHERE name = 'Secret Ann'",
+        "CREATE INDEX it ON src.people (n, (name = 'Secret Ann'))",
+        "CREATE INDEX it ON src.people (n) WHERE low = 'Secret Ann'",
+        f"CREATE INDEX it ON src.people (n) WHERE people.* <> {ROW}",
+        f"ALTER TABLE src.people ADD CONSTRAINT it CHECK (people.* <> {ROW})",
+        "ALTER TABLE src.people ADD CONSTRAINT it CHECK (low <> 'Secret Ann')",
+        "ALTER TABLE src.people ADD CONSTRAINT it EXCLUDE (n WITH =) WHERE (name = 'Secret Ann')",
+    ],
+)
+def test_conditions_with_values_of_a_masked_column_are_left_out(postgres, tmp_path, made, rule):
+    low = "low = " + ('"drop"' if rule == '"drop"' else '"keep"')
+    postgres.run(
+        "CREATE SCHEMA src;\nCREATE TABLE src.people (n int, name text, low text GENERATED ALWAYS"
+        f" AS (lower(name)) STORED);\nINSERT INTO src.people VALUES (1, 'Bob');\n{made}"
+    )
+    policy = f'halfmask-database = 1\n[tables.people.columns]\nn = "keep"\nname = {rule}\n{low}'
+    found = copy(postgres, tmp_path, policy)
+
+    assert [it.split(" ", 1)[1] for it in found.left_out] == ["'it' of the table 'people'"]
+    assert postgres.run("SELECT count(*) FROM pg_indexes WHERE schemaname = 'masked'") == [(0,)]
+    assert postgres.run(
+        "SELECT count(*) FROM pg_constraint"
+        " WHERE contype <> 'n' AND connamespace = 'masked'::regnamespace"
+    ) == [(0,)]
 
 
 @pytest.mark.parametrize(

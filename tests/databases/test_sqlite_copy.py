@@ -80,6 +80,56 @@ def test_keys_indexes_and_references_are_made_again(tmp_path):
     ) == [("5",)]
 
 
+INDEXED = f"""
+create table people (id integer primary key, name text, town text);
+insert into people values (1, '{CANARY}', 'Bree'), (2, 'Bob', 'Archet');
+create table towns (name text);
+create index there on towns (name) where name <> 'Bree';
+"""
+NAMED = """
+halfmask-database = 1
+[tables.people.columns]
+id = "keep"
+name = { mask = { name = "token" } }
+town = "keep"
+[tables.towns.columns]
+name = "keep"
+"""
+
+
+@pytest.mark.parametrize("rule", ['{ mask = { name = "token" } }', '"drop"'])
+@pytest.mark.parametrize(
+    "index",
+    [
+        f"index it on people (id) where name = '{CANARY}'",
+        f"unique index it on people (id) where name = '{CANARY}'",
+        f"index it on people (id, (name = '{CANARY}'))",
+        f"index it on people (name || '{CANARY}')",
+        f"unique index it on people (id, name = '{CANARY}')",
+    ],
+)
+def test_an_index_with_values_of_a_masked_column_is_left_out(tmp_path, index, rule):
+    policy = NAMED.replace('{ mask = { name = "token" } }', rule)
+    found, path = copied(tmp_path, policy, f"{INDEXED}create {index};")
+
+    assert found.left_out == ("index 'it' of the table 'people'",)
+    assert CANARY.encode() not in path.read_bytes()
+    assert rows(path, "select name from sqlite_schema where type = 'index'") == [("there",)]
+
+
+def test_a_plain_index_is_made_again_without_comments(tmp_path):
+    index = f'unique index "i ""x" on people (name collate nocase desc, -- {CANARY}\n id)'
+    found, path = copied(tmp_path, NAMED, f"{INDEXED}create {index};")
+
+    assert found.left_out == ()
+    assert CANARY.encode() not in path.read_bytes()
+    for query in (
+        "select * from pragma_index_xinfo('i \"x')",
+        "select * from pragma_index_list('people')",
+    ):
+        assert rows(path, query) == rows(tmp_path / "shop.db", query) != []
+
+
 def test_a_table_without_masks_keeps_its_definition(tmp_path):
     script = "create table t (a integer check (a > 0), b text collate nocase) strict;"
     policy = 'halfmask-database = 1\n[tables.t.columns]\na = "keep"\nb = "keep"'

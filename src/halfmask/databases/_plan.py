@@ -198,11 +198,12 @@ def _written(
         columns = _changed(columns, mask, type_name)
     masked = frozenset(it.name for it in copied if (table.name, it.name) in masks)
     masked |= {column for mask in together for column in mask.columns}
-    retyped = {new.name for old, new in zip(copied, columns, strict=True) if new.type != old.type}
     names = {it.name for it in columns}
+    # What the database computes may follow from a masked cell.
+    touched = masked | {it.name for it in copied if masked and it.is_generated}
     kept, lacking = [], []
     for each in table.constraints:
-        if _is_kept(each, names, masked, retyped):
+        if _is_kept(each, names, touched):
             kept.append(each)
         else:
             lacking.append(f"{each.kind} {each.name!r} of the table {table.name!r}")
@@ -297,13 +298,14 @@ def _changed(
     ]
 
 
-def _is_kept(each: Constraint, names: set[str], masked: frozenset[str], retyped: set[str]) -> bool:
-    """Return whether a constraint is made again: it holds of masked cells, too."""
+def _is_kept(each: Constraint, names: set[str], touched: frozenset[str]) -> bool:
+    """Return whether a constraint is made again: it holds of masked cells, too.
+
+    Expressions and conditions may name raw values, so theirs are columns that no mask touches.
+    """
     if not each.columns <= names:
         return False
-    if each.kind == "check":
-        return not each.columns & masked
-    return each.is_plain or not each.columns & retyped
+    return (each.is_plain and each.kind != "check") or not each.columns & touched
 
 
 def _listed(names: Sequence[str]) -> str:

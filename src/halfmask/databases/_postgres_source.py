@@ -42,7 +42,11 @@ SELECT c.conrelid::int8, c.conname::text, c.contype::text, pg_get_constraintdef(
   array_to_json(ARRAY(SELECT a.attname FROM unnest(c.conkey) WITH ORDINALITY k(n, i)
     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.n ORDER BY k.i))::text,
   array_to_json(ARRAY(SELECT a.attname FROM unnest(c.confkey) WITH ORDINALITY k(n, i)
-    JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.n ORDER BY k.i))::text
+    JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.n ORDER BY k.i))::text,
+  array_to_json(ARRAY(SELECT a.attname FROM pg_attribute a
+    LEFT JOIN pg_index i ON i.indexrelid = c.conindid AND c.contype = 'x'
+    WHERE a.attrelid = c.conrelid AND a.attnum > 0 AND NOT a.attisdropped
+      AND (c.conbin::text LIKE '%:varattno 0 %' OR {uses})))::text
 FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
 LEFT JOIN pg_class f ON f.oid = c.confrelid
 WHERE r.relnamespace = {schema}::regnamespace AND c.contype IN ('p', 'u', 'f', 'c', 'x')
@@ -51,16 +55,21 @@ ORDER BY c.contype = 'f', c.conname COLLATE "C"
 _INDEXES: Final = """
 SELECT i.indrelid::int8, r.relname::text, pg_get_indexdef(i.indexrelid, 0, true),
   i.indexprs IS NULL AND i.indpred IS NULL,
-  array_to_json(ARRAY(SELECT DISTINCT a.attname FROM pg_attribute a
-    WHERE a.attrelid = i.indrelid AND (a.attnum = ANY(i.indkey::int2[]) AND a.attnum > 0
-      OR EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-        AND d.objid = i.indexrelid AND d.refobjid = i.indrelid
-        AND d.refobjsubid = a.attnum))))::text
+  array_to_json(ARRAY(SELECT a.attname FROM pg_attribute a
+    WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND NOT a.attisdropped
+      AND (a.attnum = ANY(i.indkey::int2[]) OR {uses})))::text
 FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid
 WHERE r.relnamespace = {schema}::regnamespace AND i.indisvalid
   AND NOT EXISTS (SELECT 1 FROM pg_constraint c
                   WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
 ORDER BY r.relname COLLATE "C"
+"""
+#: Whether an expression or a condition of an index uses a column, or the row as a whole.
+_USES: Final = """(
+  concat(i.indexprs::text, i.indpred::text) LIKE '%:varattno 0 %'
+  OR EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+    AND d.objid = i.indexrelid AND d.refclassid = 'pg_class'::regclass
+    AND d.refobjid = i.indrelid AND d.refobjsubid = a.attnum))
 """
 _SEQUENCES: Final = """
 SELECT s.relname::text, t.relname::text, a.attname::text, d.deptype::text,
@@ -136,7 +145,9 @@ class PostgresSource:
         self._connection.close()
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        return self._connection.rows(query.format(schema=literal(quoted_name(self._schema))))
+        return self._connection.rows(
+            query.format(schema=literal(quoted_name(self._schema)), uses=_USES)
+        )
 
     def tables(self) -> list[TableSchema]:
         """Return the tables of the schema."""
@@ -185,7 +196,9 @@ class PostgresSource:
 
         keys: dict[int, list[ForeignKey]] = defaultdict(list)
         others: dict[int, list[Constraint]] = defaultdict(list)
-        for oid, name, kind, text, valid, parent, inside, mine, its in self._rows(_CONSTRAINTS):
+        for oid, name, kind, text, valid, parent, inside, mine, its, used in self._rows(
+            _CONSTRAINTS
+        ):
             columns = json.loads(mine)
             if kind == "f":
                 outside = "its foreign key refers to another schema"
@@ -205,7 +218,7 @@ class PostgresSource:
                     Constraint(
                         name=name,
                         definition=text.removesuffix(" NOT VALID"),
-                        columns=frozenset(columns),
+                        columns=frozenset(columns) | frozenset(json.loads(used)),
                         kind="key" if kind in "pu" else "check",
                     )
                 )

@@ -32,6 +32,8 @@ _CHUNK: Final = 50_000
 _LOST: Final = re.compile(
     r"\b(CHECK|COLLATE|AUTOINCREMENT|WITHOUT\s+ROWID|STRICT|ON\s+CONFLICT)\b", re.IGNORECASE
 )
+#: What SQLite gives as the number of an index's column that is an expression.
+_EXPRESSION: Final = -2
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*")
 
 
@@ -184,11 +186,16 @@ class SqliteSource:
                 columns=frozenset(row[1] for row in about),
                 kind="check",
             )
+        yield from self._indexes(table, about)
+
+    def _indexes(self, table: str, about: Sequence[tuple[Any, ...]]) -> Iterator[Constraint]:
         for _, name, unique, origin, partial in self._rows(
             f"PRAGMA index_list({quoted_name(table)})"
         ):
-            columns = [row[2] for row in self._rows(f"PRAGMA index_xinfo({quoted_name(name)})")]
-            named = [it for it in columns if it is not None]
+            parts = self._rows(f"PRAGMA index_xinfo({quoted_name(name)})")
+            named = [it[2] for it in parts if it[2] is not None]
+            # Of an expression SQLite doesn't tell the columns: any may be in it, or in a condition.
+            is_plain = not partial and all(it[1] != _EXPRESSION for it in parts)
             if origin == "u":
                 yield Constraint(
                     name=name,
@@ -197,19 +204,22 @@ class SqliteSource:
                     kind="key",
                 )
             elif origin == "c":
-                ((sql,),) = self._rows(
-                    "SELECT sql FROM sqlite_schema WHERE type = 'index'"
-                    f" AND name = '{name.replace(chr(39), chr(39) * 2)}'"
-                )
-                is_plain = not partial and "(" not in _QUOTED.sub("", sql).partition("(")[2]
                 yield Constraint(
                     name=name,
-                    definition=sql,
-                    # An expression may name any column.
+                    definition=_plain_index(table, name, parts, is_unique=bool(unique))
+                    if is_plain
+                    else self._index_text(name),
                     columns=frozenset(named if is_plain else (row[1] for row in about)),
                     kind="index",
-                    is_plain=is_plain or not unique,
+                    is_plain=is_plain,
                 )
+
+    def _index_text(self, name: str) -> str:
+        ((sql,),) = self._rows(
+            "SELECT sql FROM sqlite_schema WHERE type = 'index'"
+            f" AND name = '{name.replace(chr(39), chr(39) * 2)}'"
+        )
+        return str(sql)
 
     def frames(
         self, table: str, columns: Sequence[TableColumn], kept: str | None, masked: Collection[str]
@@ -346,6 +356,19 @@ def _definition(table: WrittenTable) -> str:
     keys = [it.definition for it in table.constraints if it.kind == "key"]
     references = [it.definition for it in table.foreign_keys]
     return f"CREATE TABLE {quoted_name(table.name)} ({', '.join([*columns, *keys, *references])})"
+
+
+def _plain_index(
+    table: str, name: str, parts: Sequence[tuple[Any, ...]], *, is_unique: bool
+) -> str:
+    """Return CREATE INDEX for columns alone: the source's own text may have comments."""
+    listed = ", ".join(
+        f"{quoted_name(column)} COLLATE {quoted_name(collation)}{' DESC' if descends else ''}"
+        for _, _, column, descends, collation, is_key in parts
+        if is_key
+    )
+    unique = "UNIQUE " if is_unique else ""
+    return f"CREATE {unique}INDEX {quoted_name(name)} ON {quoted_name(table)} ({listed})"
 
 
 def _listed(names: Sequence[str]) -> str:

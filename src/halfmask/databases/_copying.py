@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +12,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.data import Source
 from halfmask.data._spilled import spill
+from halfmask.databases._raw_names import with_raw_names
 from halfmask.masks import MaskedReader, mask_table
 from halfmask.masks._pseudonym import keyed_by_column, scoped_key
 
@@ -118,7 +119,9 @@ def copy_table(
         If a mask can't process a value, or a database refuses or goes away.
     """
     raw = _Raw(source, table, plan, kept)
-    masked = _masked(raw, table, plan, keys)
+    whole = plan.sources[table.name]
+    together = tuple(with_raw_names(it, source, whole) for it in table.masks)
+    masked = _masked(raw, replace(table, masks=together), plan, keys)
     written, unchanged = RowDigest(), RowDigest()
     fresh: dict[str, list[NDArray[np.uint64]]] = {
         name: []

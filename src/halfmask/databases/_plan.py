@@ -195,7 +195,7 @@ def _written(
         _column(table.name, it, masks.get((table.name, it.name)), type_name) for it in copied
     ]
     for mask in together:
-        columns = _changed(columns, mask, type_name)
+        columns = _changed(columns, mask, table, type_name)
     masked = frozenset(it.name for it in copied if (table.name, it.name) in masks)
     masked |= {column for mask in together for column in mask.columns}
     names = {it.name for it in columns}
@@ -279,17 +279,38 @@ def _table_masks(
                     f"{name!r}: it is a key, a reference, computed, or of the type {column.type}.",
                     hint='Keys and references take a mask of their own, such as "token".',
                 )
+        _check_reads(mask, table, rules)
     check_claimed_once(own, section.masks)
     return tuple(section.masks)
 
 
+def _check_reads(mask: TableMask, table: TableSchema, rules: Mapping[ColumnAt, ColumnRule]) -> None:
+    for name in mask.reads:
+        column = next((it for it in table.columns if it.name == name), None)
+        is_there = column is not None and not column.is_generated and (table.name, name) in rules
+        if _reads_raw(mask):
+            is_there = column is not None and str(column.dtype) not in {"None", "Binary"}
+        if not is_there:
+            raise PolicyError(
+                f"The mask {mask.name!r} of the table {table.name!r} reads the column {name!r}, "
+                "which isn't copied, or is computed or of a type without texts.",
+                hint="Check the spelling, or take another column.",
+            )
+
+
+def _reads_raw(mask: TableMask) -> bool:
+    return bool(getattr(mask, "reads_raw", False))
+
+
 def _changed(
-    columns: Sequence[TableColumn], mask: TableMask, type_name: TypeName
+    columns: Sequence[TableColumn], mask: TableMask, table: TableSchema, type_name: TypeName
 ) -> list[TableColumn]:
     """Return the columns of a table as a mask of several of them writes them."""
     import polars as pl  # noqa: PLC0415 - half a second
 
-    found = mask.written({it.name: it.dtype or pl.String() for it in columns})
+    # A mask that reads raw cells reads those of dropped columns, too.
+    raw = [it for it in table.columns if it.name in mask.reads and _reads_raw(mask)]
+    found = mask.written({it.name: it.dtype or pl.String() for it in (*columns, *raw)})
     return [
         replace(it, dtype=found[it.name], type=type_name(it, found[it.name]), clauses="")
         if it.name in found

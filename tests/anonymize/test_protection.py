@@ -99,7 +99,7 @@ GUARANTEES = {
     "close": (KAnonymity(k=4), TCloseness(t=0.25, column="ill")),
     "ordered": (TCloseness(t=0.15, column="ill", distance="ordered", hierarchy=BY_HARM),),
     "risk": (LargestRisk(risk=0.09),),
-    "alpha": (AlphaKAnonymity(alpha=0.5, k=4, column="ill"),),
+    "alpha": (AlphaKAnonymity(alpha=0.7, k=4, column="ill"),),
     "delta": (DeltaDisclosurePrivacy(delta=1.2, column="ill"),),
     "basic beta": (KAnonymity(k=3), BasicBetaLikeness(beta=1, column="ill")),
     "enhanced beta": (KAnonymity(k=3), EnhancedBetaLikeness(beta=1, column="ill")),

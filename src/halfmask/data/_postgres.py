@@ -202,7 +202,7 @@ class PostgresConnection:
         state = getattr(error, "sqlstate", None) or ""
         for start, reason, hint in _REASONS:
             if state.startswith(start):
-                return DataError(f"{self._what} can't be used: {reason} ({state})", hint=hint)
+                return DataError(f"{self._what} can't be used: {reason} ({state}).", hint=hint)
         if state.startswith("08") or (not state and isinstance(error, OperationalError | OSError)):
             return DataError(
                 f"{self._what} can't be used: the database can't be reached, or went away.",

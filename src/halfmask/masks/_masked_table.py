@@ -26,6 +26,7 @@ __all__ = ["AnyTableMask", "MaskedTable", "check_claimed_once", "mask_table"]
 
 #: Rows that are hashed at once: their hashes stay in the processor's cache.
 _HASHED_ROWS: Final = 1 << 17
+#: A mask of several columns, or of rows.
 AnyTableMask: TypeAlias = TableMask | RowMask
 
 

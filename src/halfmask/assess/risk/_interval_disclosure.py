@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IntervalScale", "interval_disclosure"]
 
+#: How interval disclosure measures nearness.
 IntervalScale: TypeAlias = Literal["rank", "deviation"]
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PropensityFit", "PropensityModel", "propensity_mse"]
 
+#: The model that tells masked rows from original ones.
 PropensityModel: TypeAlias = Literal["logistic", "cart"]
 #: Permutations of the labels that the null expectation of a tree is the mean of.
 PERMUTATIONS = 10

@@ -223,7 +223,7 @@ def test_warns_of_columns_that_single_people_out(run, desk):
     answer = run(*desk.protect())
     assert answer.status == 0, answer.err
     assert f"Warning: {100 * unique:.4g} % of the rows are unique on age and illness" in answer.out
-    assert "Hint: Round age" in answer.out
+    assert "Hint: Round 'age'" in answer.out
 
     (warning,) = run(*desk.protect("--overwrite", "--json")).json["warnings"]
     before = (desk.out / "manifest.json").read_bytes()

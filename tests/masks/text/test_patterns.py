@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import random
 import re
 
@@ -219,10 +218,7 @@ def test_a_pattern_tries_each_start():
 
 
 def test_a_module_that_fails_says_no():
-    """A place that python-stdnum doesn't list raises KeyError in its own code."""
-    with pytest.raises(KeyError):
-        importlib.import_module("stdnum.cn.ric").is_valid("629501199808177676")
-
+    """A place that python-stdnum doesn't list raises KeyError in some of its versions."""
     assert not found(("national-number",), "no. 629501199808177676", countries=("CN",))
 
 

@@ -201,7 +201,11 @@ def said_of(sections):
     [
         ('split_targets = ["income"]', "strict = true", "It goes with mondrian: remove it."),
         ('name = "guided"', 'name = "hilbert"', "It goes with guided: remove it."),
-        ('distance = "ordered"', "k = 3", "It goes with k-anonymity: remove it."),
+        (
+            'distance = "ordered"',
+            "k = 3",
+            "It goes with k-anonymity or alpha-k-anonymity: remove it.",
+        ),
     ],
 )
 def test_a_key_of_another_kind_is_refused_with_the_one_it_goes_with(before, after, hint):

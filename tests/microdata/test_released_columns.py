@@ -69,7 +69,7 @@ def test_strict_raises_and_leaves_no_release(tmp_path):
     with pytest.raises(GuaranteeNotMetError, match="100 % of the rows are unique on row") as raised:
         protect_to(people(), policy(K), tmp_path / "out", key=KEY, strict=True)
 
-    assert str(raised.value.hint).startswith("Round row")
+    assert str(raised.value.hint).startswith("Round 'row'")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -23,6 +24,8 @@ __all__ = ["CopyPlan", "TypeName", "plan_of"]
 #: From a column and the type of what is written, to the type as SQL writes it.
 TypeName: TypeAlias = Callable[[TableColumn, "pl.DataType"], str]
 _MOST_LISTED = 10
+#: A text or a number in an expression of SQL.
+_LITERAL = re.compile(r"['\d]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +184,20 @@ def _copied_keys(
     return found
 
 
+def _check_computed(table: str, copied: Sequence[TableColumn], masked: frozenset[str]) -> None:
+    """Raise if a computed column names a masked one beside a literal, which may be a raw value."""
+    for column in copied:
+        if not column.is_generated or not _LITERAL.search(column.clauses):
+            continue
+        found = [name for name in sorted(masked) if name in column.clauses]
+        if found:
+            raise PolicyError(
+                f"Column {column.name!r} of the table {table!r} is computed from the masked column "
+                f"{found[0]!r} by an expression with a literal, which the copy would show.",
+                hint="Drop the computed column.",
+            )
+
+
 def _written(
     table: TableSchema,
     rules: dict[ColumnAt, ColumnRule],
@@ -199,6 +216,7 @@ def _written(
     masked = frozenset(it.name for it in copied if (table.name, it.name) in masks)
     masked |= {column for mask in together for column in mask.columns}
     names = {it.name for it in columns}
+    _check_computed(table.name, copied, masked)
     # What the database computes may follow from a masked cell.
     touched = masked | {it.name for it in copied if masked and it.is_generated}
     kept, lacking = [], []

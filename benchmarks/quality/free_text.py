@@ -1,4 +1,4 @@
-"""Precision and recall of the search for personal details in free text, by type, beside Presidio.
+"""Precision and recall of the search for personal details in free text, by type, and of Presidio.
 
     python benchmarks/peers.py --only presidio      # once: Presidio in a venv of its own
     python benchmarks/quality/free_text.py          # about a minute

@@ -1,4 +1,4 @@
-"""Masking techniques, timed: each beside its bar, and beside a peer where there is one.
+"""Masking techniques, timed: each with its goal, and with a peer where there is one.
 
     python benchmarks/speed/masking.py            # every arm; minutes
     python benchmarks/speed/masking.py --quick    # fewer rows; under a minute an arm

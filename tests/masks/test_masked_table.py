@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.microdata.table_masks import ABOUT, Share
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.data import open_table
@@ -20,11 +20,9 @@ from halfmask.masks import (
     Rounding,
     Technique,
     mask_table,
-    row_fractions,
 )
 
 KEY = bytes(range(32))
-ABOUT = Technique(source="practice", keeps="nothing", oracle="none")
 TABLE = pl.DataFrame(
     {
         "age": [17, 33, None, 41, 58, 90, 33],
@@ -86,30 +84,7 @@ class _Blank:
         return batch.select(pl.when(odd).then(pl.col(it)).alias(it) for it in self.columns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Some:
-    """Keep a share of the rows."""
-
-    name: ClassVar[str] = "some"
-    about: ClassVar[Technique] = ABOUT
-    weaknesses: ClassVar[tuple[str, ...]] = ()
-    reads: ClassVar[tuple[str, ...]] = ()
-    share: float
-
-    def fit(self, table, n_rows, key):
-        assert table is None
-        return _Kept(row_fractions(n_rows, key=key) < self.share)
-
-
-class _Kept:
-    def __init__(self, rows):
-        self.rows, self.n_rows = rows, int(np.count_nonzero(rows))
-
-    def kept(self, first_row, height):
-        return pl.Series(self.rows[first_row : first_row + height])
-
-
-MASKS: list[Any] = [_Reversed(columns=("pay",)), _Some(share=0.6), _Blank(columns=("age", "town"))]
+MASKS: list[Any] = [_Reversed(columns=("pay",)), Share(share=0.6), _Blank(columns=("age", "town"))]
 
 
 @given(n_rows=st.integers(1, 8), columns=st.permutations(TABLE.columns))
@@ -163,7 +138,7 @@ def test_columns_are_checked_and_an_empty_sample_is_refused():
     with pytest.raises(ColumnNotFoundError, match="wage"):
         mask_table(open_table(TABLE), {}, key=KEY, table_masks=[_Reversed(columns=("wage",))])
     with pytest.raises(DataError, match="keeps no row"):
-        mask_table(open_table(TABLE), {}, key=KEY, table_masks=[_Some(share=0.0)])
+        mask_table(open_table(TABLE), {}, key=KEY, table_masks=[Share(share=0.0)])
 
 
 @pytest.mark.parametrize("column", ["age", "pay"])

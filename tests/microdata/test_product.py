@@ -18,6 +18,7 @@ import halfmask
 from halfmask._errors import ReleaseError, VerificationError
 from halfmask.claims import read_table_manifest as read_manifest
 from halfmask.microdata import _product, _writing, protect, protect_to
+from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.release import _publishing
@@ -237,7 +238,7 @@ def test_what_isnt_verified_is_not_there(tmp_path, monkeypatch, release):
 
 def test_the_manifest_has_plain_numbers(tmp_path, release):
     """Whatever is infinite or not a number is null: the manifest is strict JSON."""
-    said = _product._plain({"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": (True, "x")})
+    said = finite({"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": (True, "x")})
     assert said == {"a": None, "b": [None, {"c": 1.5}], "d": [True, "x"]}
 
     release.write(tmp_path / "out")

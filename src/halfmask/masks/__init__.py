@@ -55,6 +55,7 @@ from halfmask.masks._table_mask import (
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._technique import Technique
 from halfmask.masks._token import KeyedTokens
+from halfmask.masks._traits import MaskTraits, traits_of
 from halfmask.masks._value_counts import ValueCounts
 from halfmask.masks.text import TextRedaction
 
@@ -78,6 +79,7 @@ __all__ = [
     "LocalSuppression",
     "Mask",
     "MaskPlan",
+    "MaskTraits",
     "MaskedReader",
     "MaskedTable",
     "Masker",
@@ -114,6 +116,7 @@ __all__ = [
     "pseudonym_key",
     "reverse_masks",
     "row_fractions",
+    "traits_of",
 ]
 
 

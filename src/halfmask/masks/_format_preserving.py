@@ -17,6 +17,7 @@ from halfmask.masks._check_digits import CheckDigits, check_digits, is_scheme_na
 from halfmask.masks._ff1 import LEAST_DOMAIN, Ff1
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +84,7 @@ class FormatPreserving(Pseudonym):
 
     name: ClassVar[str] = "format-preserving"
     coarsens: ClassVar[bool] = True
-    keeps_equality: ClassVar[bool] = True
+    traits: ClassVar[MaskTraits] = MaskTraits(keeps_equality=True)
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     about: ClassVar[Technique] = Technique(

@@ -19,6 +19,7 @@ from halfmask.masks._repairs import repaired
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +89,8 @@ class LocalSuppression:
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
-    splits_values: ClassVar[bool] = True  # some cells of a value become missing
+    # Some cells of a value become missing.
+    traits: ClassVar[MaskTraits] = MaskTraits(splits_values=True)
     weaknesses: ClassVar[tuple[str, ...]] = ("wildcard-counts", "nulls-visible", "order-leaking")
     about: ClassVar[Technique] = Technique(
         source="Templ, Kowarik and Meindl 2015",

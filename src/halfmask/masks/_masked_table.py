@@ -14,6 +14,7 @@ from halfmask.claims import WEAKNESSES
 from halfmask.masks._masked import masked_columns
 from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import RowMask, TableMask
+from halfmask.masks._traits import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -182,7 +183,7 @@ class MaskedTable:
         )
 
     def _rows_for(self, mask: TableMask, wanted: Sequence[str]) -> pl.DataFrame:
-        if not getattr(mask, "reads_raw", False):
+        if not traits_of(mask).reads_raw:
             return self.masked.read(columns=wanted)
         # Names are searched for in texts; another mask may have written pseudonyms for them.
         table = self.masked.read(columns=_unique(mask.columns))
@@ -235,7 +236,7 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
                 )
             continue
         grouped = mask if mask.suppresses else grouped
-        if dropping is not None and getattr(mask, "reads_raw", False) and mask.reads:
+        if dropping is not None and traits_of(mask).reads_raw and mask.reads:
             raise ParameterError(
                 f"The mask {dropping.name!r} drops rows before {mask.name!r} has read the names "
                 "in them, which other rows may mention.",
@@ -263,7 +264,7 @@ def _check_keyed(mask: TableMask, first: Mapping[str, Mask | TableMask]) -> None
         if earlier is None:
             continue
         scopes = [getattr(it, "scope", "release") for it in (mask, earlier)]
-        if not getattr(earlier, "keeps_equality", False) or scopes == ["vault", "release"]:
+        if not traits_of(earlier).keeps_equality or scopes == ["vault", "release"]:
             raise ParameterError(
                 f"The mask {mask.name!r} reads column {column!r} to tell which rows belong "
                 f"together, and the mask {earlier.name!r} changes that.",

@@ -14,6 +14,7 @@ from halfmask.masks._claims import counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,8 +94,7 @@ class Microaggregation:
     is_matchable: ClassVar[bool] = True  # the nearest group
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
-    splits_values: ClassVar[bool] = True
-    unstated: ClassVar[tuple[str, ...]] = ("orders",)
+    traits: ClassVar[MaskTraits] = MaskTraits(splits_values=True, unstated=("orders",))
     about: ClassVar[Technique] = Technique(
         source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
         keeps="Means of columns, and most of the variance and correlations for small k",

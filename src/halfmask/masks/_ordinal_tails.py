@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -52,7 +53,7 @@ class OrdinalTailCoding:
 
     name: ClassVar[str] = "ordinal-tails"
     coarsens: ClassVar[bool] = True
-    unstated: ClassVar[tuple[str, ...]] = ("order",)
+    traits: ClassVar[MaskTraits] = MaskTraits(unstated=("order",))
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = (

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ParameterError, SchemaError
+from halfmask._errors import ParameterError
 from halfmask.masks._row_draws import row_fractions
+from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 from halfmask.masks._transitions import (
     Keep,
     KeptOrDrawn,
@@ -90,7 +92,7 @@ class Pram:
 
     name: ClassVar[str] = "pram"
     coarsens: ClassVar[bool] = False
-    unstated: ClassVar[tuple[str, ...]] = ("keep", "matrix")  # where they name categories
+    traits: ClassVar[MaskTraits] = MaskTraits(unstated=("keep", "matrix"))
     about: ClassVar[Technique] = Technique(
         source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
         keeps="Expected frequencies of the column",
@@ -119,11 +121,7 @@ class Pram:
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return the column's own type; see `Mask`."""
-        if dtype.is_nested():
-            raise SchemaError(
-                f"Column {column!r} has the mask 'pram', which is for single values. "
-                f"Got the type {dtype}."
-            )
+        check_single(column, dtype, mask=self.name)
         return dtype
 
     def fit(
@@ -217,7 +215,7 @@ class StratifiedPram:
 
     name: ClassVar[str] = "stratified-pram"
     coarsens: ClassVar[bool] = False
-    unstated: ClassVar[tuple[str, ...]] = ("keep", "matrix")  # where they name categories
+    traits: ClassVar[MaskTraits] = MaskTraits(unstated=("keep", "matrix"))
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False

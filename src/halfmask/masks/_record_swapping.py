@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnWarning, DataError, ParameterError, SchemaError
+from halfmask._errors import ColumnWarning, DataError, ParameterError
 from halfmask._optional import need
 from halfmask._random import keyed_order
 from halfmask._validation import fraction, integer_at_least
 from halfmask.masks._row_draws import row_fractions
+from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
@@ -124,11 +125,7 @@ class TargetedRecordSwapping:
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return the areas' own types; see `TableMask`."""
         for name in (*self.columns, *self.reads):
-            if dtypes[name].is_nested():
-                raise SchemaError(
-                    f"Column {name!r} has the mask {self.name!r}, which is for single values. "
-                    f"Got the type {dtypes[name].base_type().__name__}."
-                )
+            check_single(name, dtypes[name], mask=self.name)
         return {name: dtypes[name] for name in self.columns}
 
     def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import polars as pl
 
-from halfmask._errors import DataError, SchemaError
+from halfmask._errors import DataError
 from halfmask.masks._pseudonym import Pseudonym
+from halfmask.masks._single_values import check_single
 from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
@@ -56,7 +58,7 @@ class ReversibleTokens(Pseudonym):
 
     name: ClassVar[str] = "reversible-token"
     coarsens: ClassVar[bool] = True
-    keeps_equality: ClassVar[bool] = True
+    traits: ClassVar[MaskTraits] = MaskTraits(keeps_equality=True)
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "length-leaking", "nulls-visible")
@@ -68,11 +70,7 @@ class ReversibleTokens(Pseudonym):
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return String; see `Mask`."""
-        if dtype.is_nested():
-            raise SchemaError(
-                f"Column {column!r} has the mask {self.name!r}, which is for single values. "
-                f"Got the type {dtype.base_type()}."
-            )
+        check_single(column, dtype, mask=self.name)
         return pl.String()
 
     def fit(

@@ -45,18 +45,13 @@ class TableMask(Protocol):
         Whether it makes cells missing. It may then follow another mask of the same column.
     about
         Facts for the documentation.
-    splits_values
-        Optional. True if equal cells can be written differently, so that a count of different
-        values, as in l-diversity, would not be true of people.
     columns
         The columns whose cells it changes.
 
     Notes
     -----
-    What few masks have is looked up by name: ``reads_raw``, whether `fit` sees `reads` without
-    masks; ``keyed_by``, columns that say which rows belong together; ``splits_values``, whether
-    equal cells can become different; ``unstated``, parameters that name categories and stay out of
-    manifests. ``keeps_equality`` of a `Mask` says that different values stay different.
+    A mask that differs from most has `MaskTraits` as ``traits``. One that moves the rows of a
+    person together names the person's column in ``keyed_by``.
     """
 
     name: ClassVar[str]

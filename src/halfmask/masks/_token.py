@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from halfmask._errors import ParameterError, SchemaError
+from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._numbers import EXACT
 from halfmask.masks._pseudonym import Pseudonym
+from halfmask.masks._single_values import check_single
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +65,7 @@ class KeyedTokens(Pseudonym):
 
     name: ClassVar[str] = "token"
     coarsens: ClassVar[bool] = True
-    keeps_equality: ClassVar[bool] = True
+    traits: ClassVar[MaskTraits] = MaskTraits(keeps_equality=True)
     about: ClassVar[Technique] = Technique(
         source="RFC 7693 (BLAKE2)",
         keeps="Which values are equal",
@@ -87,11 +89,7 @@ class KeyedTokens(Pseudonym):
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return String; see `Mask`."""
-        if dtype.is_nested():
-            raise SchemaError(
-                f"Column {column!r} has the mask 'token', which is for single values. "
-                f"Got the type {dtype.base_type()}."
-            )
+        check_single(column, dtype, mask=self.name)
         return pl.String()
 
     def fit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
-from halfmask.masks import TableMask, check_claimed_once
+from halfmask.masks import TableMask, check_claimed_once, traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -104,7 +104,7 @@ def check_not_split(where: str, column: str, masks: Sequence[Mask | TableMask]) 
         If so.
     """
     for mask in masks:
-        if getattr(mask, "splits_values", False):
+        if traits_of(mask).splits_values:
             raise PolicyError(
                 f"{where} has a guarantee about column {column!r}. The mask {mask.name!r} can "
                 "write different values for equal cells, so more values would be counted than "

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from halfmask._errors import PolicyError
-from halfmask.masks import MASKS, TABLE_MASKS, Mask
+from halfmask.masks import MASKS, TABLE_MASKS, Mask, traits_of
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler
@@ -171,7 +171,7 @@ def stated_parameters(mask: Mask | AnyTableMask) -> dict[str, Any]:
     """
     fields = dataclasses.fields(mask)  # type: ignore[arg-type] # each is one
     values = {field.name: getattr(mask, field.name) for field in fields}
-    hidden = getattr(mask, "unstated", ())
+    hidden = traits_of(mask).unstated
     return {
         key: value
         for key, value in values.items()

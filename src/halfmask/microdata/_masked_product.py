@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from halfmask._progress import Progress, silent
 from halfmask.claims import StatedMask, masked_details
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.masks import TableMask
+from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._mask_section import stated_parameters
 from halfmask.microdata._masked_rows import changed, released_columns
 from halfmask.microdata._reporting import counted_in_words
@@ -18,7 +19,7 @@ from halfmask.microdata._writing import write_parts
 from halfmask.release import Product, TableBlock, publish_verified
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from halfmask.assess.masking import MaskingAssessment
@@ -57,7 +58,7 @@ def _product(
     progress: Progress,
 ) -> Product:
     masks = _stated(rows)
-    numbers = {} if measured is None else _finite(measured.to_dict())
+    numbers = {} if measured is None else finite(measured.to_dict())
 
     def write(folder: Path) -> Sequence[DataFile]:
         return write_parts(rows, folder, progress)
@@ -145,18 +146,3 @@ def _in_words(mask: StatedMask) -> str:
         for name, value in mask.parameters.items()
         if not isinstance(value, dict)
     )
-
-
-def _finite(values: Mapping[str, object]) -> dict[str, Any]:
-    """Return numbers as JSON has them: an infinite one, or none, is null."""
-
-    def walk(value: object) -> Any:  # noqa: ANN401 # JSON
-        if isinstance(value, dict):
-            return {str(name): walk(each) for name, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [walk(each) for each in value]
-        if isinstance(value, float) and value - value != 0:
-            return None
-        return value
-
-    return {name: walk(value) for name, value in values.items()}

@@ -11,10 +11,11 @@ from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
 from halfmask.assess.masking import MaskingAssessment, compare_masked
 from halfmask.claims import released_columns_claim
-from halfmask.data import Source, like, open_table
+from halfmask.data import like
 from halfmask.masks import ClaimingMask, MaskedTable, pseudonym_key
 from halfmask.microdata._folds import drawn
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
+from halfmask.microdata._opening import frame_given, opened_as
 from halfmask.microdata._policy import Policy
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def mask(
         raise PolicyError("The policy has [[guarantees]].", hint="Call halfmask.protect.")
     progress, key = progress or silent, key if key is not None else fresh_key()
     check_key(key)
-    source = _opened(table, policy)
+    source = opened_as(table, policy.read_options())
     policy.schema().check(source.columns)
     progress("masking")
     vault_key = None if vault is None else pseudonym_key(vault)
@@ -225,16 +226,8 @@ def mask(
         claims=tuple(_claims(rows)),
         assessment=_assessed(rows, progress),
         rows_to_write=rows,
-        original=None if isinstance(table, str | Source) or hasattr(table, "__fspath__") else table,
+        original=frame_given(table),
     )
-
-
-def _opened(table: object, policy: Policy) -> Source:
-    options = policy.read_options()
-    if not isinstance(table, Source):
-        return open_table(table, options=options)
-    steps_of = {name: steps for name, steps in options.normalize.items() if name in table.columns}
-    return table.normalized(steps_of, missing=options.missing)
 
 
 def _claims(rows: MaskedRows) -> Iterator[Claim]:

@@ -20,6 +20,7 @@ from halfmask.claims._table_reader import table_manifest
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
+from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._mask_section import stated_masks, stated_parameters
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
@@ -27,7 +28,7 @@ from halfmask.microdata._writing import write_parts
 from halfmask.release import Product, publish_verified
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from halfmask.claims import ClassClaim, DataFile, Manifest
@@ -132,8 +133,8 @@ def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, A
             if not isinstance(mask, TableMask)
         ],
         method=prepared.policy.method.model_dump(mode="json"),
-        risk=_plain(release.risk.to_dict()),
-        utility=_plain(release.utility.to_dict()),
+        risk=finite(release.risk.to_dict()),
+        utility=finite(release.utility.to_dict()),
     )
 
 
@@ -173,18 +174,3 @@ def _weaknesses(prepared: Prepared) -> list[str]:
     masks = (*policy.masks.values(), *policy.table_masks)
     named += [word for mask in masks for word in mask.weaknesses]
     return [weakness_sentence(name) for name in dict.fromkeys(named)]
-
-
-def _plain(values: Mapping[str, object]) -> dict[str, Any]:
-    """Return numbers as JSON has them: an infinite one, or none, is null."""
-
-    def walk(value: object) -> Any:  # noqa: ANN401 # JSON
-        if isinstance(value, dict):
-            return {str(name): walk(each) for name, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [walk(each) for each in value]
-        if isinstance(value, float) and value - value != 0:
-            return None
-        return value
-
-    return {name: walk(value) for name, value in values.items()}

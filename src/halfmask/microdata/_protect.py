@@ -20,7 +20,7 @@ from halfmask.anonymize import (
     Protection,
     Summary,
 )
-from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
+from halfmask.data import Hierarchy, Schema, Source
 from halfmask.engines import Engine, LocalEngine
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
@@ -34,6 +34,7 @@ from halfmask.microdata._extents import cell_extents
 from halfmask.microdata._folds import counted, drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._made_policy import make_policy
+from halfmask.microdata._opening import frame_given, opened_as
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._prepared import Prepared
 from halfmask.microdata._release import Release
@@ -203,7 +204,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     check_key(key)
     asked = {"sensitive": sensitive, "label": label, "k": k, "l": l, "hierarchies": hierarchies}
     policy = _policy_of(table, policy, quasi_identifiers, asked)
-    opened = _opened(table, policy.read_options())
+    opened = opened_as(table, policy.read_options())
     policy.schema().check(opened.columns)
     vault_key = None if vault is None else pseudonym_key(vault)
     behind = MaskedTable.of(opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key)
@@ -259,7 +260,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
             label=label,
         ),
         prepared=prepared,
-        original=None if isinstance(table, str | Source) or hasattr(table, "__fspath__") else table,
+        original=frame_given(table),
     )
 
 
@@ -396,19 +397,11 @@ def _summarized(
     return found.summary, compared, searched
 
 
-def _opened(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
-    """Open a table as the policy says; one that is open was read, but not in one spelling."""
-    if not isinstance(table, Source):
-        return open_table(table, options=options, called=called)
-    steps_of = {name: steps for name, steps in options.normalize.items() if name in table.columns}
-    return table.normalized(steps_of, missing=options.missing)
-
-
 def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
     """Read the population as the table is read: what means missing there means missing here."""
     options = policy.read_options()
     wanted = schema.quasi_identifiers
-    source = _opened(population, options.of(wanted), called="The population")
+    source = opened_as(population, options.of(wanted), called="The population")
     absent = [name for name in schema.quasi_identifiers if name not in source.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the population")

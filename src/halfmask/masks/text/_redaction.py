@@ -15,6 +15,7 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 from halfmask.masks.text._entities import check_model
 from halfmask.masks.text._names import KnownNames
 from halfmask.masks.text._search import (
@@ -103,7 +104,7 @@ class TextRedaction:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     #: The names are those of the raw table, also where another mask writes pseudonyms for them.
-    reads_raw: ClassVar[bool] = True
+    traits: ClassVar[MaskTraits] = MaskTraits(reads_raw=True)
     about: ClassVar[Technique] = Technique(
         source="practice; checksums of ISO 7812-1, ISO 7064, ICAO 9303, python-stdnum",
         keeps="Texts around the details, and the type of each detail",

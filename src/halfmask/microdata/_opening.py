@@ -1,0 +1,21 @@
+"""The table that a caller gives: opened as the policy reads it, and the frame to give back."""
+
+from __future__ import annotations
+
+from halfmask.data import ReadOptions, Source, open_table
+
+__all__ = ["frame_given", "opened_as"]
+
+
+def opened_as(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
+    """Open a table as the policy says; one that is open was read, but not in one spelling."""
+    if not isinstance(table, Source):
+        return open_table(table, options=options, called=called)
+    steps_of = {name: steps for name, steps in options.normalize.items() if name in table.columns}
+    return table.normalized(steps_of, missing=options.missing)
+
+
+def frame_given(table: object) -> object:
+    """Return the frame that the caller gave; ``None`` for a path or an opened table."""
+    is_read = isinstance(table, str | Source) or hasattr(table, "__fspath__")
+    return None if is_read else table

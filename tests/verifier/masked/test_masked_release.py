@@ -57,6 +57,18 @@ def test_a_technique_without_its_claim_is_noticed(tmp_path, model):
     assert len(halfmask.verify(tmp_path).problems) == 1
 
 
+def test_a_column_that_the_details_leave_out_is_noticed(tmp_path):
+    """The claim lists it; the details, which say what an identifier is, don't."""
+    made = release(tmp_path, FRAME, [MULTIPLES], [ROUND])
+    known = masked_manifest(made)
+    write_manifest(changed(made, columns=known.columns[:1]), tmp_path)
+
+    found = halfmask.verify(tmp_path)
+
+    assert not found.holds
+    assert any("columns that the manifest states" in each for each in found.problems)
+
+
 @pytest.mark.parametrize(
     "mask", [stated("redact", ["town"], text=""), stated("round", ["pay"], base=[10])]
 )

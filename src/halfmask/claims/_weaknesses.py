@@ -42,8 +42,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         ),
         "heaped-at-bounds": "The output shows how many values lie beyond a bound.",
         "interval-fingerprint": (
-            "Times between an entity's events are exact; two or three of them single out most "
-            "entities."
+            "Times between an entity's events are exact; a few of them can single an entity out."
         ),
         "interval-leaking": "The output shows times between events to within a cell of the grid.",
         "known-in-sample": (

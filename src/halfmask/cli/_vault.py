@@ -41,7 +41,7 @@ def create(
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
-    """Make a vault behind one lock.
+    """Make a vault with one lock.
 
     A missing key file is created. Without the lock or enough parts, nobody can read the vault
     again.

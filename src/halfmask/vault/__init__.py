@@ -1,8 +1,8 @@
 """Secrets at rest: a folder that must stay at home, and the keys that are derived from it.
 
-Start with `Vault`, which keeps secrets and sealed bytes behind one lock (`Passphrase`, `KeyFile`,
-`Keyring`). A `Secret` derives a key for every purpose and column; encodings take nothing else.
-Nothing here knows of tables.
+Start with `Vault`, which keeps secrets and sealed bytes under one key, its lock (`Passphrase`,
+`KeyFile`, `Keyring`). A `Secret` derives a key for every purpose and column; encodings take nothing
+else. Nothing here knows of tables.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from tests.microdata.table_masks import Drawn, Share, Smallest
 import halfmask as hm
 from halfmask._errors import DataError, ParameterError, PolicyError, SchemaError, VerificationError
 from halfmask.masks import TABLE_MASKS, Rounding
-from halfmask.microdata import MaskedRelease, Policy
+from halfmask.microdata import MaskedRelease, Policy, _masked_release
 
 KEY = bytes(range(32))
 TEXT = """
@@ -87,6 +87,19 @@ def test_risk_and_utility_are_measured_with_three_arms(people):
     assert lost[0] < lost[1]
     assert fine.assessment is not None
     assert "code" not in fine.assessment.columns  # a token says nothing of a value
+
+
+def test_the_report_says_on_how_many_rows_it_was_measured(people, tmp_path, monkeypatch):
+    """A part of a large table: there groups are smaller."""
+    hm.mask(people, policy(), key=KEY).write(tmp_path / "whole")
+    monkeypatch.setattr(_masked_release, "ASSESSED_ROWS", 100)
+    part = hm.mask(people, policy(), key=KEY).write(tmp_path / "part")
+
+    assert part.assessment is not None
+    assert part.assessment.rows < 200
+    pages = [(tmp_path / it / "report.html").read_text() for it in ("whole", "part")]
+    assert "drawn at random" not in pages[0]
+    assert f"measured on {part.assessment.rows} of 400 rows, drawn at random" in pages[1]
 
 
 def test_masks_of_several_columns_and_of_rows(people, tmp_path):

@@ -16,7 +16,7 @@ from halfmask.microdata._mask_section import stated_parameters
 from halfmask.microdata._masked_rows import changed, released_columns
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
-from halfmask.release import Product, TableBlock, publish_verified
+from halfmask.release import Product, TableBlock, TextBlock, publish_verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def _product(
         write=write,
         claims=lambda _files: claims,
         weaknesses=_weaknesses(rows),
-        blocks=[*_blocks(rows, masks), *(() if measured is None else measured.blocks())],
+        blocks=[*_blocks(rows, masks), *_measured_blocks(rows, measured)],
         details=masked_details(
             n_in=rows.n_in,
             n_out=rows.n_out,
@@ -129,6 +129,19 @@ def _blocks(rows: MaskedRows, masks: Sequence[StatedMask]) -> list[AnyBlock]:
             title="Columns", columns=("column", "role", "technique"), rows=columns, caption=kept
         ),
     ]
+
+
+def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Sequence[AnyBlock]:
+    """Return what was measured, and on how many rows if not on all."""
+    if measured is None:
+        return ()
+    if measured.rows == rows.n_out:
+        return measured.blocks()
+    on = (
+        f"Risk and utility were measured on {measured.rows:,} of {rows.n_out:,} rows, drawn at "
+        "random. Groups have fewer rows there, so linkage is more frequent than among all rows."
+    )
+    return (TextBlock(title="Measured rows", sentences=[on]), *measured.blocks())
 
 
 def _became(rows: MaskedRows, name: str) -> str:

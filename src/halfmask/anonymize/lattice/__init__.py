@@ -1,0 +1,25 @@
+"""Full-domain generalization: every row of a column at one level of its hierarchy.
+
+A *node* is one level for each column; the nodes, from all raw to all at the top, are a
+:class:`Lattice`. A :class:`NodeJudge` groups the rows of one node, suppresses what misses a
+guarantee, and gives it a :class:`NodeScore`; a search looks for the node with the least loss; an
+:class:`Objective` says what loss is.
+"""
+
+from __future__ import annotations
+
+from halfmask.anonymize.lattice._lattice import Lattice, LatticeColumn, Levels
+from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore, SearchLimit
+from halfmask.anonymize.lattice._objective import NodeClasses, Objective, Scorer
+
+__all__ = [
+    "Lattice",
+    "LatticeColumn",
+    "Levels",
+    "NodeClasses",
+    "NodeJudge",
+    "NodeScore",
+    "Objective",
+    "Scorer",
+    "SearchLimit",
+]

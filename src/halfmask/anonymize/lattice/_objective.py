@@ -1,0 +1,92 @@
+"""What a search of the lattice minimizes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
+
+__all__ = ["NodeClasses", "Objective", "Scorer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeClasses:
+    """The classes of one node: those that are released, and how many rows are not.
+
+    Parameters
+    ----------
+    levels
+        The node.
+    sizes
+        The rows of each released class, (classes,).
+    nodes
+        The node of each released class in each column's hierarchy, (classes, columns).
+    suppressed
+        The rows that are suppressed.
+    labels
+        The rows of each label in each released class, (classes, labels), for an objective that
+        needs a label.
+    """
+
+    levels: Levels
+    sizes: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+    suppressed: int
+    labels: NDArray[np.int64] | None = None
+
+    def __repr__(self) -> str:
+        return f"NodeClasses({self.levels}, {len(self.sizes)} classes)"
+
+
+class Scorer(Protocol):
+    """An objective that knows the table."""
+
+    def loss(self, classes: NodeClasses) -> float:
+        """Return the loss of a node's release: smaller is better.
+
+        Parameters
+        ----------
+        classes
+            The classes of the node.
+        """
+
+    def bound(self, levels: Levels) -> float:
+        """Return a loss that no node at or above this one falls below.
+
+        Whatever is suppressed there. ``-inf`` where none is known.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+
+
+class Objective(ABC):
+    """How much a release loses, as one number."""
+
+    name: ClassVar[str]
+    """The name in policies."""
+    sentence: ClassVar[str]
+    """What it measures, in one sentence."""
+    needs_label: ClassVar[bool] = False
+
+    @abstractmethod
+    def scorer(self, columns: Sequence[LatticeColumn], *, n_rows: int) -> Scorer:
+        """Return the objective for one table.
+
+        Parameters
+        ----------
+        columns
+            The quasi-identifiers.
+        n_rows
+            The rows of the table, suppressed ones included.
+        """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -25,12 +26,16 @@ class NodeScore:
         The loss of what would be released; infinite where `holds` is false.
     suppressed
         The rows that are suppressed for it.
+    above
+        A loss that no node at or above it falls below, from its classes; at least as high as the
+        judge's `bound`. ``-inf`` where none is known.
     """
 
     levels: Levels
     holds: bool
     loss: float
     suppressed: int
+    above: float = -inf
 
 
 class NodeJudge(Protocol):

@@ -34,6 +34,8 @@ class NodeClasses:
     labels
         The rows of each label in each released class, (classes, labels), for an objective that
         needs a label.
+    population
+        The rows of the population in each released class, (classes,), where there is one.
     """
 
     levels: Levels
@@ -41,6 +43,7 @@ class NodeClasses:
     nodes: NDArray[np.int32]
     suppressed: int
     labels: NDArray[np.int64] | None = None
+    population: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"NodeClasses({self.levels}, {len(self.sizes)} classes)"
@@ -61,13 +64,25 @@ class Scorer(Protocol):
     def bound(self, levels: Levels) -> float:
         """Return a loss that no node at or above this one falls below.
 
-        Whatever is suppressed there. ``-inf`` where none is known.
+        Whatever whole classes are suppressed there. ``-inf`` where none is known.
 
         Parameters
         ----------
         levels
             The node.
         """
+
+    def bound_above(self, classes: NodeClasses) -> float:
+        """Return a loss that no node at or above a counted one falls below.
+
+        At least as high as `bound`: the classes of a node only grow above it.
+
+        Parameters
+        ----------
+        classes
+            The classes of the node, as for `loss`.
+        """
+        return self.bound(classes.levels)
 
 
 class Objective(ABC):
@@ -78,9 +93,11 @@ class Objective(ABC):
     sentence: ClassVar[str]
     """What it measures, in one sentence."""
     needs_label: ClassVar[bool] = False
+    weighs_columns: ClassVar[bool] = False
+    """Whether the weights of the columns change it."""
 
     @abstractmethod
-    def scorer(self, columns: Sequence[LatticeColumn], *, n_rows: int) -> Scorer:
+    def scorer(self, columns: Sequence[LatticeColumn], *, n_rows: int, min_rows: int = 1) -> Scorer:
         """Return the objective for one table.
 
         Parameters
@@ -89,4 +106,7 @@ class Objective(ABC):
             The quasi-identifiers.
         n_rows
             The rows of the table, suppressed ones included.
+        min_rows
+            The rows that every released class has at least, as the guarantees say; it makes
+            bounds higher.
         """

@@ -1,0 +1,301 @@
+"""Write docs/reference/privacy-models.md from the registries of models, methods and recodings.
+
+With ``--check`` nothing is written; the exit code is 1 if the page isn't in step. A new model needs
+a line in `LINES`. Everything else comes from its class and its docstring, and from trials: each
+method protects a small table, and the verifier counts the release again.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import halfmask
+from halfmask.anonymize import METHODS, RECODINGS
+from halfmask.guarantees import GUARANTEES, guarantee_from
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reference" / "privacy-models.md"
+NONE = "—"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What no class says of itself.
+
+    Parameters
+    ----------
+    example
+        A section of a policy, without the model: the page shows it, and trials use it. Sensitive
+        columns are ``disease`` and ``stage``.
+    oracle
+        What the tests compare the model with, and the file of the test in backticks.
+    arx, sdcmicro
+        What ARX 3.9 and sdcMicro 5.8 call it.
+    """
+
+    example: str
+    oracle: str
+    arx: str = NONE
+    sdcmicro: str = NONE
+
+
+MODELS_TEST = "`tests/guarantees/test_models.py`"
+AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
+#: One line for each model, by its name. Keep one entry a model, in the order of the alphabet.
+LINES: Mapping[str, Line] = {
+    "alpha-k-anonymity": Line(
+        example='alpha = 0.5, k = 5, column = "disease"',
+        oracle=f"counts in fractions ({MODELS_TEST})",
+    ),
+    "basic-beta-likeness": Line(
+        example='beta = 2.0, column = "disease"',
+        oracle=f"counts in fractions ({MODELS_TEST})",
+        arx="`BasicBLikeness`",
+    ),
+    "delta-disclosure-privacy": Line(
+        example='delta = 1.5, column = "disease"',
+        oracle=f"counts in fractions ({MODELS_TEST})",
+        arx="`DDisclosurePrivacy`, with logarithms to base 2",
+    ),
+    "distinct-l-diversity": Line(
+        example='l = 2, column = "disease"',
+        oracle=f"counts in fractions ({MODELS_TEST}); pycanon ({AGREEMENT_TEST})",
+        arx="`DistinctLDiversity`",
+        sdcmicro='`ldiversity`, `"Distinct_Ldiversity"`: measured',
+    ),
+    "enhanced-beta-likeness": Line(
+        example='beta = 2.0, column = "disease"',
+        oracle=f"counts in fractions ({MODELS_TEST})",
+        arx="`EnhancedBLikeness`",
+    ),
+    "entropy-l-diversity": Line(
+        example='l = 1.8, column = "disease"',
+        oracle=f"powers of integers ({MODELS_TEST}); pycanon ({AGREEMENT_TEST})",
+        arx="`EntropyLDiversity`",
+        sdcmicro='`ldiversity`, `"Entropy_Ldiversity"`: measured',
+    ),
+    "k-anonymity": Line(
+        example="k = 5",
+        oracle=f"counts in dictionaries ({MODELS_TEST}); pycanon ({AGREEMENT_TEST})",
+        arx="`KAnonymity`",
+        sdcmicro="`kAnon`, `localSuppression(k = )`; `freqCalc` measures",
+    ),
+    "largest-risk": Line(
+        example="risk = 0.2",
+        oracle=f"counts in fractions ({MODELS_TEST}); ARX ({AGREEMENT_TEST})",
+        arx="the highest risk of `AverageReidentificationRisk(average, highest, records)`",
+    ),
+    "recursive-cl-diversity": Line(
+        example='c = 3.0, l = 2, column = "disease"',
+        oracle=f"counts in fractions ({MODELS_TEST})",
+        arx="`RecursiveCLDiversity`",
+        sdcmicro='`ldiversity`, `"Recursive_Ldiversity"`: measured',
+    ),
+    "t-closeness": Line(
+        example='t = 0.4, column = "stage", distance = "ordered"',
+        oracle=f"counts in fractions ({MODELS_TEST}); pycanon ({AGREEMENT_TEST})",
+        arx="`EqualDistanceTCloseness`, `OrderedDistanceTCloseness`, "
+        "`HierarchicalDistanceTCloseness`",
+    ),
+}
+
+#: A policy around a model: hierarchies for methods and recodings that need them, and a label.
+POLICY = """\
+halfmask = 1
+guarantees = [{{ model = "{model}", {example} }}]
+method = {{ name = "{method}" }}
+suppression = {{ max_fraction = 0.1 }}
+[columns]
+age = {{ role = "quasi_identifier", kind = "numeric", hierarchy = {{ intervals = [5, 20] }} }}
+town = {{ role = "quasi_identifier", kind = "categorical", hierarchy = {{ prefix = [1] }} }}
+disease = {{ role = "sensitive", kind = "categorical" }}
+stage = {{ role = "sensitive", kind = "numeric" }}
+income = {{ role = "insensitive", kind = "categorical", label = true }}
+"""
+
+HEAD = """\
+# Privacy models and methods
+
+<!-- Written by tools/models_page.py from the registries. Change a model, then run it. -->
+
+Look up a privacy model, a method or a recoding here. [Choose k, l and t](../how-to/choose-k-l-t.md)
+helps to choose, [the policy](policy.md) has each key, and the
+[API reference](python/guarantees.md) has each class. You can
+[add a model](../how-to/add-a-privacy-model.md).
+
+The verifier counts every model again with code of its own. A release of a model without a check
+isn't written.
+"""
+JUDGED = """\
+- *Monotone*: merged classes keep the model if each class keeps it.
+- *Judged on*: a class alone; each class against the whole table; or against a population.
+- *In the search*: with a *rule*, the compiled engine tests the model at each cut; of *rows* alone,
+  it counts them. Otherwise classes that miss the model are *joined* with their neighbours.
+- *Kept by*: the methods that made a small release with the example, which the verifier confirmed.
+- *Tested against*: what the tests compare the model with.
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [
+        HEAD,
+        "## Privacy models\n",
+        JUDGED,
+        *table(
+            ("model", "what it says", "source", "monotone", "judged on", "in the search",
+             "kept by", "tested against"),
+            ((*model_row(name), kept_by(name), LINES[name].oracle) for name in sorted(GUARANTEES)),
+        ),
+        "\n## Parameters of models\n",
+        *table(("model", "parameters", "level of a class"), map(parameter_row, sorted(GUARANTEES))),
+        "\n## Names in ARX and sdcMicro\n",
+        *table(
+            ("model", "class", "ARX", "sdcMicro"),
+            (
+                (f"`{name}`", f"`{GUARANTEES[name].__name__}`", line.arx, line.sdcmicro)
+                for name, line in ((name, LINES[name]) for name in sorted(GUARANTEES))
+            ),
+        ),
+        "\n## Methods\n",
+        "A method finds the classes. *Kept by* above says which models it keeps.\n",
+        *table(("method", "what it does", "needs a label", "parameters"), map(method_row, METHODS)),
+        "\n## Recodings\n",
+        "A recoding writes a class. The weaknesses are those that the release names.\n",
+        *table(("recoding", "what it does", "weaknesses"), map(recoding_row, RECODINGS)),
+    ]  # fmt: skip
+    return "\n".join(parts) + "\n"
+
+
+def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of a table; a pipe in a cell would part it."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', 'or') for cell in row)} |"
+
+
+def model_row(name: str) -> tuple[str, ...]:
+    """Return what the class of a model says, for the first table."""
+    kind = GUARANTEES[name]
+    judged = "a population" if kind.needs_population else "the whole table"
+    alone = not (kind.relative or kind.needs_population)
+    return (
+        f'`{name}`<br>`{{ model = "{name}", {LINES[name].example} }}`',
+        summary(kind),
+        source(kind),
+        "yes" if kind.monotone else "no",
+        "a class" if alone else judged,
+        searched(name),
+    )
+
+
+def searched(name: str) -> str:
+    """Return how the growing methods look after a model."""
+    made = guarantee_from(name, tomllib.loads(f"it = {{ {LINES[name].example} }}")["it"])
+    if made.criterion() is not None:
+        return "rule"
+    return "rows" if made.class_size > 1 else "joined"
+
+
+def summary(kind: type) -> str:
+    """Return the first line of a docstring."""
+    return (kind.__doc__ or "").partition("\n")[0].replace("``", "`")
+
+
+def source(kind: type) -> str:
+    """Return what follows "Source:" in a docstring, to the end of its paragraph."""
+    found = re.search(r"Source: (.+?)(?:\n\s*\n|\Z)", kind.__doc__ or "", re.DOTALL)
+    return " ".join(found[1].split()) if found else NONE
+
+
+def parameter_row(name: str) -> tuple[str, ...]:
+    """Return the parameters of a model with their bounds."""
+    kind = GUARANTEES[name]
+    given = [entry for entry in fields(kind) if entry.init and entry.name != "hierarchy"]
+    words = []
+    for entry in given:
+        signs = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+        bounds = [f"{sign} {entry.metadata[key]}" for key, sign in signs.items()
+                  if key in entry.metadata]  # fmt: skip
+        bounds += [] if entry.default is MISSING else [f"default `{entry.default}`"]
+        words.append(f"`{entry.name}`" + (f" ({', '.join(bounds)})" if bounds else ""))
+    side = "at most" if kind.worse_when_larger else "at least"
+    return f"`{name}`", ", ".join(words), f"{side} `{kind.bounded}`"
+
+
+def method_row(name: str) -> tuple[str, ...]:
+    """Return what a method does, with its parameters."""
+    kind: Any = METHODS[name]
+    keys = [f"`{entry.name}`" for entry in fields(kind) if entry.init]
+    return f"`{name}`", summary(kind), "yes" if kind.needs_guide else "no", ", ".join(keys) or NONE
+
+
+def recoding_row(name: str) -> tuple[str, ...]:
+    """Return what a recoding writes."""
+    kind = RECODINGS[name]
+    weak = ", ".join(f"`{word}`" for word in kind.weaknesses) or NONE
+    return f"`{name}`", summary(kind), weak
+
+
+def policy_of(name: str, method: str) -> halfmask.Policy:
+    """Return the policy of a trial."""
+    text = POLICY.format(model=name, example=LINES[name].example, method=method)
+    return halfmask.Policy.from_toml(text)
+
+
+def people() -> pl.DataFrame:
+    """Return the table of the trials: 240 rows, in which sensitive values are well mixed."""
+    rows = range(240)
+    return pl.DataFrame(
+        {
+            "age": [20 + row * 7 % 48 for row in rows],
+            "town": ["AaAbAcAdBaBbBcBd"[row * 5 % 8 * 2 :][:2] for row in rows],
+            "disease": [("flu", "cold", "asthma", "ulcer")[row // 3 % 4] for row in rows],
+            "stage": [row // 5 % 4 for row in rows],
+            "income": ["high" if row % 3 else "low" for row in rows],
+        }
+    )
+
+
+def is_kept(name: str, method: str) -> bool:
+    """Return whether a method makes a release by a model that the verifier confirms."""
+    table = people()
+    everybody = pl.concat([table] * 5) if GUARANTEES[name].needs_population else None
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            policy = policy_of(name, method)
+            halfmask.protect(table, policy, population=everybody).write(Path(folder) / "out")
+        except halfmask.HalfmaskError:
+            return False
+    return True
+
+
+def kept_by(name: str) -> str:
+    """Return the methods that keep a model."""
+    kept = [method for method in METHODS if is_kept(name, method)]
+    if len(kept) == len(METHODS):
+        return "all methods"
+    return ", ".join(f"`{it}`" for it in kept) or NONE
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    text = page()
+    if "--check" in sys.argv[1:]:
+        return int(not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

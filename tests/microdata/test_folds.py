@@ -10,7 +10,7 @@ from halfmask.data import open_table
 from halfmask.engines import LocalEngine
 from halfmask.microdata import protect, protect_to
 from halfmask.microdata._folds import read_batches, summarized
-from halfmask.microdata._protect import _protection
+from halfmask.microdata._policy_protection import protection_of
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     people,
@@ -48,7 +48,7 @@ def in_batches(monkeypatch):
 @pytest.mark.parametrize("shares", [(1.0,), (0.5, 1.0)])
 def test_a_summary_of_batches_is_that_of_the_table(shares):
     source, wanted = open_table(people()), policy()
-    protection = _protection(wanted, wanted.schema())
+    protection = protection_of(wanted, wanted.schema())
 
     found = summarized(
         source, protection, sampled=False, shares=shares, engine=LocalEngine(), progress=silent

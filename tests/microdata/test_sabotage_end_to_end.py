@@ -10,7 +10,7 @@ import pytest
 from halfmask._errors import VerificationError
 from halfmask.data import Schema
 from halfmask.guarantees import KAnonymity
-from halfmask.microdata import _claims, _product, _protect, protect_to
+from halfmask.microdata import _claims, _policy_protection, _product, _protect, protect_to
 from halfmask.microdata._prepared import CELL, Prepared
 from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
@@ -94,14 +94,14 @@ def smaller_promise(patch):
 
 
 def _weaken(patch):
-    whole = _protect._protection
+    whole = _policy_protection.protection_of
 
     def weak(wanted, schema):
         protection = whole(wanted, schema)
         fewer = KAnonymity(k=K["k"] - 1)
         return replace(protection, guarantees=(fewer, *protection.guarantees[1:]))
 
-    patch.setattr(_protect, "_protection", weak)
+    patch.setattr(_protect, "protection_of", weak)
 
 
 def no_promise(patch):

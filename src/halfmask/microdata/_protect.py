@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, PolicyError
+from halfmask._errors import ColumnWarning, ParameterError, PolicyError
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
@@ -20,7 +19,6 @@ from halfmask.anonymize import (
     Protection,
     Summary,
 )
-from halfmask.data import Hierarchy, Schema, Source
 from halfmask.engines import Engine, LocalEngine
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
@@ -36,6 +34,7 @@ from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._made_policy import make_policy
 from halfmask.microdata._opening import frame_given, opened_as
 from halfmask.microdata._policy import Policy
+from halfmask.microdata._policy_protection import people_of, protection_of, schema_on
 from halfmask.microdata._prepared import Prepared
 from halfmask.microdata._release import Release
 from halfmask.microdata._released_columns import (
@@ -47,8 +46,11 @@ from halfmask.microdata._released_columns import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import polars as pl
+
     from halfmask.anonymize import Plan
     from halfmask.assess.utility import ModelUtility
+    from halfmask.data import Source
     from halfmask.guarantees import Classes
     from halfmask.microdata._given_hierarchies import Hierarchies
     from halfmask.vault import Vault
@@ -149,6 +151,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
 
     Examples
     --------
+    >>> import polars as pl
     >>> people = pl.DataFrame({"age": [31, 34, 52, 58], "illness": ["a", "b", "a", "b"]})
     >>> release = protect(people, quasi_identifiers=["age"], sensitive=["illness"], k=2, l=2)
     >>> [claim.model for claim in release.claims], release.data["age"].n_unique()
@@ -209,9 +212,9 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     vault_key = None if vault is None else pseudonym_key(vault)
     behind = MaskedTable.of(opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key)
     source, unmasked = behind.masked, behind.unmasked
-    schema = _with_trees(_with_orders(policy.schema(), source), source)
-    people = None if population is None else _people(population, policy, schema)
-    protection = _protection(policy, schema)
+    schema = schema_on(policy, source)
+    people = None if population is None else people_of(population, policy, schema)
+    protection = protection_of(policy, schema)
     summary, sample, searched = _summarized(source, protection, engine, progress)
     _check_cuts(policy, summary)
     progress("growing classes")
@@ -397,17 +400,6 @@ def _summarized(
     return found.summary, compared, searched
 
 
-def _people(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:
-    """Read the population as the table is read: what means missing there means missing here."""
-    options = policy.read_options()
-    wanted = schema.quasi_identifiers
-    source = opened_as(population, options.of(wanted), called="The population")
-    absent = [name for name in schema.quasi_identifiers if name not in source.columns]
-    if absent:
-        raise ColumnNotFoundError.of(absent, source.columns, where="the population")
-    return source.read(columns=schema.quasi_identifiers)
-
-
 def _learn(
     sample: pl.DataFrame,
     protection: Protection,
@@ -431,46 +423,6 @@ def _learn(
 
 def _learning_share(source: Source, protection: Protection) -> float:
     return min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
-
-
-def _protection(policy: Policy, schema: Schema) -> Protection:
-    return Protection(
-        schema=schema,
-        guarantees=policy.guarantees(schema),
-        method=policy.method.made(),
-        recoding=policy.recoding.made(),
-        max_suppression_fraction=float(policy.suppression.max_fraction),
-        split_targets=policy.split_targets,
-        column_recodings=policy.column_recodings,
-    )
-
-
-def _with_orders(schema: Schema, source: Source) -> Schema:
-    """Give each column the order that its type has in the table."""
-    orders = source.orders
-    columns = (replace(column, order=orders.get(column.name, ())) for column in schema.columns)
-    return Schema(tuple(columns))
-
-
-def _with_trees(schema: Schema, source: Source) -> Schema:
-    """Build the hierarchies that rules give to sensitive columns, on the values that occur."""
-    columns = []
-    for column in schema.columns:
-        rule = column.hierarchy
-        if (
-            column.role == "sensitive"
-            and rule is not None
-            and not isinstance(rule, Hierarchy)
-            and column.name in source.columns
-        ):
-            values = pl.concat(
-                [batch.to_series().unique() for batch in source.batches(columns=[column.name])]
-            )
-            tree = rule.build(values.drop_nulls().unique().sort(), column=column.name)
-            columns.append(replace(column, hierarchy=tree))
-        else:
-            columns.append(column)
-    return Schema(tuple(columns))
 
 
 def _check_cuts(policy: Policy, summary: Summary) -> None:

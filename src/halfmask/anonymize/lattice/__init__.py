@@ -8,11 +8,14 @@ guarantee, and gives it a :class:`NodeScore`; a search looks for the node with t
 
 from __future__ import annotations
 
+from halfmask.anonymize.lattice._judged_nodes import Found
 from halfmask.anonymize.lattice._lattice import Lattice, LatticeColumn, Levels
 from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore, SearchLimit
 from halfmask.anonymize.lattice._objective import NodeClasses, Objective, Scorer
+from halfmask.anonymize.lattice._search import SearchStrategy, search
 
 __all__ = [
+    "Found",
     "Lattice",
     "LatticeColumn",
     "Levels",
@@ -22,4 +25,6 @@ __all__ = [
     "Objective",
     "Scorer",
     "SearchLimit",
+    "SearchStrategy",
+    "search",
 ]

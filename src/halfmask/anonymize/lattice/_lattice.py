@@ -67,6 +67,19 @@ class Lattice:
             if level > self.least[place]:
                 yield (*levels[:place], level - 1, *levels[place + 1 :])
 
+    def exchanged(self, levels: Levels) -> Iterator[Levels]:
+        """Yield the nodes with one column a level lower and another a level higher.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+        for lower in self.below(levels):
+            for higher in self.above(lower):
+                if higher != levels:
+                    yield higher
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LatticeColumn:

@@ -1,0 +1,160 @@
+"""The exact search: the least loss of all nodes, proven.
+
+A node can only be the best if its bound is below the least loss that was found: it is *open* until
+it is judged or known to fail. Where the judge is monotone, a node that fails closes all nodes below
+it. So the search climbs from an open node until nothing open is above, and judges there: it closes
+the most that one node can. What is known to hold is judged last, because it closes only itself.
+
+The bounds and a byte for each node are in memory: 9 bytes a node.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize.lattice._judged_nodes import JudgedNodes
+    from halfmask.anonymize.lattice._lattice import Lattice, Levels
+    from halfmask.anonymize.lattice._node_score import NodeJudge
+
+__all__ = ["search_optimal"]
+
+#: Nodes are visited at steps of this share of them, so that the next is far from the last ones.
+_GOLDEN = 0.6180339887498949
+
+
+def search_optimal(lattice: Lattice, nodes: JudgedNodes) -> None:
+    """Judge nodes until none that is left can be better than the best.
+
+    Parameters
+    ----------
+    lattice
+        The nodes.
+    nodes
+        Judges them.
+
+    Notes
+    -----
+    Pruning by monotonicity and by bounds is that of Flash (Kohlmayer, Prasser, Eckert, Kemper and
+    Kuhn 2012, *Flash: efficient, stable and optimal k-anonymity*), the order of nodes isn't.
+    """
+    space = _OpenNodes(lattice, nodes)
+    top = nodes.score(lattice.greatest)
+    if not nodes.judge.monotone:
+        space.judge_by_bound(np.arange(lattice.n_nodes - 1))
+        return
+    if not top.holds:
+        return
+    space.settle(lattice.n_nodes - 1, holds=True)
+    space.bisect_to_top()
+    space.judge_highest()
+    space.judge_by_bound(space.held())
+
+
+class _OpenNodes:
+    """What is known of each node of a lattice, by number: the last column counts fastest."""
+
+    def __init__(self, lattice: Lattice, nodes: JudgedNodes) -> None:
+        from halfmask.kernels.lattice import climbing  # noqa: PLC0415 # numba costs a second
+
+        self._kernel = climbing
+        self._nodes = nodes
+        self._least = lattice.least
+        self._shape = tuple(
+            high - low + 1 for low, high in zip(lattice.least, lattice.greatest, strict=True)
+        )
+        self._bounds = _bounds(lattice, nodes.judge).reshape(-1)
+        self._grid = np.zeros(self._shape, np.uint8)
+        self._flags = self._grid.reshape(-1)
+
+    def held(self) -> NDArray[np.intp]:
+        """Return the nodes that are known to hold, and that weren't judged."""
+        return np.flatnonzero(self._flags == self._kernel.HOLDS)
+
+    def settle(self, node: int, *, holds: bool) -> None:
+        """Note that a node was judged, and what follows for those above or below it."""
+        place = np.unravel_index(node, self._shape)
+        if holds:
+            self._grid[tuple(slice(level, None) for level in place)] |= self._kernel.HOLDS
+            self._flags[node] |= self._kernel.JUDGED
+        else:
+            self._grid[tuple(slice(None, level + 1) for level in place)] |= self._kernel.FAILS
+
+    def bisect_to_top(self) -> None:
+        """Find a first node that holds, on the path from the bottom by the least bounds."""
+        path = [0]
+        while above := self._above(path[-1]):
+            path.append(min(above, key=lambda node: float(self._bounds[node])))
+        low, high = 0, len(path) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self._judge(path[middle]):
+                high = middle
+            else:
+                low = middle + 1
+
+    def judge_highest(self) -> None:
+        """Judge the highest open nodes until none is open that isn't known to hold."""
+        sizes = np.array(self._shape, np.int64)
+        n_nodes = len(self._flags)
+        stride = max(1, int(n_nodes * _GOLDEN))
+        while gcd(stride, n_nodes) > 1:
+            stride += 1
+        visited = 0
+        while True:
+            state = (self._bounds, self._flags, self._nodes.least_loss)
+            visited = self._kernel.next_open(*state, stride, visited)
+            if visited == n_nodes:
+                return
+            self._judge(self._kernel.climb(visited * stride % n_nodes, *state, sizes))
+
+    def judge_by_bound(self, places: NDArray[np.intp]) -> None:
+        """Judge nodes by their bounds until those are no longer below the least loss."""
+        places = places[self._bounds[places] < self._nodes.least_loss]
+        for node in places[np.argsort(self._bounds[places], kind="stable")]:
+            if self._bounds[node] >= self._nodes.least_loss:
+                return
+            score = self._nodes.score(self._levels(int(node)))
+            if self._flags[node] == self._kernel.HOLDS and not score.holds:
+                raise ParameterError(
+                    "The judge of a lattice is monotone by its own account. Got a node that fails "
+                    "above one that holds.",
+                    hint="Correct `monotone` of the judge.",
+                )
+
+    def _judge(self, node: int) -> bool:
+        holds = self._nodes.score(self._levels(node)).holds
+        self.settle(node, holds=holds)
+        return holds
+
+    def _levels(self, node: int) -> Levels:
+        places = np.unravel_index(node, self._shape)
+        return tuple(low + int(place) for low, place in zip(self._least, places, strict=True))
+
+    def _above(self, node: int) -> list[int]:
+        step, above = 1, []
+        for size in reversed(self._shape):
+            if node // step % size + 1 < size:
+                above.append(node + step)
+            step *= size
+        return above
+
+
+def _bounds(lattice: Lattice, judge: NodeJudge) -> NDArray[np.float64]:
+    """Return the greatest bound of the nodes at or below each node: all of them bound it."""
+    levels = [
+        range(low, high + 1) for low, high in zip(lattice.least, lattice.greatest, strict=True)
+    ]
+    bounds = np.fromiter(map(judge.bound, product(*levels)), np.float64, lattice.n_nodes)
+    grid = bounds.reshape([len(of_column) for of_column in levels])
+    for axis in range(grid.ndim):
+        np.maximum.accumulate(grid, axis=axis, out=grid)
+    return grid

@@ -11,6 +11,10 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 - :class:`ClassSizes`: the distribution that all these come from;
 - :class:`ReleasedColumnsRisk`: someone knows columns that are released unchanged.
 
+More than counts, for who chooses what to protect:
+
+- :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds.
+
 :func:`interval_disclosure` counts the numbers that lie near what was released in their place.
 
 Missing cells are read in both ways, as a value of their own and as a wildcard that may be any
@@ -41,6 +45,14 @@ from halfmask.assess.risk._reidentification import (
     table_risk,
 )
 from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
+from halfmask.assess.risk._suda import (
+    ColumnShare,
+    SpecialUniques,
+    SudaFormula,
+    SudaRisk,
+    ValueShare,
+    suda,
+)
 from halfmask.assess.risk._uniqueness import SampleUniqueness, sample_uniqueness
 from halfmask.assess.risk._wording import listed, percent
 
@@ -50,6 +62,7 @@ __all__ = [
     "ClassSizes",
     "ColumnSetCounter",
     "ColumnSetRisk",
+    "ColumnShare",
     "IntervalScale",
     "JournalistRisk",
     "MarketerRisk",
@@ -60,7 +73,11 @@ __all__ = [
     "SampleUniqueness",
     "ShareAbove",
     "SizeBin",
+    "SpecialUniques",
+    "SudaFormula",
+    "SudaRisk",
     "TableRisk",
+    "ValueShare",
     "class_sizes",
     "classes_risk",
     "equal_rows",
@@ -73,6 +90,7 @@ __all__ = [
     "prosecutor_risk",
     "sample_uniqueness",
     "singling_out_sentence",
+    "suda",
     "table_risk",
     "worst_sets",
 ]

@@ -1,0 +1,160 @@
+"""The search for minimal sample uniques: from a table to what is found for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from halfmask._errors import ParameterError
+from halfmask.guarantees import agreeing_codes, class_of_row
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.kernels.uniques.minimal import Alone
+
+__all__ = ["MinimalUniques", "minimal_uniques"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+#: The search keeps a bit for each candidate and set of columns: so many bytes at most.
+MAX_BYTES = 1 << 31
+#: Entries of the groups of one set of columns: rows with missing cells stand in several groups.
+MAX_ENTRIES = 1 << 27
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MinimalUniques:
+    """What was found, row by row.
+
+    Parameters
+    ----------
+    agreeing
+        How many rows agree with each row on all columns, itself included.
+    score
+        The sum of the weights of the row's minimal uniques.
+    parts
+        The same over those that hold a column: (rows, columns).
+    smallest
+        The size of the row's smallest minimal unique, 0 where it has none.
+    by_size
+        How many minimal uniques of each size all rows have together, from size 1.
+    """
+
+    agreeing: Ints
+    score: Floats
+    parts: Floats
+    smallest: Ints
+    by_size: tuple[int, ...]
+
+
+def minimal_uniques(
+    table: pl.DataFrame, columns: Sequence[str], *, weights: Floats, wildcards: bool
+) -> MinimalUniques:
+    """Find the sets of columns on which a row is alone, and on no part of them.
+
+    Parameters
+    ----------
+    table, columns
+        The table, and the columns that sets are made of.
+    weights
+        The weight of a set of each size, from size 1; sets of more columns aren't searched.
+    wildcards
+        Whether a missing cell may be any value. Otherwise it is a value of its own.
+
+    Raises
+    ------
+    ParameterError
+        When the search takes too much memory.
+    """
+    of_row, n_classes = class_of_row(table, quasi_identifiers=columns)
+    sizes = np.bincount(of_row, minlength=n_classes)
+    first = np.empty(n_classes, dtype=np.int64)
+    first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
+    codes = _codes(table[first], columns, wildcards=wildcards)
+    agreeing = sizes
+    if wildcards:
+        agreeing = agreeing_codes(codes.T + 1, codes.T + 1, sizes).astype(np.int64)
+    alone = np.flatnonzero(agreeing == 1)
+    found, parts = _searched(codes, alone, weights)
+    places = np.full(n_classes, -1, dtype=np.int64)
+    places[alone] = np.arange(len(alone))
+    at = places[of_row]
+    there = np.flatnonzero(at >= 0)
+    at = at[there]
+    score, smallest = np.zeros(table.height), np.zeros(table.height, dtype=np.int64)
+    of_columns = np.zeros((table.height, len(columns)))
+    score[there], smallest[there] = found.score[at], found.smallest[at]
+    of_columns[there] = parts[at]
+    return MinimalUniques(
+        agreeing=agreeing[of_row],
+        score=score,
+        parts=of_columns,
+        smallest=smallest,
+        by_size=tuple(found.by_size[1:].tolist()),
+    )
+
+
+def _codes(kept: pl.DataFrame, columns: Sequence[str], *, wildcards: bool) -> Ints:
+    """Return the cells as integers, (columns, combinations); -1 where one may be any value."""
+    codes = np.empty((len(columns), kept.height), dtype=np.int64)
+    for j, name in enumerate(columns):
+        codes[j], _ = class_of_row(kept, quasi_identifiers=[name])
+        if wildcards:
+            codes[j, kept[name].is_null().to_numpy()] = -1
+    return codes
+
+
+def _searched(codes: Ints, alone: Ints, weights: Floats) -> tuple[Alone, Floats]:
+    """Return what is found for the candidates, and their parts in the order of the columns."""
+    from halfmask.kernels.uniques.minimal import (  # noqa: PLC0415 # compiles
+        Alone,
+        minimal_uniques,
+    )
+
+    n_columns, n_classes = codes.shape
+    largest = len(weights)
+    sets = sum(comb(n_columns, size) for size in range(1, largest))
+    n_bytes = sets * -(-len(alone) // 8)
+    if n_bytes > MAX_BYTES:
+        raise _too_much(f"{sets:,} sets of columns for {len(alone):,} unique rows")
+    # Sets start with the last column: with most values there, groups get small at once.
+    order = np.argsort(codes.max(axis=1, initial=0), kind="stable")
+    candidate = np.full(n_classes, -1, dtype=np.int32)
+    candidate[alone] = np.arange(len(alone))
+    found = Alone(
+        score=np.zeros(len(alone)),
+        parts=np.zeros((len(alone), n_columns)),
+        smallest=np.zeros(len(alone), dtype=np.int8),
+        by_size=np.zeros(largest + 1, dtype=np.int64),
+        bits=np.zeros((max(sets, 1), max(-(-len(alone) // 8), 1)), dtype=np.uint8),
+    )
+    binomials = np.array(
+        [[comb(n, size) for size in range(largest + 1)] for n in range(n_columns + 1)]
+    )
+    complete = minimal_uniques(
+        np.ascontiguousarray(codes[order], dtype=np.int32),
+        candidate,
+        np.concatenate(([0.0], weights)),
+        binomials,
+        max(MAX_ENTRIES, 2 * n_classes),
+        found,
+    )
+    if not complete:
+        raise _too_much("so many rows with missing cells that each may belong to many groups")
+    parts = np.empty_like(found.parts)
+    parts[:, order] = found.parts
+    return found, parts
+
+
+def _too_much(what: str) -> ParameterError:
+    return ParameterError(
+        f"The search for minimal uniques takes too much memory: there are {what}.",
+        hint="Search smaller sets with largest, or take fewer quasi-identifiers.",
+    )

@@ -8,21 +8,38 @@ guarantee, and gives it a :class:`NodeScore`; a search looks for the node with t
 
 from __future__ import annotations
 
+from halfmask.anonymize.lattice._area_objectives import Ambiguity, KLDivergence
+from halfmask.anonymize.lattice._classification import ClassificationMetric
 from halfmask.anonymize.lattice._judged_nodes import Found
 from halfmask.anonymize.lattice._lattice import Lattice, LatticeColumn, Levels
+from halfmask.anonymize.lattice._levels_lost import Height, Precision
+from halfmask.anonymize.lattice._loss import Loss
 from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore, SearchLimit
 from halfmask.anonymize.lattice._objective import NodeClasses, Objective, Scorer
+from halfmask.anonymize.lattice._objectives import OBJECTIVES
+from halfmask.anonymize.lattice._payout import PublisherPayout
 from halfmask.anonymize.lattice._search import SearchStrategy, search
+from halfmask.anonymize.lattice._size_objectives import AverageClassSize, Discernibility
 
 __all__ = [
+    "OBJECTIVES",
+    "Ambiguity",
+    "AverageClassSize",
+    "ClassificationMetric",
+    "Discernibility",
     "Found",
+    "Height",
+    "KLDivergence",
     "Lattice",
     "LatticeColumn",
     "Levels",
+    "Loss",
     "NodeClasses",
     "NodeJudge",
     "NodeScore",
     "Objective",
+    "Precision",
+    "PublisherPayout",
     "Scorer",
     "SearchLimit",
     "SearchStrategy",

@@ -1,0 +1,100 @@
+"""Numbers of a column's nodes, and their means over rows: what bounds need no rows for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize.lattice._lattice import LatticeColumn
+    from halfmask.anonymize.lattice._objective import NodeClasses
+
+__all__ = ["ColumnMeans", "column_means", "rounded_down"]
+
+#: The share of a bound by which rounding could have raised it above the loss that it bounds.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnMeans:
+    """A number of each node of one column.
+
+    Parameters
+    ----------
+    numbers
+        For each level, the number of each of its nodes.
+    means
+        For each level, the mean over all rows of the table.
+    """
+
+    numbers: tuple[NDArray[np.float64], ...]
+    means: tuple[float, ...]
+
+    def released(self, classes: NodeClasses, column: int) -> float:
+        """Return the sum over the released rows.
+
+        Parameters
+        ----------
+        classes
+            The classes of a node.
+        column
+            The place of this column in it.
+        """
+        return float(self.numbers[classes.levels[column]][classes.nodes[:, column]] @ classes.sizes)
+
+    def suppressed(self, classes: NodeClasses, column: int, *, n_rows: int) -> float:
+        """Return the sum over the suppressed rows, as if they were released at the node.
+
+        Parameters
+        ----------
+        classes
+            The classes of a node.
+        column
+            The place of this column in it.
+        n_rows
+            The rows of the table.
+        """
+        if not classes.suppressed:
+            return 0.0
+        total = self.means[classes.levels[column]] * n_rows
+        return max(total - self.released(classes, column), 0.0)
+
+
+def column_means(
+    columns: Sequence[LatticeColumn],
+    number: Callable[[NDArray[np.int64], int], NDArray[np.float64]],
+) -> tuple[ColumnMeans, ...]:
+    """Return a number of each node of each column, and its means.
+
+    Parameters
+    ----------
+    columns
+        The quasi-identifiers.
+    number
+        Makes it from how many values each node of a level stands for, and how many values the
+        column has.
+    """
+    made = []
+    for column in columns:
+        n_rows = max(int(column.rows.sum()), 1)
+        levels = range(column.n_levels)
+        numbers = tuple(number(column.codes_below(each), len(column.rows)) for each in levels)
+        means = tuple(float(numbers[each] @ column.rows_below(each)) / n_rows for each in levels)
+        made.append(ColumnMeans(numbers, means))
+    return tuple(made)
+
+
+def rounded_down(bound: float) -> float:
+    """Return a bound lowered by more than rounding can have raised it.
+
+    Parameters
+    ----------
+    bound
+        The bound, computed with rounding.
+    """
+    return bound - ROUNDING * abs(bound)

@@ -1,0 +1,53 @@
+"""The factor between generalization and suppression."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from halfmask._validation import fraction
+
+__all__ = ["Factors", "factors_of"]
+
+
+class Factors(NamedTuple):
+    """By how much the loss of each kind of row counts.
+
+    Attributes
+    ----------
+    generalization
+        The factor of the loss of rows that are released.
+    suppression
+        The factor of the loss of rows that are suppressed.
+    """
+
+    generalization: float
+    suppression: float
+
+
+def factors_of(gs_factor: float, *, owner: str) -> Factors:
+    """Return what a factor between generalization and suppression stands for.
+
+    Parameters
+    ----------
+    gs_factor
+        In [0, 1]. At 0.5 both count in full. Below it, the loss of suppressed rows counts
+        ``2 * gs_factor``, so suppression is preferred. Above it, the loss of released rows counts
+        ``2 - 2 * gs_factor``, so generalization is preferred. Source: ARX.
+    owner
+        Whose parameter it is.
+
+    Raises
+    ------
+    ParameterError
+        If it isn't a number in [0, 1].
+
+    Examples
+    --------
+    >>> factors_of(0.5, owner="Loss"), factors_of(0.25, owner="Loss"), factors_of(1, owner="Loss")
+    (Factors(generalization=1.0, suppression=1.0), Factors(generalization=1.0, suppression=0.5),
+    Factors(generalization=0.0, suppression=1.0))
+    """
+    fraction(owner=owner, gs_factor=gs_factor)
+    return Factors(
+        generalization=min(1.0, 2.0 - 2.0 * gs_factor), suppression=min(1.0, 2.0 * gs_factor)
+    )

@@ -22,6 +22,7 @@ class TableJudge:
     losses: np.ndarray
     bounds: np.ndarray
     monotone: bool
+    above: np.ndarray
     asked: list[tuple[int, ...]] = field(default_factory=list)
 
     def score(self, levels):
@@ -29,7 +30,10 @@ class TableJudge:
         place = self.place(levels)
         holds = bool(self.holds[place])
         loss = float(self.losses[place]) if holds else INFINITE
-        return NodeScore(levels=levels, holds=holds, loss=loss, suppressed=sum(place))
+        above = float(self.above[place]) if holds else -INFINITE
+        return NodeScore(
+            levels=levels, holds=holds, loss=loss, suppressed=int(sum(place)), above=above
+        )
 
     def bound(self, levels):
         return float(self.bounds[self.place(levels)])
@@ -75,7 +79,8 @@ def drawn_judge(seed, shape, *, monotone=True, bounds="tight", share=0.5):
         "none": np.full(shape, -INFINITE),
         "part": np.where(rng.random(shape) < 0.5, least_bounds, -INFINITE),
     }
-    return TableJudge(lattice, holds, losses, tables[bounds], monotone)
+    above = np.where(rng.random(shape) < 0.5, least_bounds, -INFINITE)
+    return TableJudge(lattice, holds, losses, tables[bounds], monotone, above)
 
 
 @pytest.fixture(scope="session")

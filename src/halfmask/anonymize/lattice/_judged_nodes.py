@@ -56,7 +56,7 @@ class JudgedNodes:
     """
 
     def __init__(self, judge: NodeJudge, limit: SearchLimit) -> None:
-        self.judge = judge
+        self.judge, self.monotone = judge, judge.monotone
         self.best: NodeScore | None = None
         self.closest: NodeScore | None = None
         self.n_judged = 0
@@ -113,7 +113,7 @@ class JudgedNodes:
         return self._end is not None and time.monotonic() >= self._end
 
     def _check_bound(self, score: NodeScore) -> None:
-        bound = self.judge.bound(score.levels)
+        bound = max(self.judge.bound(score.levels), score.above)
         if score.loss + _ROUNDING * max(1.0, abs(score.loss)) < bound:
             raise ParameterError(
                 f"The objective's bound of a node is above the node's loss: {bound:g} and "

@@ -39,7 +39,7 @@ class KnownNodes:
     @property
     def monotone(self) -> bool:
         """Whether all nodes above one that holds hold too."""
-        return self._nodes.judge.monotone
+        return self._nodes.monotone
 
     def bound(self, levels: Levels) -> float:
         """Return a loss that no node at or above this one falls below.

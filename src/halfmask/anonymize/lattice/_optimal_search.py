@@ -3,7 +3,7 @@
 A node can only be the best if its bound is below the least loss that was found: it is *open* until
 it is judged or known to fail. Where the judge is monotone, a node that fails closes all nodes below
 it. So the search climbs from an open node until nothing open is above, and judges there: it closes
-the most that one node can. What is known to hold is judged last, because it closes only itself.
+the most that one node can. What is known to hold is judged last, by its bound.
 
 The bounds and a byte for each node are in memory: 9 bytes a node.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.lattice._judged_nodes import JudgedNodes
     from halfmask.anonymize.lattice._lattice import Lattice, Levels
-    from halfmask.anonymize.lattice._node_score import NodeJudge
+    from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore
 
 __all__ = ["search_optimal"]
 
@@ -47,13 +47,12 @@ def search_optimal(lattice: Lattice, nodes: JudgedNodes) -> None:
     Kuhn 2012, *Flash: efficient, stable and optimal k-anonymity*), the order of nodes isn't.
     """
     space = _OpenNodes(lattice, nodes)
-    top = nodes.score(lattice.greatest)
-    if not nodes.judge.monotone:
+    top = space.judge(lattice.n_nodes - 1)
+    if not nodes.monotone:
         space.judge_by_bound(np.arange(lattice.n_nodes - 1))
         return
     if not top.holds:
         return
-    space.settle(lattice.n_nodes - 1, holds=True)
     space.bisect_to_top()
     space.judge_highest()
     space.judge_by_bound(space.held())
@@ -71,7 +70,8 @@ class _OpenNodes:
         self._shape = tuple(
             high - low + 1 for low, high in zip(lattice.least, lattice.greatest, strict=True)
         )
-        self._bounds = _bounds(lattice, nodes.judge).reshape(-1)
+        self._bound_grid = _bounds(lattice, nodes.judge)
+        self._bounds = self._bound_grid.reshape(-1)
         self._grid = np.zeros(self._shape, np.uint8)
         self._flags = self._grid.reshape(-1)
 
@@ -79,14 +79,26 @@ class _OpenNodes:
         """Return the nodes that are known to hold, and that weren't judged."""
         return np.flatnonzero(self._flags == self._kernel.HOLDS)
 
-    def settle(self, node: int, *, holds: bool) -> None:
-        """Note that a node was judged, and what follows for those above or below it."""
+    def judge(self, node: int) -> NodeScore:
+        """Judge a node, and note what follows for the nodes above or below it."""
+        score = self._nodes.score(self._levels(node))
         place = np.unravel_index(node, self._shape)
-        if holds:
-            self._grid[tuple(slice(level, None) for level in place)] |= self._kernel.HOLDS
+        at_or_above = tuple(slice(level, None) for level in place)
+        if score.above > self._bounds[node]:
+            of_them = self._bound_grid[at_or_above]
+            np.maximum(of_them, score.above, out=of_them)
+        if not score.holds and self._flags[node] & self._kernel.HOLDS:
+            raise ParameterError(
+                "The judge of a lattice is monotone by its own account. Got a node that fails "
+                "above one that holds.",
+                hint="Correct `monotone` of the judge.",
+            )
+        if self._nodes.monotone and score.holds:
+            self._grid[at_or_above] |= self._kernel.HOLDS
             self._flags[node] |= self._kernel.JUDGED
-        else:
+        elif self._nodes.monotone:
             self._grid[tuple(slice(None, level + 1) for level in place)] |= self._kernel.FAILS
+        return score
 
     def bisect_to_top(self) -> None:
         """Find a first node that holds, on the path from the bottom by the least bounds."""
@@ -96,7 +108,7 @@ class _OpenNodes:
         low, high = 0, len(path) - 1
         while low < high:
             middle = (low + high) // 2
-            if self._judge(path[middle]):
+            if self.judge(path[middle]).holds:
                 high = middle
             else:
                 low = middle + 1
@@ -114,26 +126,14 @@ class _OpenNodes:
             visited = self._kernel.next_open(*state, stride, visited)
             if visited == n_nodes:
                 return
-            self._judge(self._kernel.climb(visited * stride % n_nodes, *state, sizes))
+            self.judge(self._kernel.climb(visited * stride % n_nodes, *state, sizes))
 
     def judge_by_bound(self, places: NDArray[np.intp]) -> None:
-        """Judge nodes by their bounds until those are no longer below the least loss."""
+        """Judge the nodes with bounds below the least loss, the lowest bounds first."""
         places = places[self._bounds[places] < self._nodes.least_loss]
         for node in places[np.argsort(self._bounds[places], kind="stable")]:
-            if self._bounds[node] >= self._nodes.least_loss:
-                return
-            score = self._nodes.score(self._levels(int(node)))
-            if self._flags[node] == self._kernel.HOLDS and not score.holds:
-                raise ParameterError(
-                    "The judge of a lattice is monotone by its own account. Got a node that fails "
-                    "above one that holds.",
-                    hint="Correct `monotone` of the judge.",
-                )
-
-    def _judge(self, node: int) -> bool:
-        holds = self._nodes.score(self._levels(node)).holds
-        self.settle(node, holds=holds)
-        return holds
+            if self._bounds[node] < self._nodes.least_loss:
+                self.judge(int(node))
 
     def _levels(self, node: int) -> Levels:
         places = np.unravel_index(node, self._shape)

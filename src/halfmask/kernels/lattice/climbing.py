@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from halfmask.kernels.compiling import njit_no_nrt
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["FAILS", "HOLDS", "JUDGED", "climb", "next_open"]
@@ -22,6 +23,9 @@ FAILS = 1
 HOLDS = 2
 #: The node holds and was judged.
 JUDGED = 4
+# Knuth's linear congruential generator of MMIX. Only its high bits are used.
+_FACTOR, _SUMMAND = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
+_HIGH = np.uint64(33)
 
 
 @njit_no_nrt
@@ -70,7 +74,8 @@ def climb(
 ) -> int:
     """Return a node above a given one that has nothing open above it.
 
-    Each step goes to the open node above with the greatest bound: so the climb ends soon.
+    Each step goes to any open node above, all equally likely: climbs from nearby nodes end far from
+    each other. The choice depends on the numbers of the nodes only, so that it is repeatable.
 
     Parameters
     ----------
@@ -81,8 +86,10 @@ def climb(
     sizes
         The number of levels of each column, (columns,).
     """
+    state = np.uint64(node)
     while True:
-        best = -1
+        chosen = -1
+        n_open = np.uint64(0)
         step = 1
         for place in range(sizes.shape[0] - 1, -1, -1):
             above = node + step
@@ -90,10 +97,12 @@ def climb(
                 (node // step) % sizes[place] + 1 < sizes[place]
                 and flags[above] == 0
                 and bounds[above] < least_loss
-                and (best < 0 or bounds[above] > bounds[best])
             ):
-                best = above
+                n_open += np.uint64(1)
+                state = state * _FACTOR + _SUMMAND
+                if (state >> _HIGH) % n_open == 0:
+                    chosen = above
             step *= sizes[place]
-        if best < 0:
+        if chosen < 0:
             return node
-        node = best
+        node = chosen

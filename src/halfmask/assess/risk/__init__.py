@@ -13,13 +13,14 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 
 More than counts, for who chooses what to protect:
 
-- :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds.
+- :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds;
+- :func:`individual_risk`: the risk of each row and household, estimated from sampling weights.
 
 :func:`interval_disclosure` counts the numbers that lie near what was released in their place.
 
 Missing cells are read in both ways, as a value of their own and as a wildcard that may be any
-value; a gate uses the worse (:attr:`TableRisk.worse`). Nothing here is estimated: what a table
-means for an unknown population needs a model.
+value; a gate uses the worse (:attr:`TableRisk.worse`). The first list is counted. What is estimated
+says so, and by which model.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ from halfmask.assess.risk._column_sets import (
     ColumnSetRisk,
     ReleasedColumnsRisk,
     singling_out_sentence,
+)
+from halfmask.assess.risk._individual import (
+    IndividualReading,
+    IndividualRisk,
+    individual_risk,
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
 from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
@@ -63,6 +69,8 @@ __all__ = [
     "ColumnSetCounter",
     "ColumnSetRisk",
     "ColumnShare",
+    "IndividualReading",
+    "IndividualRisk",
     "IntervalScale",
     "JournalistRisk",
     "MarketerRisk",
@@ -81,6 +89,7 @@ __all__ = [
     "class_sizes",
     "classes_risk",
     "equal_rows",
+    "individual_risk",
     "interval_disclosure",
     "journalist_risk",
     "listed",

@@ -49,12 +49,18 @@ class Line:
 
 
 MODELS_TEST = "`tests/guarantees/test_models.py`"
+TABLE_TEST = "`tests/guarantees/test_table_guarantee.py`"
 AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
 #: One line for each model, by its name. Keep one entry a model, in the order of the alphabet.
 LINES: Mapping[str, Line] = {
     "alpha-k-anonymity": Line(
         example='alpha = 0.5, k = 5, column = "disease"',
         oracle=f"counts in fractions ({MODELS_TEST})",
+    ),
+    "average-risk": Line(
+        example="risk = 0.1",
+        oracle=f"counts in fractions ({TABLE_TEST}); ARX ({AGREEMENT_TEST})",
+        arx="the average risk of `AverageReidentificationRisk(average, highest, records)`",
     ),
     "basic-beta-likeness": Line(
         example='beta = 2.0, column = "disease"',
@@ -94,11 +100,21 @@ LINES: Mapping[str, Line] = {
         oracle=f"counts in fractions ({MODELS_TEST}); ARX ({AGREEMENT_TEST})",
         arx="the highest risk of `AverageReidentificationRisk(average, highest, records)`",
     ),
+    "records-at-risk": Line(
+        example="share = 0.05, risk = 0.2",
+        oracle=f"counts in fractions ({TABLE_TEST})",
+        arx="the records of `AverageReidentificationRisk(average, highest, records)`",
+    ),
     "recursive-cl-diversity": Line(
         example='c = 3.0, l = 2, column = "disease"',
         oracle=f"counts in fractions ({MODELS_TEST})",
         arx="`RecursiveCLDiversity`",
         sdcmicro='`ldiversity`, `"Recursive_Ldiversity"`: measured',
+    ),
+    "sample-uniqueness": Line(
+        example="share = 0.05",
+        oracle=f"counts in fractions ({TABLE_TEST}); ARX ({AGREEMENT_TEST})",
+        arx="`SampleUniqueness`",
     ),
     "t-closeness": Line(
         example='t = 0.4, column = "stage", distance = "ordered"',

@@ -18,7 +18,14 @@ from halfmask.anonymize._mending import mend
 from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import Column
-from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
+from halfmask.guarantees import (
+    AverageRisk,
+    DistinctLDiversity,
+    KAnonymity,
+    RecordsAtRisk,
+    SampleUniques,
+    TCloseness,
+)
 
 
 def ladder(n_cells, *, deep=False):
@@ -258,3 +265,93 @@ def test_many_failing_cells_are_mended_at_once():
 
     assert counts.classes.sizes.tolist() == [16] * (n // 16)
     assert fitted.partition.n_cells == n // 16
+
+
+# --- guarantees of the whole table ---
+
+
+def test_only_the_classes_to_blame_are_merged():
+    fitted, counts = mended(cells_of([1, 1, 1, 9, 9, 9, 9, 9]), [AverageRisk(risk=0.13)])
+
+    assert joined(fitted) == ([[0, 1], [2, 3], [4], [5], [6], [7]], [])
+    assert counts.classes.n_classes == 6
+
+
+def test_small_classes_are_suppressed_where_that_is_enough():
+    """Two unique rows of 48 may go: without them five classes have 46 rows."""
+    cells = cells_of([9, 1, 9, 9, 9, 1, 10])
+
+    fitted, counts = mended(cells, [AverageRisk(risk=0.11)], fraction=2 / 48)
+
+    assert joined(fitted) == ([[0], [2], [3], [4], [6]], [1, 5])
+    assert counts.classes.rows == 46
+
+
+def test_nothing_is_suppressed_in_vain():
+    """Classes of one size: without some of them the average is the same."""
+    cells = cells_of([2] * 8)
+
+    fitted, counts = mended(cells, [AverageRisk(risk=0.25)], fraction=0.2)
+
+    assert counts.classes.rows == 16
+    assert joined(fitted)[1] == []
+    assert counts.classes.n_classes <= 4
+
+
+def test_what_is_left_after_merging_may_be_suppressed():
+    """Six unique rows, one may stay: some are merged, and the budget is spent on one class."""
+    sizes = [1, 1, 1, 1, 1, 1, 20, 20]
+
+    fitted, counts = mended(cells_of(sizes), [SampleUniques(share=0)], fraction=1.5 / 46)
+
+    assert counts.classes.sizes.min() >= 2
+    assert counts.classes.rows >= 45
+    assert fitted.partition.n_cells > 2
+
+
+def test_each_class_comes_first_and_the_table_last():
+    """Cells that are merged for k may be all that the average asks for."""
+    sizes = [1, 1, 1, 1, 20, 20, 20, 20]
+    alone, _ = mended(cells_of(sizes), [KAnonymity(k=2)])
+
+    fitted, _ = mended(cells_of(sizes), [AverageRisk(risk=0.08), KAnonymity(k=2)])
+
+    assert joined(fitted) == joined(alone)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 9), min_size=1, max_size=40),
+    bound=st.sampled_from([0.0, 0.05, 0.2, 0.5]),
+    k=st.integers(1, 4),
+    fraction=st.sampled_from([0.0, 0.05, 0.3, 0.9]),
+    deep=st.booleans(),
+)
+def test_a_mended_table_keeps_what_it_promises_as_a_whole(sizes, bound, k, fraction, deep):
+    """Mending ends, within the budget, with what a slow count finds to hold; or it raises."""
+    rows = sum(sizes)
+    guarantees = [
+        *([AverageRisk(risk=bound)] if bound else []),
+        SampleUniques(share=bound),
+        RecordsAtRisk(share=bound, risk=0.3),
+        KAnonymity(k=k),
+    ]
+    possible = rows >= max(k, 4) and (not bound or rows * bound >= 1)
+    cells = cells_of(sizes, deep=deep)
+    try:
+        fitted, counts = mended(cells, guarantees, fraction)
+    except GuaranteeNotMetError:
+        assert not possible
+        return
+
+    groups, suppressed = joined(fitted)
+    left = [sum(sizes[i] for i in group) for group in groups]
+    n = sum(left)
+    assert left == counts.classes.sizes.tolist()
+    assert sum(sizes[i] for i in suppressed) <= fraction * rows
+    assert not bound or len(left) <= bound * n * (1 + 1e-12)
+    assert left.count(1) <= bound * n * (1 + 1e-12)
+    assert sum(size for size in left if size < 4) <= bound * n * (1 + 1e-12)
+    assert min(left) >= k
+    again = fitted.partition.cells_of([np.arange(len(sizes))])
+    np.testing.assert_array_equal(again, fitted.cell_of_row)

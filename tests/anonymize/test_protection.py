@@ -28,6 +28,7 @@ from halfmask.anonymize._summary import Summary
 from halfmask.data import Column, Hierarchy, Schema
 from halfmask.guarantees import (
     AlphaKAnonymity,
+    AverageRisk,
     BasicBetaLikeness,
     DeltaDisclosurePrivacy,
     DistinctLDiversity,
@@ -35,7 +36,9 @@ from halfmask.guarantees import (
     EntropyLDiversity,
     KAnonymity,
     LargestRisk,
+    RecordsAtRisk,
     RecursiveCLDiversity,
+    SampleUniques,
     TCloseness,
     measure,
 )
@@ -99,6 +102,10 @@ GUARANTEES = {
     "close": (KAnonymity(k=4), TCloseness(t=0.25, column="ill")),
     "ordered": (TCloseness(t=0.15, column="ill", distance="ordered", hierarchy=BY_HARM),),
     "risk": (LargestRisk(risk=0.09),),
+    "average": (AverageRisk(risk=0.09),),
+    "strict average": (KAnonymity(k=3), AverageRisk(risk=0.05)),
+    "unique": (SampleUniques(share=0.05), DistinctLDiversity(l=2, column="ill")),
+    "at risk": (RecordsAtRisk(share=0.1, risk=0.2), TCloseness(t=0.4, column="ill")),
     "alpha": (AlphaKAnonymity(alpha=0.7, k=4, column="ill"),),
     "delta": (DeltaDisclosurePrivacy(delta=1.2, column="ill"),),
     "basic beta": (KAnonymity(k=3), BasicBetaLikeness(beta=1, column="ill")),
@@ -216,7 +223,10 @@ def test_a_promise_by_a_sample_holds_on_all_rows(promised, recoding, monkeypatch
     seed=st.integers(0, 10**6),
     fraction=st.sampled_from([0.0, 0.02, 0.2]),
     promised=st.sampled_from(
-        ["k", "several", "close", "recursive", "alpha", "delta", "enhanced beta"]
+        [
+            *["k", "several", "close", "recursive", "alpha", "delta", "enhanced beta"],
+            *["average", "strict average", "unique", "at risk"],
+        ]
     ),
     method=st.sampled_from([Mondrian(), Hilbert(), RPlusTree(), Mdav()]),
 )

@@ -12,6 +12,7 @@ from halfmask.anonymize import Mondrian, Protection, Ranges
 from halfmask.anonymize._trimming import trim
 from halfmask.data import Column, Schema
 from halfmask.guarantees import (
+    AverageRisk,
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
@@ -136,9 +137,10 @@ def test_a_protection_suppresses_no_more_than_it_may(promised, fraction):
     assert all(judgement.holds for judgement in judged)
 
 
-def test_closeness_is_left_alone():
+@pytest.mark.parametrize("whole", [TCloseness(t=0.5, column="s"), AverageRisk(risk=0.2)], ids=str)
+def test_what_is_held_against_the_whole_table_is_left_alone(whole):
     """Suppression would move the table that every class is held against."""
-    fitted = grown(table(2, 300), KAnonymity(k=5), TCloseness(t=0.5, column="s"))
+    fitted = grown(table(2, 300), KAnonymity(k=5), whole)
 
     assert trim(fitted, max_rows=100) is fitted
 

@@ -52,6 +52,9 @@ SPOKEN = [
         "EnhancedBetaLikeness(beta=2.0, column='ill')",
     ),
     ("largest-risk", {"risk": 0.09}, "LargestRisk(risk=0.09)"),
+    ("average-risk", {"risk": 0.05}, "AverageRisk(risk=0.05)"),
+    ("sample-uniqueness", {"share": 0.0}, "SampleUniques(share=0.0)"),
+    ("records-at-risk", {"share": 0.1, "risk": 0.2}, "RecordsAtRisk(share=0.1, risk=0.2)"),
 ]
 
 
@@ -119,6 +122,13 @@ def test_unknown_names_get_the_nearest_known():
         ("alpha-k-anonymity", {"alpha": 0.5, "k": 0, "column": "s"}),
         ("largest-risk", {"risk": 0}),
         ("largest-risk", {"risk": 1}),
+        ("average-risk", {"risk": 0}),
+        ("average-risk", {"risk": 1}),
+        ("sample-uniqueness", {"share": -0.1}),
+        ("sample-uniqueness", {"share": 1}),
+        ("records-at-risk", {"share": 1, "risk": 0.2}),
+        ("records-at-risk", {"share": 0.2, "risk": 0}),
+        ("records-at-risk", {"share": 0.2, "risk": 1}),
         ("delta-disclosure-privacy", {"delta": 0, "column": "s"}),
         ("delta-disclosure-privacy", {"delta": float("inf"), "column": "s"}),
         ("basic-beta-likeness", {"beta": 0, "column": "s"}),

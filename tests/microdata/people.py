@@ -168,6 +168,8 @@ def achieved(  # noqa: PLR0911 # one for each model
         return min(map(len, groups))
     if promise["model"] == "largest-risk":
         return 1 / min(map(len, groups))
+    if promise["model"] in OF_TABLE:
+        return _table_level(promise, list(map(len, groups)))
     column = promise["column"]
     counts = [Counter(row[column] for row in group) for group in groups]
     if promise["model"] == "distinct-l-diversity":
@@ -195,6 +197,18 @@ def achieved(  # noqa: PLR0911 # one for each model
     cost = np.array([[_apart(a, b, known, promise["distance"]) for b in known] for a in known])
     whole = _shares(sum(counts, Counter()), known)
     return max(_moved(_shares(each, known), whole, cost) for each in counts)
+
+
+OF_TABLE = {"average-risk", "sample-uniqueness", "records-at-risk"}
+
+
+def _table_level(promise: Mapping[str, Any], sizes: Sequence[int]) -> float:
+    """Return the level of the table as a whole, row by row."""
+    risks = [1 / size for size in sizes for _ in range(size)]
+    if promise["model"] == "average-risk":
+        return sum(risks) / len(risks)
+    above = float(promise.get("risk", 1 - 1e-9))
+    return sum(risk > above for risk in risks) / len(risks)
 
 
 OF_RATIOS = {"delta-disclosure-privacy", "basic-beta-likeness", "enhanced-beta-likeness"}
@@ -306,8 +320,8 @@ def keeps_promise(said, level):
         assert level < said["c"]
     elif said["model"] == "alpha-k-anonymity":
         assert level <= said["alpha"]
-    elif said["model"] == "largest-risk":
-        assert level <= said["risk"]
+    elif said["model"] in OF_TABLE | {"largest-risk"}:
+        assert level <= said.get("share", said.get("risk"))
     elif said["model"] in OF_RATIOS:
         assert level <= said.get("beta", said.get("delta")) + 1e-9
     elif said["model"] == "t-closeness":

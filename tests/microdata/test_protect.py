@@ -47,6 +47,10 @@ PROMISES = {
     "ordered": [promise("t-closeness", "illness", t=0.2, distance="ordered")],
     "hierarchical": [promise("t-closeness", "illness", t=0.25, distance="hierarchical")],
     "risk": [promise("largest-risk", risk=0.09)],
+    "average": [promise("average-risk", risk=0.09)],
+    "strict average": [promise("k-anonymity", k=3), promise("average-risk", risk=0.05)],
+    "unique": [promise("sample-uniqueness", share=0.05)],
+    "at risk": [K, promise("records-at-risk", share=0.1, risk=0.1)],
     "alpha": [promise("alpha-k-anonymity", "illness", alpha=0.5, k=5)],
     "delta": [promise("delta-disclosure-privacy", "insured", delta=0.5)],
     "basic beta": [K, promise("basic-beta-likeness", "illness", beta=1.2)],
@@ -302,6 +306,8 @@ def test_nothing_is_left_of_a_promise_that_cant_be_kept(tmp_path):
         [promise("recursive-cl-diversity", "illness", c=0.1, l=3)],
         [promise("alpha-k-anonymity", "illness", alpha=0.1, k=2)],
         [promise("largest-risk", risk=0.004)],
+        [promise("average-risk", risk=0.004)],
+        [K, promise("records-at-risk", share=0.5, risk=0.004)],
     ):
         with pytest.raises(GuaranteeNotMetError):
             protect_to(people(), policy(*promises), tmp_path / "out")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import DataError, GuaranteeNotMetError
-from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
+from halfmask.guarantees import AverageRisk, DistinctLDiversity, KAnonymity, TCloseness
 from halfmask.training._recount import (
     count_again,
     judge_again,
@@ -75,6 +75,13 @@ def test_numbers_are_as_far_as_their_sizes_order_them():
 
 def test_guarantees_on_a_column_ask_for_no_number_of_rows():
     count_again(np.arange(3.0)[:, None], guarantees=[DistinctLDiversity(l=2, column="label")])
+
+
+def test_a_guarantee_of_the_whole_table_is_counted_again():
+    label, rows = {"label": pl.Series(["a"] * 4)}, np.array([[0.0], [0.0], [1.0], [2.0]])
+    judge_again(rows, label, guarantees=[AverageRisk(risk=0.75)])
+    with pytest.raises(GuaranteeNotMetError, match="AverageRisk"):
+        judge_again(rows, label, guarantees=[AverageRisk(risk=0.7)])
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,7 @@ def make(tmp_path: Path) -> Maker:
     return Maker(tmp_path)
 
 
+OF_TABLE = {"average-risk", "sample-uniqueness", "records-at-risk"}
 OF_RATIOS = {"delta-disclosure-privacy", "basic-beta-likeness", "enhanced-beta-likeness"}
 
 
@@ -258,7 +259,19 @@ class Naive:
             known.sort(key=lambda v: place.index(str(v)))
         return known + [None] * (None in values)
 
+    def of_table(self, claim: Claim, *, wildcard: bool) -> Fraction:
+        """The level of the table as a whole, row by row."""
+        risks = [Fraction(1, len(each)) for each in self.compatible(claim, wildcard=wildcard)]
+        if claim.model == "average-risk":
+            return sum(risks, Fraction()) / len(risks)
+        if claim.model == "sample-uniqueness":
+            return Fraction(risks.count(Fraction(1)), len(risks))
+        above = Fraction(str(claim.parameters["risk"]))
+        return Fraction(sum(risk > above for risk in risks), len(risks))
+
     def worst(self, claim: Claim, *, wildcard: bool) -> float:
+        if claim.model in OF_TABLE:
+            return float(self.of_table(claim, wildcard=wildcard))
         levels = [self.level(claim, each) for each in self.compatible(claim, wildcard=wildcard)]
         larger = claim.model in {
             "t-closeness",
@@ -271,6 +284,12 @@ class Naive:
 
     def keeps(self, claim: Claim) -> bool:
         """Whether the promise is kept, missing being a value and missing being a wildcard."""
+        if claim.model in OF_TABLE:
+            most = claim.parameters["share" if "share" in claim.parameters else "risk"]
+            return all(
+                self.of_table(claim, wildcard=wildcard) <= Fraction(str(most))
+                for wildcard in (False, True)
+            )
         return all(
             self._keeps_level(claim, self.level(claim, rows))
             for wildcard in (False, True)

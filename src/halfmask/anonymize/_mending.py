@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize._suppressing import smallest_enough
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +52,8 @@ def mend(
     Guarantees
     ----------
     Every guarantee holds for the cells returned, judged on the rows that are left: merging never
-    breaks one (all are monotone), and suppression, which moves the reference of t-closeness, is
-    judged again.
+    breaks one (all are monotone), and suppression, which moves the reference of t-closeness and the
+    level of a whole table, is judged again. Each round joins or suppresses a cell, so it ends.
     """
     budget = int(max_suppression_fraction * counts.classes.rows)
     try:
@@ -89,10 +90,9 @@ def _mended(
                     hint="Ask for less, or name fewer quasi-identifiers.",
                 )
             current = counts.renumbered(target, n_cells)
-        failing = _failing(current.classes, guarantees)
+        failing, dropped = _missing(current.classes, guarantees, budget)
         if not len(failing):
             return target, current
-        dropped = _smallest_within(current.classes, failing, budget)
         budget -= int(current.classes.sizes[dropped].sum())
         moved = np.where(np.isin(target, dropped), -1, target)
         moved = _merge_upwards(tree, moved, np.setdiff1d(failing, dropped))
@@ -129,9 +129,24 @@ class _Spans:
         return node
 
 
-def _failing(classes: Classes, guarantees: Sequence[Guarantee]) -> Integers:
-    missed = [guarantee.judge(classes).failing for guarantee in guarantees]
-    return np.unique(np.concatenate(missed))
+def _missing(
+    classes: Classes, guarantees: Sequence[Guarantee], budget: int
+) -> tuple[Integers, Integers]:
+    """Return the cells that miss a guarantee, and the cells to suppress: both may be others.
+
+    Guarantees of the whole table wait until every cell keeps its own: mending may be enough.
+    """
+    missed = [each for each in (it.judge(classes) for it in guarantees) if not each.holds]
+    alone = [each.failing for each in missed if not each.guarantee.of_table]
+    if alone:
+        failing = np.unique(np.concatenate(alone))
+        return failing, _smallest_within(classes, failing, budget)
+    if not missed:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    dropped = smallest_enough(classes, [each.guarantee for each in missed], max_rows=budget)
+    if len(dropped):
+        return dropped, dropped
+    return np.unique(np.concatenate([each.failing for each in missed])), dropped
 
 
 def _smallest_within(classes: Classes, failing: Integers, budget: int) -> Integers:

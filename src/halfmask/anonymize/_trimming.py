@@ -46,8 +46,8 @@ def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
     nothing was done. Greedy: in each round every cell offers its best rim, and those that save most
     for each suppressed row are taken while they fit.
 
-    **Edge cases.** Nothing is trimmed where t-closeness is guaranteed: suppression would change
-    the distribution that all classes are compared with.
+    **Edge cases.** Nothing is trimmed where classes are held against the whole table, as by
+    t-closeness or an average risk: suppression would change what they are compared with.
     """
     rules, k = engine_rules(fitted.guarantees, fitted.sensitive)
     if max_rows < 1 or any(guarantee.relative for guarantee in fitted.guarantees):

@@ -22,6 +22,14 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``EnhancedBetaLikeness`` | (P - Q) / Q <= beta and <= -log(Q) for each value | the largest |
 | ``LargestRisk`` | 1 / n <= risk | 1 / n |
 
+Others judge the table as a whole, and their level is one number:
+
+| guarantee | a table of C classes and N rows meets it when |
+|---|---|
+| ``AverageRisk`` | C / N <= risk |
+| ``SampleUniques`` | (rows with n = 1) / N <= share |
+| ``RecordsAtRisk`` | (rows with 1 / n > risk) / N <= share |
+
 ``m`` is the number of different sensitive values in the class, ``r1 >= ... >= r_m`` their counts,
 ``P`` their distribution and ``H`` its entropy; ``Q`` is the distribution in the whole table that is
 judged; ``EMD`` the earth mover's distance.
@@ -36,6 +44,7 @@ from __future__ import annotations
 
 from halfmask.guarantees._agreeing_rows import agreeing_codes, agreeing_rows, codes_of
 from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
+from halfmask.guarantees._average_risk import AverageRisk
 from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._criterion import Criterion
@@ -48,13 +57,17 @@ from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._measure import measure
+from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
+from halfmask.guarantees._sample_uniques import SampleUniques
 from halfmask.guarantees._t_closeness import TCloseness, order_of_texts
+from halfmask.guarantees._table_guarantee import TableGuarantee
 
 __all__ = [
     "GUARANTEES",
     "AlphaKAnonymity",
+    "AverageRisk",
     "BasicBetaLikeness",
     "Classes",
     "Criterion",
@@ -67,8 +80,11 @@ __all__ = [
     "Judgement",
     "KAnonymity",
     "LargestRisk",
+    "RecordsAtRisk",
     "RecursiveCLDiversity",
+    "SampleUniques",
     "TCloseness",
+    "TableGuarantee",
     "agreeing_codes",
     "agreeing_rows",
     "class_of_row",

@@ -36,9 +36,10 @@ class Judgement:
     achieved
         The level of the worst class: the smallest k or l, the largest c or t.
     levels
-        The level of each class (float64).
+        The level of each class (float64); that of the table where it has one level.
     failing
-        The indices of the classes that miss the guarantee, ascending (int64).
+        The indices of the classes that miss the guarantee, ascending (int64). Where the table has
+        one level, those to blame for it.
     classes
         The number of classes that were judged.
     rows
@@ -86,6 +87,8 @@ class Guarantee(ABC):
     worse_when_larger: ClassVar[bool] = False
     relative: ClassVar[bool] = False
     """Whether a class is held against the whole table, so that suppression anywhere moves it."""
+    of_table: ClassVar[bool] = False
+    """Whether the level is one number of the whole table: see ``TableGuarantee``."""
     needs_population: ClassVar[bool] = False
     """Whether classes are held against a population: see ``Classes.population``."""
 

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
+from halfmask.guarantees._average_risk import AverageRisk
 from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._largest_risk import LargestRisk
+from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
+from halfmask.guarantees._sample_uniques import SampleUniques
 from halfmask.guarantees._t_closeness import TCloseness
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ _MODELS: tuple[type[Guarantee], ...] = (
     BasicBetaLikeness,
     EnhancedBetaLikeness,
     LargestRisk,
+    AverageRisk,
+    SampleUniques,
+    RecordsAtRisk,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

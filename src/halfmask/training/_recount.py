@@ -61,7 +61,7 @@ def judge_again(
         What guarantees judge, by name: the labels as the model is given them, other columns as
         they are.
     guarantees
-        As the fit restricted them to values that occur. Those without a column are left to
+        As the fit restricted them to values that occur. Those of class sizes alone are left to
         :func:`count_again`.
 
     Raises
@@ -73,12 +73,14 @@ def judge_again(
     if written.shape[1]:
         classes = alike(written)
     for guarantee in guarantees:
-        if guarantee.column is None:
+        if guarantee.column is None and not guarantee.of_table:
             continue
-        codes, n_values = value_codes(columns[guarantee.column], order=guarantee.order)
-        counted = Classes.from_codes(
-            classes, int(classes.max()) + 1, {guarantee.column: (codes, n_values)}
-        )
+        judged = {
+            name: value_codes(columns[name], order=guarantee.order)
+            for name in [guarantee.column]
+            if name is not None
+        }
+        counted = Classes.from_codes(classes, int(classes.max()) + 1, judged)
         failing = guarantee.judge(counted).failing
         if len(failing):
             raise GuaranteeNotMetError(

@@ -15,6 +15,8 @@ from halfmask.verifier.tables._model_checks import level_rule_of
 from halfmask.verifier.tables._recount import Finding, _compare
 from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
 
+OF_SIZES = {"k-anonymity", "largest-risk", "average-risk", "sample-uniqueness", "records-at-risk"}
+
 
 @pytest.mark.parametrize(
     ("model", "parameters", "kept", "missed"),
@@ -28,13 +30,16 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
         ("alpha-k-anonymity", {"alpha": 0.3, "k": 2}, 3 / 10, 0.3 + 1e-12),
         ("largest-risk", {"risk": 0.1}, 1 / 10, 1 / 9),
         ("largest-risk", {"risk": 0.09}, 1 / 12, 1 / 11),
+        ("average-risk", {"risk": 0.3}, 3 / 10, 0.3 + 1e-12),
+        ("sample-uniqueness", {"share": 0.3}, 3 / 10, 0.3 + 1e-12),
+        ("records-at-risk", {"share": 0.3, "risk": 0.2}, 3 / 10, 0.3 + 1e-12),
         ("delta-disclosure-privacy", {"delta": 0.5}, 0.5 - 1e-12, 0.5 + 1e-6),
         ("basic-beta-likeness", {"beta": 0.2}, 0.2 + 1e-12, 0.2 + 1e-6),
         ("enhanced-beta-likeness", {"beta": 0.2}, 0.2 + 1e-12, 0.2 + 1e-6),
     ],
 )
 def test_the_threshold_itself(claim, model, parameters, kept, missed):
-    column = None if model in {"k-anonymity", "largest-risk"} else "ill"
+    column = None if model in OF_SIZES else "ill"
     rule = level_rule_of(claim(model, column, **parameters))
 
     assert rule.keeps(kept)

@@ -36,6 +36,9 @@ def claims_of(claim):
         claim("distinct-l-diversity", "ill", l=3),
         claim("entropy-l-diversity", "ill", l=2.8),
         claim("t-closeness", "ill", t=0.3, distance="equal"),
+        claim("average-risk", risk=0.23),
+        claim("sample-uniqueness", share=0),
+        claim("records-at-risk", share=0.05, risk=0.3),
     ]
 
 

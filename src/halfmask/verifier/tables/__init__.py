@@ -9,12 +9,8 @@ of its values in a class.
 
 from __future__ import annotations
 
-from halfmask.verifier.tables._model_checks import (
-    LevelRule,
-    ModelCheck,
-    Unjudgeable,
-    register_check,
-)
+from halfmask.verifier.tables._model_checks import register_check
+from halfmask.verifier.tables._rules import LevelRule, ModelCheck, TableRule, Unjudgeable
 from halfmask.verifier.tables._verification import ClaimCheck, FileCheck, Verification
 from halfmask.verifier.tables._verify import verify
 
@@ -23,6 +19,7 @@ __all__ = [
     "FileCheck",
     "LevelRule",
     "ModelCheck",
+    "TableRule",
     "Unjudgeable",
     "Verification",
     "register_check",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -19,86 +18,28 @@ from halfmask.verifier.tables._levels import (
     ordered_distances,
     recursive_ratios,
 )
+from halfmask.verifier.tables._rules import (
+    SLACK,
+    LevelRule,
+    ModelCheck,
+    Parameters,
+    TableRule,
+    Unjudgeable,
+    number,
+    whole,
+)
+from halfmask.verifier.tables._table_checks import average_risk, records_at_risk, sample_uniqueness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from numpy.typing import NDArray
 
     from halfmask.claims._table_manifest import ClassClaim
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 
-__all__ = ["SLACK", "LevelRule", "ModelCheck", "Unjudgeable", "level_rule_of", "register_check"]
-
-#: How far apart two ways of adding up the same fractions may end. A level that misses its
-#: threshold by less counts as kept; counts of rows and of values have no slack.
-SLACK: Final = 1e-9
+__all__ = ["level_rule_of", "register_check"]
 
 Levels: TypeAlias = "NDArray[np.float64]"
-Parameters: TypeAlias = "Mapping[str, float | int | str]"
-
-
-class Unjudgeable(Exception):  # noqa: N818 # not an error: a reason that a claim carries
-    """Why a claim can't be counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class LevelRule:
-    """A claim in a form that can be counted.
-
-    Attributes
-    ----------
-    levels
-        From the cells of classes and the totals of the table to the level of each class.
-    worst
-        `min` or `max`: which of two levels is worse.
-    keeps
-        Whether a level keeps the guarantee.
-    ordered
-        Whether the values must be in order.
-    needs_tree
-        Whether the values must be a tree.
-    """
-
-    levels: Callable[[Cells, NDArray[np.int64], Tree | None], Levels]
-    worst: Callable[[float, float], float]
-    keeps: Callable[[float], bool]
-    ordered: bool = False
-    needs_tree: bool = False
-
-    def states_no_better(self, claimed: float, counted: float) -> bool:
-        """Return whether the stated level is no better than the counted one.
-
-        Parameters
-        ----------
-        claimed
-            The level that the manifest states.
-        counted
-            The level that was counted.
-        """
-        if self.worst is min:
-            return claimed <= counted + SLACK
-        return claimed >= counted - SLACK
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCheck:
-    """How a model is checked.
-
-    Attributes
-    ----------
-    make
-        From the parameters of a claim to its guarantee; raises `Unjudgeable`.
-    parameters
-        The names of the parameters.
-    of_column
-        Whether the model is about a sensitive column.
-    """
-
-    make: Callable[[Parameters], LevelRule]
-    parameters: frozenset[str]
-    of_column: bool = True
 
 
 def register_check(model: str, check: ModelCheck) -> None:
@@ -122,7 +63,7 @@ def register_check(model: str, check: ModelCheck) -> None:
         raise ParameterError(f"The verifier has a check of {model!r} already.")
 
 
-def level_rule_of(claim: ClassClaim) -> LevelRule:
+def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule:
     """Return what a claim guarantees.
 
     Raises
@@ -140,22 +81,8 @@ def level_rule_of(claim: ClassClaim) -> LevelRule:
     return check.make(claim.parameters)
 
 
-def _number(parameters: Parameters, name: str, low: float) -> float:
-    value = parameters[name]
-    if isinstance(value, str) or not value >= low:
-        raise Unjudgeable(f"its parameter {name} guarantees nothing below {low:g}")
-    return value
-
-
-def _whole(parameters: Parameters, name: str, low: int) -> int:
-    value = _number(parameters, name, low)
-    if value != int(value):
-        raise Unjudgeable(f"its parameter {name} isn't a whole number")
-    return int(value)
-
-
 def _k_anonymity(parameters: Parameters) -> LevelRule:
-    k = _whole(parameters, "k", 2)
+    k = whole(parameters, "k", 2)
     return LevelRule(
         levels=lambda cells, _totals, _tree: cells.sizes.astype(np.float64),
         worst=min,
@@ -164,7 +91,7 @@ def _k_anonymity(parameters: Parameters) -> LevelRule:
 
 
 def _distinct(parameters: Parameters) -> LevelRule:
-    l = _whole(parameters, "l", 2)
+    l = whole(parameters, "l", 2)
     return LevelRule(
         levels=lambda cells, _totals, _tree: distinct_values(cells),
         worst=min,
@@ -173,7 +100,7 @@ def _distinct(parameters: Parameters) -> LevelRule:
 
 
 def _entropy(parameters: Parameters) -> LevelRule:
-    l = _number(parameters, "l", 1)
+    l = number(parameters, "l", 1)
     return LevelRule(
         levels=lambda cells, _totals, _tree: entropy_values(cells),
         worst=min,
@@ -182,7 +109,7 @@ def _entropy(parameters: Parameters) -> LevelRule:
 
 
 def _recursive(parameters: Parameters) -> LevelRule:
-    c, l = _number(parameters, "c", 0), _whole(parameters, "l", 2)
+    c, l = number(parameters, "c", 0), whole(parameters, "l", 2)
     return LevelRule(
         levels=lambda cells, _totals, _tree: recursive_ratios(cells, l),
         worst=max,
@@ -192,7 +119,7 @@ def _recursive(parameters: Parameters) -> LevelRule:
 
 
 def _t_closeness(parameters: Parameters) -> LevelRule:
-    t, distance = _number(parameters, "t", 0), parameters["distance"]
+    t, distance = number(parameters, "t", 0), parameters["distance"]
     distances = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}
     if distance not in distances:
         raise Unjudgeable("its distance is none of equal, ordered and hierarchical")
@@ -222,7 +149,7 @@ def _hierarchical(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) ->
 
 
 def _alpha_k(parameters: Parameters) -> LevelRule:
-    alpha, k = _number(parameters, "alpha", 0), _whole(parameters, "k", 2)
+    alpha, k = number(parameters, "alpha", 0), whole(parameters, "k", 2)
     return LevelRule(
         levels=lambda cells, _totals, _tree: largest_shares(cells, k),
         worst=max,
@@ -232,7 +159,7 @@ def _alpha_k(parameters: Parameters) -> LevelRule:
 
 
 def _delta_disclosure(parameters: Parameters) -> LevelRule:
-    delta = _number(parameters, "delta", 0)
+    delta = number(parameters, "delta", 0)
     return LevelRule(
         levels=lambda cells, totals, _tree: largest_log_ratios(cells, totals),
         worst=max,
@@ -241,11 +168,11 @@ def _delta_disclosure(parameters: Parameters) -> LevelRule:
 
 
 def _basic_beta(parameters: Parameters) -> LevelRule:
-    return _gains(_number(parameters, "beta", 0), slack=None)
+    return _gains(number(parameters, "beta", 0), slack=None)
 
 
 def _enhanced_beta(parameters: Parameters) -> LevelRule:
-    return _gains(_number(parameters, "beta", 0), slack=SLACK)
+    return _gains(number(parameters, "beta", 0), slack=SLACK)
 
 
 def _gains(beta: float, *, slack: float | None) -> LevelRule:
@@ -257,7 +184,7 @@ def _gains(beta: float, *, slack: float | None) -> LevelRule:
 
 
 def _largest_risk(parameters: Parameters) -> LevelRule:
-    risk = _number(parameters, "risk", 0)
+    risk = number(parameters, "risk", 0)
     return LevelRule(
         levels=lambda cells, _totals, _tree: 1.0 / cells.sizes,
         worst=max,
@@ -283,4 +210,7 @@ _checks: dict[str, ModelCheck] = {
     "basic-beta-likeness": ModelCheck(_basic_beta, frozenset({"beta"})),
     "enhanced-beta-likeness": ModelCheck(_enhanced_beta, frozenset({"beta"})),
     "largest-risk": ModelCheck(_largest_risk, frozenset({"risk"}), of_column=False),
+    "average-risk": ModelCheck(average_risk, frozenset({"risk"}), of_column=False),
+    "sample-uniqueness": ModelCheck(sample_uniqueness, frozenset({"share"}), of_column=False),
+    "records-at-risk": ModelCheck(records_at_risk, frozenset({"share", "risk"}), of_column=False),
 }

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._counting import Cells, Counted, count_classes
-from halfmask.verifier.tables._model_checks import LevelRule, Unjudgeable, level_rule_of
+from halfmask.verifier.tables._model_checks import level_rule_of
+from halfmask.verifier.tables._rules import LevelRule, Rule, TableRule, Unjudgeable
 from halfmask.verifier.tables._support import Tree, read_tree
 from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
-from halfmask.verifier.tables._wildcards import compatible_cells
+from halfmask.verifier.tables._wildcards import compatible_cells, compatible_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +59,10 @@ class Finding:
     Attributes
     ----------
     counted, wildcard
-        The level of the worst class, and of the worst record with missing cells as wildcards.
+        The level of the worst class, and of the worst record with missing cells as wildcards; of
+        the whole table where that is what has one.
+    of_table
+        Whether it is the level of the whole table.
     classes, rows, smallest
         As counted; ``None`` where the claim couldn't be counted.
     reasons
@@ -67,6 +71,7 @@ class Finding:
 
     counted: float | None = None
     wildcard: float | None = None
+    of_table: bool = False
     classes: int | None = None
     rows: int | None = None
     smallest: int | None = None
@@ -97,7 +102,8 @@ def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
             for i in group
             if (task := _task(findings[i], claims[i], counted, sensitive, released.support))
         ]
-        _count(tasks, counted)
+        _count([task for task in tasks if isinstance(task, _Task)], counted)
+        _count_wholes([task for task in tasks if isinstance(task, _WholeTask)], counted)
         for task in tasks:
             _compare(task.finding, task.claim, task.rule)
     return findings
@@ -124,19 +130,30 @@ class _Task:
         return float(levels.min() if self.rule.worst is min else levels.max())
 
 
+@dataclass(frozen=True, slots=True)
+class _WholeTask:
+    """A claim about the whole table that can be counted, and where its level goes."""
+
+    finding: Finding
+    claim: ClassClaim
+    rule: TableRule
+
+
 def _task(
     finding: Finding,
     claim: ClassClaim,
     counted: Counted,
     sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
     support: Mapping[str, Path],
-) -> _Task | None:
+) -> _Task | _WholeTask | None:
     finding.classes = len(counted.sizes)
     finding.rows = counted.rows
     finding.smallest = int(counted.sizes.min())
     values = None if claim.column is None else sensitive[claim.column][1]
     try:
         rule = level_rule_of(claim)
+        if isinstance(rule, TableRule):
+            return _WholeTask(finding, claim, rule)
         return _Task(finding, claim, rule, _tree(rule, claim, values, support))
     except (Unjudgeable, VerificationError) as reason:
         what = reason.what if isinstance(reason, VerificationError) else str(reason)
@@ -166,6 +183,24 @@ def _count(tasks: Sequence[_Task], counted: Counted) -> None:
                 task.finding.wildcard = functools.reduce(task.rule.worst, levels)
 
 
+def _count_wholes(tasks: Sequence[_WholeTask], counted: Counted) -> None:
+    """Find the level of the table by each claim: missing as a value, then as a wildcard.
+
+    As a wildcard, a row counts among all rows that are compatible with it.
+    """
+    if not tasks:
+        return
+    sizes = counted.sizes
+    compatible = sizes if counted.codes.all() else compatible_rows(counted)
+    for task in tasks:
+        task.finding.of_table = True
+        try:
+            task.finding.counted = task.rule.level(sizes, sizes)
+            task.finding.wildcard = task.rule.level(sizes, compatible)
+        except Unjudgeable as reason:
+            task.finding.reasons.append(str(reason))
+
+
 def _tree(
     rule: LevelRule, claim: ClassClaim, values: SensitiveValues | None, support: Mapping[str, Path]
 ) -> Tree | None:
@@ -178,7 +213,7 @@ def _tree(
     return read_tree(support[claim.support], values)
 
 
-def _compare(finding: Finding, claim: ClassClaim, rule: LevelRule) -> None:
+def _compare(finding: Finding, claim: ClassClaim, rule: Rule) -> None:
     """Compare what was counted with the guarantee and with the evidence."""
     evidence, reasons = claim.evidence, finding.reasons
     if finding.counted is None or finding.wildcard is None or finding.smallest is None:

@@ -24,7 +24,10 @@ def sentence_of(claim: ClassClaim, finding: Finding) -> str:
         f"quasi-identifiers {verdict}"
     )
     if finding.counted is not None:
-        sentence += f": the worst of {finding.classes} classes reaches {finding.counted:.6g}"
+        what = f"the worst of {finding.classes} classes reaches"
+        if finding.of_table:
+            what = f"the table of {finding.classes} classes reaches"
+        sentence += f": {what} {finding.counted:.6g}"
         if finding.wildcard != finding.counted:
             sentence += f", and {finding.wildcard:.6g} with missing cells as wildcards"
     if finding.reasons:

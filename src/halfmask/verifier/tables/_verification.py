@@ -43,11 +43,11 @@ class ClaimCheck:
     model, parameters, column, quasi_identifiers
         The claim as the manifest states it.
     claimed
-        The level that its evidence states for the worst class.
+        The level that its evidence states for the worst class, or for the whole table.
     counted
-        The level of the worst class as counted, a missing cell being a value of its own; ``None``
-        where it couldn't be counted, ``inf`` where a class has no finite level, such as
-        recursive (c,l)-diversity with fewer values than l.
+        The level of the worst class, or of the whole table, as counted, missing being a value of
+        its own; ``None`` where it couldn't be counted, ``inf`` where a class has no finite level,
+        such as recursive (c,l)-diversity with fewer values than l.
     counted_wildcard
         The level of the worst record when a missing quasi-identifier agrees with everything: each
         record is judged by all rows that are compatible with it. Equal to ``counted`` where

@@ -14,7 +14,7 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["compatible_cells"]
+__all__ = ["compatible_cells", "compatible_rows"]
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -47,9 +47,7 @@ def compatible_cells(counted: Counted, column: str | None) -> Iterator[Cells]:
     """
     cells = counted.row_cells if column is None else counted.cells[column]
     n_values = int(cells.values.max()) + 1
-    present = counted.codes > 0
-    _, sample, pattern_of = np.unique(_row_ids(present), return_index=True, return_inverse=True)
-    patterns = present[sample]
+    patterns, pattern_of = _patterns(counted)
     for own, pattern in enumerate(patterns):
         mine = np.flatnonzero(pattern_of == own)
         shared, shared_of = np.unique(patterns & pattern, axis=0, return_inverse=True)
@@ -60,6 +58,28 @@ def compatible_cells(counted: Counted, column: str | None) -> Iterator[Cells]:
         ]
         for begin in range(0, len(mine), BLOCK):
             yield _gather(joins, begin, min(begin + BLOCK, len(mine)), n_values)
+
+
+def compatible_rows(counted: Counted) -> Ints:
+    """Return for each class how many rows are compatible with its own, in the order of classes.
+
+    Parameters
+    ----------
+    counted
+        The classes, missing being a value of its own.
+    """
+    _, pattern_of = _patterns(counted)
+    rows = np.empty(len(counted.sizes), dtype=np.int64)
+    by_pattern = np.argsort(pattern_of, kind="stable")
+    rows[by_pattern] = np.concatenate([block.sizes for block in compatible_cells(counted, None)])
+    return rows
+
+
+def _patterns(counted: Counted) -> tuple[NDArray[np.bool_], Ints]:
+    """Return the sets of columns that aren't missing, and the number of each class's."""
+    present = counted.codes > 0
+    _, sample, pattern_of = np.unique(_row_ids(present), return_index=True, return_inverse=True)
+    return present[sample], pattern_of
 
 
 @dataclass(frozen=True, slots=True)

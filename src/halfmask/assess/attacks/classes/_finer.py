@@ -96,7 +96,7 @@ def _large_enough(sizes: Sequence[int], guarantees: Sequence[Guarantee]) -> bool
     return all(
         not len(guarantee.judge(classes).failing)
         for guarantee in guarantees
-        if guarantee.column is None
+        if guarantee.column is None and not guarantee.of_table
     )
 
 

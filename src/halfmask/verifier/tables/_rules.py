@@ -1,0 +1,150 @@
+"""What a check of a model consists of: how a level is counted, and which levels keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.verifier.tables._counting import Cells
+    from halfmask.verifier.tables._support import Tree
+
+__all__ = [
+    "SLACK",
+    "LevelRule",
+    "ModelCheck",
+    "Parameters",
+    "Rule",
+    "TableRule",
+    "Unjudgeable",
+    "number",
+    "whole",
+]
+
+#: How far apart two ways of adding up the same fractions may end. A level that misses its
+#: threshold by less counts as kept; counts of rows and of values have no slack.
+SLACK: Final = 1e-9
+
+Ints: TypeAlias = "NDArray[np.int64]"
+Levels: TypeAlias = "NDArray[np.float64]"
+Parameters: TypeAlias = "Mapping[str, float | int | str]"
+
+
+class Unjudgeable(Exception):  # noqa: N818 # not an error: a reason that a claim carries
+    """Why a claim can't be counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A claim in a form that can be counted.
+
+    Attributes
+    ----------
+    worst
+        `min` or `max`: which of two levels is worse.
+    keeps
+        Whether a level keeps the guarantee.
+    """
+
+    worst: Callable[[float, float], float]
+    keeps: Callable[[float], bool]
+
+    def states_no_better(self, claimed: float, counted: float) -> bool:
+        """Return whether the stated level is no better than the counted one.
+
+        Parameters
+        ----------
+        claimed
+            The level that the manifest states.
+        counted
+            The level that was counted.
+        """
+        if self.worst is min:
+            return claimed <= counted + SLACK
+        return claimed >= counted - SLACK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelRule(Rule):
+    """A claim about each class, in a form that can be counted.
+
+    Attributes
+    ----------
+    levels
+        From the cells of classes and the totals of the table to the level of each class.
+    worst
+        `min` or `max`: which of two levels is worse.
+    keeps
+        Whether a level keeps the guarantee.
+    ordered
+        Whether the values must be in order.
+    needs_tree
+        Whether the values must be a tree.
+    """
+
+    levels: Callable[[Cells, Ints, Tree | None], Levels]
+    ordered: bool = False
+    needs_tree: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRule(Rule):
+    """A claim about the table as a whole, in a form that can be counted.
+
+    Attributes
+    ----------
+    level
+        From the rows of each class, and the rows that are compatible with each, to the level of
+        the table; may raise `Unjudgeable`.
+    worst
+        `min` or `max`: which of two levels is worse.
+    keeps
+        Whether a level keeps the guarantee.
+
+    Notes
+    -----
+    Where missing is a value of its own, the rows compatible with a class are its rows. Where it is
+    a wildcard, a row counts among all rows that agree with it in every cell that neither misses.
+    """
+
+    level: Callable[[Ints, Ints], float]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """How a model is checked.
+
+    Attributes
+    ----------
+    make
+        From the parameters of a claim to its guarantee; raises `Unjudgeable`.
+    parameters
+        The names of the parameters.
+    of_column
+        Whether the model is about a sensitive column.
+    """
+
+    make: Callable[[Parameters], LevelRule | TableRule]
+    parameters: frozenset[str]
+    of_column: bool = True
+
+
+def number(parameters: Parameters, name: str, low: float) -> float:
+    """Return a parameter that is a number of at least ``low``."""
+    value = parameters[name]
+    if isinstance(value, str) or not value >= low:
+        raise Unjudgeable(f"its parameter {name} guarantees nothing below {low:g}")
+    return value
+
+
+def whole(parameters: Parameters, name: str, low: int) -> int:
+    """Return a parameter that is a whole number of at least ``low``."""
+    value = number(parameters, name, low)
+    if value != int(value):
+        raise Unjudgeable(f"its parameter {name} isn't a whole number")
+    return int(value)

@@ -52,6 +52,30 @@ def _detail(*guarantees, table=None):
     return release, release.utility.detail
 
 
+def test_a_weight_moves_detail_to_its_column_and_counts_in_the_average(adult_csv):
+    """On real rows with a hierarchy."""
+    names = ["age", "education", "hours-per-week"]
+    table = pl.read_csv(adult_csv, n_rows=4_000).select(names)
+
+    def kept(weight):
+        columns: dict[str, dict[str, object]] = {
+            name: {"role": "quasi_identifier", "kind": "numeric"}
+            for name in names
+            if name != "education"
+        }
+        columns["education"] = {"role": "quasi_identifier", "kind": "categorical"}
+        columns["hours-per-week"] |= {"weight": weight, "hierarchy": {"intervals": [5, 10, 20, 40]}}
+        policy = Policy(halfmask=1, columns=columns, guarantees=[{**K, "k": 10}])
+        return protect(table, policy).utility.detail
+
+    even, heavy = kept(1.0), kept(8.0)
+
+    assert heavy.columns["hours-per-week"] > even.columns["hours-per-week"] + 0.05
+    assert heavy.columns["age"] < even.columns["age"]
+    mean = sum((8 if "hours" in name else 1) * share for name, share in heavy.columns.items()) / 10
+    assert heavy.average == pytest.approx(mean)
+
+
 def test_a_guarantee_that_costs_most_of_the_detail_is_named_with_what_it_costs():
     """Three rows have one rare value: with l = 3 of it at most three classes can be."""
     release, detail = _detail(K, _l("ill", 2), _l("flag", 3))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from halfmask._errors import PolicyError
 from halfmask.anonymize import Mondrian
 from halfmask.data import Intervals, ReadOptions
 from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
@@ -72,6 +75,22 @@ def test_defaults_are_those_of_the_documentation():
     assert policy.suppression.max_fraction == 0
     assert policy.output.format == "parquet"
     assert policy.read_options() == ReadOptions()
+
+
+def test_a_weight_reaches_the_schema_and_goes_with_quasi_identifiers():
+    text = TEXT.replace("[columns.age]\n", "[columns.age]\nweight = 2.5\n")
+
+    policy = Policy.from_toml(text)
+
+    assert policy.columns["age"].weight == 2.5
+    assert policy.columns["job"].weight == 1
+    assert Policy.from_toml(policy.to_toml()) == policy
+    assert Policy.from_toml(text).sha256 != Policy.from_toml(TEXT).sha256
+    with pytest.raises(PolicyError, match=r"\[columns.job\].*weight"):
+        Policy.from_toml(TEXT.replace("[columns.job]\n", "[columns.job]\nweight = 2\n"))
+    for weight in ("0", "-1", '"2"', "inf"):
+        with pytest.raises(PolicyError, match="weight"):
+            Policy.from_toml(text.replace("weight = 2.5", f"weight = {weight}"))
 
 
 def test_roles_may_be_spelt_as_reports_spell_them():

@@ -20,6 +20,7 @@ from halfmask.anonymize._settings import (
     hierarchies_given,
     method_given,
     several_names,
+    weights_given,
 )
 from halfmask.anonymize.recodings import Centroid
 from halfmask.data import Column, Schema, like, orders_of
@@ -64,6 +65,8 @@ class Anonymizer(
     kinds
         For a column's name its kind, if its type isn't enough. Numbers and dates are cut by order,
         all others as categories.
+    weights
+        For a column's name how much its detail matters, above 0; 1 for all others.
     max_suppression_fraction
         The share of fitted rows, in [0, 1), that may be suppressed if this keeps other rows finer.
         A suppressed row keeps its place and other columns. Its quasi-identifiers and the columns
@@ -114,7 +117,7 @@ class Anonymizer(
     [22.0, 22.0, 59.0, 59.0]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
         self,
         *,
         guarantees: Sequence[Guarantee],
@@ -123,6 +126,7 @@ class Anonymizer(
         recoding: Recoding | None = None,
         hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None,
         kinds: Mapping[str, Kind] | None = None,
+        weights: Mapping[str, float] | None = None,
         max_suppression_fraction: float = 0.0,
         unseen: Literal["error", "suppress"] = "error",
     ) -> None:
@@ -132,6 +136,7 @@ class Anonymizer(
         self.recoding = recoding
         self.hierarchies = hierarchies
         self.kinds = kinds
+        self.weights = weights
         self.max_suppression_fraction = max_suppression_fraction
         self.unseen = unseen
 
@@ -150,6 +155,7 @@ class Anonymizer(
         guarantees_given(self.guarantees, owner="Anonymizer")
         method_given(self.method, owner="Anonymizer")
         hierarchies_given(self.hierarchies, owner="Anonymizer")
+        weights_given(self.weights, owner="Anonymizer")
         several_names(owner="Anonymizer", quasi_identifiers=self.quasi_identifiers)
         table = self._table(X, reset=True)
         protection = self._protection(table, orders_of(X))
@@ -249,7 +255,15 @@ class Anonymizer(
             chosen = [name for name in names if name not in sensitive]
         else:
             chosen = [named(name, names) for name in self.quasi_identifiers]
-        asked = [*chosen, *sensitive, *(self.hierarchies or {}), *(self.kinds or {})]
+        asked = [
+            *chosen,
+            *sensitive,
+            *(
+                each
+                for given in (self.hierarchies, self.kinds, self.weights)
+                for each in given or ()
+            ),
+        ]
         unknown = [name for name in dict.fromkeys(asked) if name not in names]
         if unknown:
             raise ColumnNotFoundError.of(unknown, names, where="the table")
@@ -278,6 +292,7 @@ class Anonymizer(
             role="quasi_identifier" if is_quasi_identifier else "insensitive",
             kind=(self.kinds or {}).get(series.name, by_type),
             hierarchy=(self.hierarchies or {}).get(series.name),
+            weight=(self.weights or {}).get(series.name, 1.0),
             order=orders.get(series.name, ()),
         )
 

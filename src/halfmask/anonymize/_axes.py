@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from halfmask._errors import ParameterError
+from halfmask.anonymize._relative_weights import relative_weights
 from halfmask.kernels.partition.mdav import MEAN, MEDIAN, MISSING, MODE, PointColumns
 
 if TYPE_CHECKING:
@@ -51,11 +53,23 @@ class Axes:
         ----------
         codings, codes
             The columns, and the codes of the rows.
+
+        Raises
+        ------
+        ParameterError
+            If columns of Gower's distance have different weights, which it doesn't know.
         """
+        weights = relative_weights(coding.column.weight for coding in codings)
         if all(coding.ordered for coding in codings):
-            pairs = zip(codings, codes, strict=True)
-            places = tuple(_standardized(coding, column) for coding, column in pairs)
+            # Squared gaps are added: a root makes each count by its weight.
+            several = zip(codings, codes, np.sqrt(weights), strict=True)
+            places = tuple(root * _standardized(coding, column) for coding, column, root in several)
             return cls(places=places, averages=(MEAN,) * len(places), capped=False)
+        if (weights != 1).any():
+            raise ParameterError(
+                "Mdav weighs columns only where all quasi-identifiers are numbers or dates.",
+                hint="Leave the weights out, or use another method, such as Mondrian().",
+            )
         averages = tuple(
             MEAN if it.ordered else MEDIAN if it.column.kind == "ordinal" else MODE
             for it in codings

@@ -30,6 +30,7 @@ def group_near(
     rules: Rules,
     k: int,
     block_rows: int,
+    weights: NDArray[np.float64] | float = 1.0,
 ) -> tuple[CentroidPartition, NDArray[np.int32]]:
     """Group rows by MDAV, and join neighbouring groups where a rule asks for more than k rows.
 
@@ -43,6 +44,8 @@ def group_near(
         What every cell must keep; all rows as one cell do.
     block_rows
         As of :class:`halfmask.anonymize.Mdav`.
+    weights
+        How much the width of each column counts where groups are joined.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def group_near(
     stacked = np.stack(codes, axis=1, dtype=np.int32, casting="unsafe")[rows]
     run_of = np.arange(len(centroids))
     if len(rules.kinds):
-        scale = 1.0 / np.maximum(1, stacked.max(axis=0))
+        scale = weights / np.maximum(1, stacked.max(axis=0))
         kept = joined(stacked, np.arange(n + 1), cuts, rows, sensitive, scale, k, rules)
         run_of = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
         cuts = cuts[kept]

@@ -36,6 +36,7 @@ def cut_curve(
     sensitive: Sequence[SensitiveCodes],
     rules: Rules,
     k: int,
+    weights: NDArray[np.float64] | float = 1.0,
 ) -> tuple[CurvePartition, NDArray[np.int32]]:
     """Cut the rows, in the order of a Hilbert curve, into runs that keep k and every rule.
 
@@ -45,6 +46,8 @@ def cut_curve(
         As for :func:`halfmask.anonymize._growth.grow_partition`.
     sensitive, rules, k
         What every run must keep; all rows as one run do.
+    weights
+        How much the width of each column counts.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def cut_curve(
     keys = keys[order]
     first = np.append(0, np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1)
     distinct, starts = points[order[first]], np.append(first, len(points))
-    scale = 1.0 / np.maximum(1, greatest)
+    scale = weights / np.maximum(1, greatest)
     origin = np.zeros(len(starts), dtype=np.int64)
     cut_runs(distinct, starts, scale, k, origin)
     cuts = _cuts(origin)

@@ -12,6 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._method import as_guides
+from halfmask.anonymize._relative_weights import relative_weights
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import leaf_text
 from halfmask.engines import map_in_order
@@ -137,6 +138,7 @@ def fit_cells(
         sensitive=sensitive,
         guarantees=guarantees,
         criterion=criterion,
+        weights=relative_weights(coding.column.weight for coding in codings),
         axes=axes,
     )
     return Fitted(

@@ -78,6 +78,7 @@ def grow_partition(
     sensitive: Sequence[SensitiveCodes],
     guarantees: Sequence[Guarantee],
     criterion: SplitCriterion,
+    weights: NDArray[np.float64] | float = 1.0,
     axes: Axes | None = None,
 ) -> tuple[Partition, NDArray[np.int32]]:
     """Grow a partition in which every cell keeps every guarantee.
@@ -97,6 +98,8 @@ def grow_partition(
         mended by cutting it.
     criterion
         How classes are cut.
+    weights
+        How much the width of each column counts, 1 on average.
     axes
         Where codes lie, for a criterion that looks for the nearest rows.
 
@@ -115,17 +118,19 @@ def grow_partition(
     rules, k = engine_rules(guarantees, sensitive)
     _check_whole(guarantees, sensitive, n)
     if criterion.search == "curve":
-        return cut_curve(codes, n_codes, sensitive=sensitive, rules=rules, k=k)
+        return cut_curve(codes, n_codes, sensitive=sensitive, rules=rules, k=k, weights=weights)
     if axes is not None:
         rows = criterion.block_rows
-        return group_near(codes, axes, sensitive=sensitive, rules=rules, k=k, block_rows=rows)
+        return group_near(
+            codes, axes, sensitive=sensitive, rules=rules, k=k, block_rows=rows, weights=weights
+        )
     guides = criterion.guides if criterion.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow
     grower = Grower(
         buffers=RecordBuffers((front, back), (front.view(np.uint64), back.view(np.uint64))),
         columns=RecordColumns(
-            np.array([1.0 / max(1, count - 1) for count in n_codes]),
+            np.array([1.0 / max(1, count - 1) for count in n_codes]) * weights,
             np.concatenate([*boundaries, np.zeros(1, dtype=np.uint8)]).astype(np.uint8),
             np.concatenate([[0], np.cumsum([len(edges) for edges in boundaries])]).astype(np.int64),
             np.array([bool(edges.any()) for edges in boundaries]),

@@ -24,8 +24,8 @@ class Guided:
     ----------
     min_gain
         The least share, in [0, 1], of a class's remaining spread that a cut must remove. Where no
-        cut does, the widest column is cut as in :class:`Mondrian`. Less follows the predictions for
-        longer, and makes ranges wider.
+        cut does, the widest column is cut as in :class:`Mondrian`, by the columns' weights. Less
+        follows the predictions for longer, and makes ranges wider.
 
     See Also
     --------

@@ -20,14 +20,16 @@ class Hilbert:
 
     **Guarantees.** Every cell keeps every guarantee. Of all ways to cut the curve into runs of at
     least k rows, between rows that differ, the one taken has the least sum, over the rows, of the
-    widths of their cell, normalized by column. Rows with equal quasi-identifiers are always in one
-    cell, and a row that was fitted is found in its own cell again.
+    widths of their cell, normalized by column and times its weight. Rows with equal
+    quasi-identifiers are always in one cell, and a row that was fitted is found in its own cell
+    again.
 
     **Edge cases.** Equal rows are never parted, not even 2k and more of them: they lose nothing
     together, and parted, new rows like them would all go to one side. The boxes of cells may
-    overlap. A hierarchy orders a column's values, but cuts don't follow its nodes. Where a stretch
-    of the curve hardly has one of the sensitive values that a guarantee asks for, all of it becomes
-    one run with what lies next to it; methods that cut boxes find better ways around.
+    overlap. Weights change the cuts, not the curve. A hierarchy orders a column's values, but cuts
+    don't follow its nodes. Where a stretch of the curve hardly has one of the sensitive values that
+    a guarantee asks for, all of it becomes one run with what lies next to it; methods that cut
+    boxes find better ways around.
 
     Notes
     -----

@@ -34,7 +34,8 @@ class Mdav:
     **Edge cases.** A new row goes to the nearest centroid; of equally near ones to the first. Equal
     rows can be in two cells, and a fitted row can be nearer to the centroid of another cell. So
     ``transform`` may write fitted rows differently from ``fit_transform``. The boxes of cells
-    overlap. Hierarchies don't change distances.
+    overlap. Hierarchies don't change distances. Weights of columns multiply squared differences;
+    with Gower's distance they are refused.
 
     Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for statistical
     disclosure control", IEEE TKDE 2002; in the generic form of Domingo-Ferrer and Torra, "Ordinal,

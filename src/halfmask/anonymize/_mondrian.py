@@ -33,9 +33,10 @@ class Mondrian:
     Notes
     -----
     LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006. Widths are
-    compared in the ranks of the distinct values. A column with a hierarchy is cut between the
-    children of the node that holds the class's values, next to the median. Where the cut on one
-    side of the median fails, the one on its other side is tried before the next column.
+    compared in the ranks of the distinct values, each times the weight of its column. A column with
+    a hierarchy is cut between the children of the node that holds the class's values, next to the
+    median. Where the cut on one side of the median fails, the one on its other side is tried before
+    the next column.
 
     Examples
     --------

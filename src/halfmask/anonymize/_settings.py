@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 
 from halfmask._errors import ParameterError
+from halfmask._validation import number_between
 from halfmask.anonymize._method import Method
 from halfmask.data import Hierarchy, HierarchyRule
 from halfmask.guarantees import Guarantee
 
-__all__ = ["guarantees_given", "hierarchies_given", "method_given", "several_names"]
+__all__ = [
+    "guarantees_given",
+    "hierarchies_given",
+    "method_given",
+    "several_names",
+    "weights_given",
+]
 
 
 def guarantees_given(guarantees: Any, *, owner: str) -> None:  # noqa: ANN401 # anything may be given
@@ -74,6 +82,26 @@ def hierarchies_given(hierarchies: Any, *, owner: str) -> None:  # noqa: ANN401 
                 f"Got {_kinds(each)} instead.",
                 hint="Give one of read_hierarchy, or a rule such as Intervals(widths=[...]).",
             )
+
+
+def weights_given(weights: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
+    """Raise unless these are weights by column, or none.
+
+    Raises
+    ------
+    ParameterError
+        If they are something else.
+    """
+    if weights is None:
+        return
+    if not isinstance(weights, Mapping) or not all(isinstance(each, str) for each in weights):
+        raise ParameterError(
+            f"The 'weights' parameter of {owner} must be weights by the column's name. "
+            f"Got {_kinds(weights)} instead.",
+            hint='Write weights={"age": 2.0}.',
+        )
+    for column, weight in weights.items():
+        number_between(0.0, inf, owner=f"column {column!r}", low_open=True, weight=weight)
 
 
 def several_names(*, owner: str, **given: object) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask.anonymize._growth import engine_rules
+from halfmask.anonymize._relative_weights import relative_weights
 from halfmask.anonymize._sensitive_codes import narrow
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ class _Rows:
         n = len(self.cells)
         ints = [np.zeros(n, dtype=np.int64) for _ in range(3)]
         moves = Moves(np.zeros(n), *ints)
-        scale = np.array([1.0 / max(1, coding.n_codes - 1) for coding in fitted.codings])
+        weights = relative_weights(coding.column.weight for coding in fitted.codings)
+        scale = weights / [max(1, coding.n_codes - 1) for coding in fitted.codings]
         best_moves(self.codes, self.sensitive, self.starts, scale, k, rules, moves)
         return moves
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from halfmask._errors import ColumnNotFoundError, SchemaError
 from halfmask._html_table import html_table
-from halfmask._validation import one_of
+from halfmask._validation import integer_at_least, number_between, one_of
 
 if TYPE_CHECKING:
     from halfmask.data._hierarchy import Hierarchy
@@ -51,15 +52,21 @@ class Column:
         left out; ``"reject"``, an error.
     label
         Whether a model is to predict this column.
+    weight
+        How much the detail of a quasi-identifier matters, compared with the others: above 0.
+    least_level, greatest_level
+        The lowest and the highest level of its hierarchy that full-domain generalization may
+        choose, both included; ``None``: the hierarchy's.
     order
         The categories in their order, where the table's type has one.
 
     Raises
     ------
     ParameterError
-        If role, kind or missing isn't one of the words above.
+        If role, kind or missing isn't one of the words above, the weight isn't above 0, or a
+        level isn't a whole number.
     SchemaError
-        If the name is empty, or an identifier is a label.
+        If the name is empty, an identifier is a label, or the least level is above the greatest.
 
     Examples
     --------
@@ -73,6 +80,9 @@ class Column:
     hierarchy: Hierarchy | HierarchyRule | None = None
     missing: Missing = "value"
     label: bool = False
+    weight: float = 1.0
+    least_level: int | None = None
+    greatest_level: int | None = None
     order: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -82,10 +92,23 @@ class Column:
         one_of(ROLES, owner=owner, role=self.role)
         one_of(KINDS, owner=owner, kind=self.kind)
         one_of(MISSING, owner=owner, missing=self.missing)
+        number_between(0.0, inf, owner=owner, low_open=True, weight=self.weight)
+        self._check_levels(owner)
         if self.label and self.role == "identifier":
             raise SchemaError(
                 f"Column {self.name!r} is an identifier and a label; identifiers are dropped.",
                 hint="Give it another role, or set label to false.",
+            )
+
+    def _check_levels(self, owner: str) -> None:
+        levels = {"least_level": self.least_level, "greatest_level": self.greatest_level}
+        given = {name: level for name, level in levels.items() if level is not None}
+        integer_at_least(0, owner=owner, **given)
+        if len(given) == 2 and given["least_level"] > given["greatest_level"]:
+            raise SchemaError(
+                f"Column {self.name!r} has a least level above its greatest. Got "
+                f"{self.least_level} and {self.greatest_level}.",
+                hint="Level 0 is the raw value; a higher level says less.",
             )
 
 

@@ -101,7 +101,7 @@ class DetailKept:
     Parameters
     ----------
     average
-        The mean over the quasi-identifiers, in [0, 1].
+        The mean over the quasi-identifiers, in [0, 1], each by its weight.
     columns
         The share that each quasi-identifier keeps, in [0, 1].
     costs
@@ -155,7 +155,7 @@ def detail_kept(
     sample
         Raw rows drawn at random: guarantees are tried on them where little is kept.
     """
-    average = 1 - loss.loss
+    average = 1 - _weighed(loss, protection)
     k = size_asked(protection.guarantees, least=2)
     little = average < LITTLE or released.rows > LARGE * k * released.n_classes
     return DetailKept(
@@ -163,6 +163,13 @@ def detail_kept(
         columns=MappingProxyType({name: 1 - each.loss for name, each in loss.columns.items()}),
         costs=tuple(_costs(protection, released, sample)) if little else (),
     )
+
+
+def _weighed(loss: InformationLoss, protection: Protection) -> float:
+    """Return the mean of the columns' losses, each by its weight."""
+    weights = {name: protection.schema[name].weight for name in loss.columns}
+    total = sum(weights[name] * each.loss for name, each in loss.columns.items())
+    return total / sum(weights.values()) if weights else 0.0
 
 
 def _costs(
@@ -231,4 +238,4 @@ def _tried(
         return None
     suppressed = rows.height - counts.classes.rows
     loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
-    return _Trial(1 - loss.loss, counts.classes.n_classes)
+    return _Trial(1 - _weighed(loss, wanted), counts.classes.n_classes)

@@ -253,6 +253,7 @@ class Policy(WrittenPolicy):
                     else hierarchy_of(section.hierarchy, name, where),
                     missing=section.missing,
                     label=section.label,
+                    weight=section.weight,
                 )
                 for name, section in self.columns.items()
             )

@@ -90,6 +90,9 @@ class ColumnSection(Section):
     label: StrictBool = Field(
         default=False, description="Whether a model is to predict this column."
     )
+    weight: Annotated[Number, Field(gt=0)] = Field(
+        default=1.0, description="How much the detail of a quasi-identifier matters."
+    )
     recoding: Annotated[Choice, CHOICES["recoding"]] | None = Field(
         default=None, description="What is written for its classes, in the place of [recoding]."
     )
@@ -115,6 +118,11 @@ class ColumnSection(Section):
             raise PolicyError(
                 f"has a recoding, which goes with role 'quasi_identifier'. Got {self.role!r}.",
                 hint="Other columns take a mask.",
+            )
+        if self.weight != 1 and self.role != "quasi_identifier":
+            raise PolicyError(
+                f"has a weight, which goes with role 'quasi_identifier'. Got {self.role!r}.",
+                hint="Only quasi-identifiers lose detail to classes.",
             )
         if self.hierarchy is not None and self.role not in {"quasi_identifier", "sensitive"}:
             raise PolicyError(

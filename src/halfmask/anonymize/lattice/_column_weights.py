@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.anonymize._relative_weights import relative_weights
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,9 +20,7 @@ def shares_of(columns: Sequence[LatticeColumn]) -> tuple[float, ...]:
     Parameters
     ----------
     columns
-        The quasi-identifiers. Where all weights are 0, all weigh the same.
+        The quasi-identifiers.
     """
-    total = sum(column.weight for column in columns)
-    if not total:
-        return tuple(1.0 / len(columns) for _ in columns)
-    return tuple(column.weight / total for column in columns)
+    relative = relative_weights(column.weight for column in columns)
+    return tuple(float(each) / len(columns) for each in relative)

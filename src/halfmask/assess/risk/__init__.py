@@ -14,7 +14,8 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 More than counts, for who chooses what to protect:
 
 - :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds;
-- :func:`individual_risk`: the risk of each row and household, estimated from sampling weights.
+- :func:`individual_risk`: the risk of each row and household, estimated from sampling weights;
+- :func:`log_linear_risk`: unique rows that are expected to be linked, by a model of the population.
 
 :func:`interval_disclosure` counts the numbers that lie near what was released in their place.
 
@@ -41,6 +42,11 @@ from halfmask.assess.risk._individual import (
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
 from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
+from halfmask.assess.risk._log_linear import (
+    LogLinearMethod,
+    LogLinearRisk,
+    log_linear_risk,
+)
 from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
 from halfmask.assess.risk._prosecutor import ProsecutorRisk, prosecutor_risk
@@ -73,6 +79,8 @@ __all__ = [
     "IndividualRisk",
     "IntervalScale",
     "JournalistRisk",
+    "LogLinearMethod",
+    "LogLinearRisk",
     "MarketerRisk",
     "ProsecutorRisk",
     "Reidentification",
@@ -93,6 +101,7 @@ __all__ = [
     "interval_disclosure",
     "journalist_risk",
     "listed",
+    "log_linear_risk",
     "marketer_risk",
     "matching_rows",
     "percent",

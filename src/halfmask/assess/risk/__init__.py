@@ -15,7 +15,9 @@ More than counts, for who chooses what to protect:
 
 - :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds;
 - :func:`individual_risk`: the risk of each row and household, estimated from sampling weights;
-- :func:`log_linear_risk`: unique rows that are expected to be linked, by a model of the population.
+- :func:`log_linear_risk`: unique rows that are expected to be linked, by a model of the population;
+- :func:`separation`: how near each set of quasi-identifiers comes to a key (distinction and
+  separation).
 
 :func:`interval_disclosure` counts the numbers that lie near what was released in their place.
 
@@ -56,6 +58,11 @@ from halfmask.assess.risk._reidentification import (
     classes_risk,
     table_risk,
 )
+from halfmask.assess.risk._separation import (
+    SeparationRisk,
+    SetSeparation,
+    separation,
+)
 from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._suda import (
     ColumnShare,
@@ -87,6 +94,8 @@ __all__ = [
     "ReleasedColumnsRisk",
     "Risk",
     "SampleUniqueness",
+    "SeparationRisk",
+    "SetSeparation",
     "ShareAbove",
     "SizeBin",
     "SpecialUniques",
@@ -107,6 +116,7 @@ __all__ = [
     "percent",
     "prosecutor_risk",
     "sample_uniqueness",
+    "separation",
     "singling_out_sentence",
     "suda",
     "table_risk",

@@ -24,6 +24,7 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
+from halfmask.microdata._class_measures import ClassMeasures
 from halfmask.microdata._detail_kept import DetailKept, GuaranteeCost
 from halfmask.microdata._report import render_report
 from halfmask.microdata._report_facts import (
@@ -152,6 +153,9 @@ def facts_of(**changes):
         "n_dropped": 2,
         "information_loss": loss,
         "class_sizes_utility": class_size_utility(sizes, suppressed=3, k=10),
+        "measures": ClassMeasures(
+            non_uniform_entropy=0.25, ambiguity=7.5, squared_error=0.125, precision=0.75
+        ),
         "model_utility": model_of(),
         "label": "pay",
         "weaknesses": ("Homogeneity: what a whole class has in common is not hidden.",),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halfmask.anonymize import CellCounts, Coding, Plan
+    from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._detail_kept import DetailKept
 
 __all__ = [
@@ -103,6 +104,8 @@ class ReleaseUtility:
         How wide the released cells are.
     class_sizes
         Discernibility, average class size, suppression.
+    measures
+        Entropy, ambiguity, divergence, squared error, precision, classification.
     distributions
         A picture of each quasi-identifier before and after, where there is one.
     detail
@@ -115,6 +118,7 @@ class ReleaseUtility:
 
     loss: InformationLoss
     class_sizes: ClassSizeUtility
+    measures: ClassMeasures
     distributions: Mapping[str, Distribution]
     detail: DetailKept
     model: ModelUtility | None = None
@@ -128,6 +132,7 @@ class ReleaseUtility:
         return {
             "information_loss": self.loss.to_dict(),
             "class_sizes": self.class_sizes.to_dict(),
+            "measures": self.measures.to_dict(),
             "detail": self.detail.to_dict(),
             "model": None if self.model is None else self.model.to_dict(),
             "label": self.label,
@@ -216,13 +221,14 @@ def _fitting_cells(plan: Plan, extents: CellExtents, population: pl.DataFrame) -
     return cells
 
 
-def evaluate_utility(
+def evaluate_utility(  # noqa: PLR0913 # each says one thing, by its name
     plan: Plan,
     released: Classes,
     *,
     raw_counts: Sequence[NDArray[np.int64]],
     counts: CellCounts,
     detail: Callable[[InformationLoss], DetailKept],
+    measures: ClassMeasures,
     suppressed: int,
     model: ModelUtility | None,
     label: str | None,
@@ -241,6 +247,8 @@ def evaluate_utility(
         The released rows, counted in the cells.
     detail
         Says how much detail is kept, given the loss of the cells.
+    measures
+        The other measures of the classes.
     suppressed
         How many rows are suppressed.
     model, label
@@ -253,6 +261,7 @@ def evaluate_utility(
         loss=loss,
         detail=detail(loss),
         class_sizes=class_size_utility(released.sizes, suppressed=suppressed, k=k),
+        measures=measures,
         distributions=distributions(
             plan, extents, raw_counts, counts, min_count=max(k, LEAST_COUNT)
         ),

@@ -14,7 +14,7 @@ from halfmask.assess.utility import CellExtents, ColumnExtents
 if TYPE_CHECKING:
     from halfmask.anonymize import CellCounts, Coding, Plan
 
-__all__ = ["as_numbers", "cell_extents", "leaving_extents", "numbers_of"]
+__all__ = ["as_numbers", "cell_extents", "leaving_extents", "numbers_of", "written_spans"]
 
 Integers = NDArray[np.int64]
 
@@ -28,20 +28,22 @@ def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
         coding.column.name: ColumnExtents.of_codes(
             low, high, n_values=coding.n_values, numbers=numbers_of(coding)
         )
-        for coding, (low, high) in zip(plan.codings, _written_spans(plan, counts), strict=True)
+        for coding, (low, high) in zip(plan.codings, written_spans(plan, counts), strict=True)
     }
     return CellExtents(columns=columns, sizes=plan.partition.sizes)
 
 
-def leaving_extents(plan: Plan, counts: CellCounts) -> CellExtents:
+def leaving_extents(plan: Plan, counts: CellCounts, *, as_codes: bool = False) -> CellExtents:
     """Return the same among released values: no other value shapes a published number.
+
+    With `as_codes` numbers and dates are codes of values, too: what is counted isn't measured.
 
     A loss relative to the raw column's width would tell that width, and so the highest number of
     somebody who was suppressed for it, to a reader who measures the released ranges.
     """
     kept = counts.code_counts([coding.n_codes for coding in plan.codings])
     columns = {}
-    spans = zip(plan.codings, _written_spans(plan, counts), kept, strict=True)
+    spans = zip(plan.codings, written_spans(plan, counts), kept, strict=True)
     for coding, (low, high), n_rows in spans:
         leaves = n_rows[: coding.n_values] > 0
         below = np.concatenate([[0], np.cumsum(leaves)])
@@ -50,12 +52,12 @@ def leaving_extents(plan: Plan, counts: CellCounts) -> CellExtents:
             np.where(low < 0, -1, below[low]),
             np.where(high < 0, -1, below[high + 1] - 1),
             n_values=int(below[-1]),
-            numbers=None if numbers is None else numbers[leaves],
+            numbers=None if numbers is None or as_codes else numbers[leaves],
         )
     return CellExtents(columns=columns, sizes=plan.partition.sizes)
 
 
-def _written_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
+def written_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
     """Return the codes that what is written for each cell spans; -1 where it is missing."""
     return [
         _node_spans(coding, *span)

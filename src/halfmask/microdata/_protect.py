@@ -22,6 +22,7 @@ from halfmask.anonymize import (
 from halfmask.engines import Engine, LocalEngine
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
+from halfmask.microdata._class_measures import class_measures, label_counts
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._evaluation import (
     evaluate_risk,
@@ -258,6 +259,13 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
             raw_counts=fit.raw_counts,
             counts=fit.counts,
             detail=lambda loss: detail_kept(loss, protection, released, sample=searched),
+            measures=class_measures(
+                fit.plan,
+                fit.counts,
+                suppressed=prepared.n_in - prepared.n_out,
+                raw_sizes=fit.raw_released,
+                labels=label_counts(prepared, label),
+            ),
             suppressed=prepared.n_in - prepared.n_out,
             model=model,
             label=label,
@@ -357,6 +365,7 @@ class _Fit:
     cells: np.ndarray[tuple[int], np.dtype[np.int32]] | None
     counts: CellCounts
     raw: Classes
+    raw_released: np.ndarray[tuple[int], np.dtype[np.int64]] | None
     raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
 
 
@@ -372,16 +381,20 @@ def _fit(
     ]
     if summary.complete:
         plan, fitted, counts = protection.plan_counted(fitted)
+        kept = fitted.cell_of_row >= 0
         return _Fit(
             plan=plan,
             cells=fitted.cell_of_row,
             counts=counts,
             raw=raw,
+            raw_released=raw_classes([column[kept] for column in codes], n_codes).sizes,
             raw_counts=raw_counts,
         )
     counts = counted(source, protection, fitted, engine=engine, progress=progress)
     plan, fitted, counts = protection.plan_counted(fitted, counts)
-    return _Fit(plan=plan, cells=None, counts=counts, raw=raw, raw_counts=raw_counts)
+    return _Fit(
+        plan=plan, cells=None, counts=counts, raw=raw, raw_released=None, raw_counts=raw_counts
+    )
 
 
 def _summarized(

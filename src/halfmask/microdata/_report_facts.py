@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         InformationLoss,
         ModelUtility,
     )
+    from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._detail_kept import DetailKept
 
 __all__ = [
@@ -237,6 +238,8 @@ class ReportFacts:
         How wide the released cells are.
     class_sizes_utility
         Discernibility, average class size, suppression.
+    measures
+        Entropy, ambiguity, divergence, squared error, precision, classification.
     model_utility
         A model of the release against one of the raw rows, if there is a label.
     label
@@ -269,6 +272,7 @@ class ReportFacts:
     n_dropped: int
     information_loss: InformationLoss
     class_sizes_utility: ClassSizeUtility
+    measures: ClassMeasures
     model_utility: ModelUtility | None = None
     label: str | None = None
     population: int | None = None

@@ -72,6 +72,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         n_dropped=len(prepared.schema.identifiers),
         information_loss=utility.loss,
         class_sizes_utility=utility.class_sizes,
+        measures=utility.measures,
         model_utility=utility.model,
         label=utility.label,
         population=risk.population_rows,

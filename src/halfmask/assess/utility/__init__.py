@@ -1,7 +1,10 @@
 """Utility: numbers and pictures of the detail that a release keeps.
 
 Start with :func:`information_loss` and :func:`class_size_utility`, which take what the classes of a
-release cover (:class:`CellExtents`) and how many rows they have; :func:`numeric_distribution` and
+release cover (:class:`CellExtents`) and how many rows they have; :func:`ambiguity`,
+:func:`kl_divergence`, :func:`non_uniform_entropy`, :func:`squared_error`,
+:func:`generalization_height`, :func:`classification_metric` and :func:`publisher_payout` are the
+other measures that methods are compared with. :func:`numeric_distribution` and
 :func:`categorical_distribution` picture a column before and after; :func:`model_utility` trains on
 the release and tests on raw rows. Of tables that were masked row by row: :func:`numeric_change`
 (IL1s, means, deviations) and :func:`categorical_change`, :func:`correlation_change`,
@@ -18,11 +21,25 @@ from halfmask.assess.utility._associations import (
     covariance_change,
     cramers_v_change,
 )
+from halfmask.assess.utility._cell_areas import (
+    PayoutOfRelease,
+    ambiguity,
+    kl_divergence,
+    publisher_payout,
+)
 from halfmask.assess.utility._class_sizes import ClassSizeUtility, class_size_utility
 from halfmask.assess.utility._column_change import (
     ColumnChange,
     categorical_change,
     numeric_change,
+)
+from halfmask.assess.utility._column_entries import (
+    ColumnEntries,
+    ColumnRise,
+    GeneralizationHeight,
+    generalization_height,
+    non_uniform_entropy,
+    squared_error,
 )
 from halfmask.assess.utility._distributions import (
     Distribution,
@@ -37,6 +54,7 @@ from halfmask.assess.utility._information_loss import (
     information_loss,
 )
 from halfmask.assess.utility._interval_overlap import IntervalOverlap, interval_overlap
+from halfmask.assess.utility._label_purity import classification_metric
 from halfmask.assess.utility._model_utility import (
     LabelledRows,
     ModelUtility,
@@ -50,30 +68,41 @@ __all__ = [
     "CellExtents",
     "ClassSizeUtility",
     "ColumnChange",
+    "ColumnEntries",
     "ColumnExtents",
     "ColumnLoss",
+    "ColumnRise",
     "Distribution",
     "FeaturePlan",
+    "GeneralizationHeight",
     "InformationLoss",
     "IntervalOverlap",
     "LabelledRows",
     "Members",
     "ModelUtility",
+    "PayoutOfRelease",
     "PropensityFit",
     "PropensityModel",
     "Score",
+    "ambiguity",
     "categorical_change",
     "categorical_distribution",
     "class_size_utility",
+    "classification_metric",
     "correlation_change",
     "covariance_change",
     "cramers_v_change",
     "feature_plan",
     "features_of_cells",
+    "generalization_height",
     "information_loss",
     "interval_overlap",
+    "kl_divergence",
     "model_utility",
+    "non_uniform_entropy",
     "numeric_change",
     "numeric_distribution",
     "propensity_mse",
+    "publisher_payout",
+    "squared_error",
 ]

@@ -1,0 +1,232 @@
+"""What the classes of a release keep, by the measures that the field compares methods with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.anonymize import Level
+from halfmask.assess.utility import (
+    ColumnEntries,
+    ColumnRise,
+    ambiguity,
+    classification_metric,
+    generalization_height,
+    kl_divergence,
+    non_uniform_entropy,
+    squared_error,
+)
+from halfmask.microdata._extents import leaving_extents, numbers_of, written_spans
+from halfmask.microdata._prepared import CELL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize import CellCounts, Coding, Plan
+    from halfmask.assess.utility import GeneralizationHeight
+    from halfmask.microdata._prepared import Prepared
+
+__all__ = ["ClassMeasures", "class_measures", "label_counts"]
+
+#: A label of more values than this isn't one that a majority of a class has.
+MOST_LABELS = 1_000
+
+
+#: Name, form and meaning of each measure in the report.
+_SHOWN = {
+    "non_uniform_entropy": (
+        "Non-uniform entropy",
+        "{:.3f}",
+        "The share of the information of the quasi-identifiers that is lost.",
+    ),
+    "ambiguity": (
+        "Ambiguity",
+        "{:.1f} bits",
+        "The log2 of how many combinations of released values a row could stand for on average.",
+    ),
+    "kl_divergence": (
+        "KL divergence",
+        "{:.2f} bits",
+        "How far the released rows, spread evenly over their classes, are from the raw ones.",
+    ),
+    "squared_error": (
+        "Squared error",
+        "{:.3f}",
+        "The share of the variation of numbers and dates that lies within classes (SSE / SST).",
+    ),
+    "precision": (
+        "Precision",
+        "{:.3f}",
+        "1 minus the mean share of its hierarchy by which a value was raised (Sweeney).",
+    ),
+    "height": ("Height", "{:.2f}", "The sum over columns of the mean level of their hierarchies."),
+    "classification": (
+        "Classification metric",
+        "{:.3f}",
+        "The share of the rows whose label isn't the most frequent of their class (Iyengar).",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassMeasures:
+    """Utility of the classes of a release; ``None`` where a measure has nothing to count.
+
+    Attributes
+    ----------
+    non_uniform_entropy
+        The share of the quasi-identifiers' information that is lost, in [0, 1].
+    ambiguity
+        The log2 of how many combinations of released values a row could stand for on average.
+    kl_divergence
+        How far the released rows, spread over their classes, are from the raw ones, in bits; of
+        tables whose rows are all in memory.
+    squared_error
+        The share of the variation of numbers and dates that lies within classes, in [0, 1].
+    precision, height
+        Sweeney's precision in [0, 1], and the sum of the mean levels, of columns with levels.
+    classification
+        The share of the rows whose label isn't the most frequent of their class, in [0, 1]; of
+        releases with a label that is a category.
+    """
+
+    non_uniform_entropy: float
+    ambiguity: float
+    kl_divergence: float | None = None
+    squared_error: float | None = None
+    precision: float | None = None
+    height: float | None = None
+    classification: float | None = None
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the numbers by name."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @property
+    def rows(self) -> tuple[tuple[str, str, str], ...]:
+        """Name, number and sentence of each measure that was counted."""
+        numbers = ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+        return tuple(
+            (_SHOWN[name][0], _SHOWN[name][1].format(number), _SHOWN[name][2])
+            for name, number in numbers
+            if number is not None
+        )
+
+
+def class_measures(
+    plan: Plan,
+    counts: CellCounts,
+    *,
+    suppressed: int,
+    raw_sizes: NDArray[np.int64] | None,
+    labels: NDArray[np.int64] | None,
+) -> ClassMeasures:
+    """Measure the released classes.
+
+    Parameters
+    ----------
+    plan, counts
+        The cells, and the released rows that were counted in them.
+    suppressed
+        How many rows were left out.
+    raw_sizes
+        How many of the released rows have each combination of raw values; ``None`` where they
+        aren't in memory.
+    labels
+        How many rows of each cell have each label; ``None`` without a label.
+    """
+    areas = leaving_extents(plan, counts, as_codes=True)
+    entries = _entries(plan, counts)
+    divergence = None
+    if raw_sizes is not None and int(raw_sizes.sum()) == areas.rows:
+        divergence = kl_divergence(areas, suppressed=0, raw_sizes=raw_sizes)
+    rise = _rise(plan, counts, suppressed=suppressed)
+    return ClassMeasures(
+        non_uniform_entropy=non_uniform_entropy(entries, suppressed=suppressed),
+        ambiguity=ambiguity(areas, suppressed=suppressed),
+        kl_divergence=divergence,
+        squared_error=squared_error(entries),
+        precision=None if rise is None else rise.precision,
+        height=None if rise is None else rise.height,
+        classification=None
+        if labels is None
+        else classification_metric(labels, suppressed=suppressed),
+    )
+
+
+def label_counts(prepared: Prepared, label: str | None) -> NDArray[np.int64] | None:
+    """Return how many released rows of each cell have each label; ``None`` for numbers.
+
+    Parameters
+    ----------
+    prepared
+        The rows that are released.
+    label
+        The column that a model predicts.
+    """
+    if label is None or prepared.schema[label].kind in ("numeric", "datetime"):
+        return None
+    counted = pl.concat(
+        [placed.group_by(CELL, label).agg(pl.len().alias("n")) for placed in prepared.placed()]
+    )
+    codes = counted[label].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
+    n_labels = int(codes.max(initial=0)) + 1
+    if n_labels > MOST_LABELS:
+        return None
+    labels = np.zeros((prepared.plan.partition.n_cells, n_labels), dtype=np.int64)
+    np.add.at(labels, (counted[CELL].to_numpy(), codes), counted["n"].to_numpy())
+    return labels
+
+
+def _entries(plan: Plan, counts: CellCounts) -> dict[str, ColumnEntries]:
+    """Return the released rows of each column, by cell and code."""
+    found = {}
+    spans = written_spans(plan, counts)
+    for place, (coding, (low, high)) in enumerate(zip(plan.codings, spans, strict=True)):
+        cells, codes, n = counts.entries(place)
+        held = codes < coding.n_values
+        rows = np.ones(len(codes), dtype=np.int64) if n is None else n
+        found[coding.column.name] = ColumnEntries(
+            classes=cells[held].astype(np.int64),
+            codes=codes[held].astype(np.int64),
+            rows=rows[held],
+            low=low,
+            high=high,
+            numbers=numbers_of(coding),
+        )
+    return found
+
+
+def _rise(plan: Plan, counts: CellCounts, *, suppressed: int) -> GeneralizationHeight | None:
+    """Return the levels of the columns that are written as levels, or have a hierarchy."""
+    columns = {}
+    levels: tuple[int, ...] | None = getattr(plan.partition, "levels", None)
+    heights: tuple[int, ...] = getattr(plan.partition, "heights", ())
+    for place, (coding, span) in enumerate(
+        zip(plan.codings, plan.value_spans(counts), strict=True)
+    ):
+        name = coding.column.name
+        if levels is not None:
+            level = np.full(plan.partition.n_cells, levels[place], dtype=np.int64)
+            columns[name] = ColumnRise(levels=level, height=heights[place])
+        elif coding.hierarchy is not None and isinstance(plan.recoding_of(name), Level):
+            columns[name] = ColumnRise(
+                levels=_lowest_levels(coding, *span), height=coding.hierarchy.height - 1
+            )
+    if not columns:
+        return None
+    return generalization_height(columns, plan.partition.sizes, suppressed=suppressed)
+
+
+def _lowest_levels(
+    coding: Coding, low: NDArray[np.int64], high: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the level of the lowest node that holds each span of codes."""
+    edges = coding.boundaries[: coding.n_values - 1].astype(np.int64)
+    levels = np.zeros(len(low), dtype=np.int64)
+    for cell in np.flatnonzero(low < high).tolist():
+        levels[cell] = edges[low[cell] : high[cell]].max()
+    return levels

@@ -1,4 +1,4 @@
-"""``halfmask assess``: attack an encoding or a release before others do."""
+"""``halfmask assess``: the risk of a table, and attacks on an encoding or a release."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask.cli._assess_release import release
+from halfmask.cli._assess_risk import risk
 from halfmask.cli._codec_settings import TaskName  # noqa: TC001 # typer reads it
 from halfmask.cli._codecs import unseal_codec
 from halfmask.cli._console import console, listing, printable
@@ -33,7 +34,10 @@ __all__ = ["assess"]
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
 
-assess = command_group("assess", "Attack an encoding or a release before you send it.")
+assess = command_group(
+    "assess", "Measure the risk of a table; attack a release or an encoding before you send it."
+)
+assess.command()(risk)
 assess.command()(release)
 
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from halfmask.cli._header_options import HeaderOptions
     from halfmask.microdata import MadePolicy
 
-__all__ = ["ChosenColumns", "show_decisions"]
+__all__ = ["COLUMNS", "ChosenColumns", "names_of", "show_decisions"]
 
+#: How names of columns are given in one option.
 COLUMNS = "COLUMN,COLUMN,..."
 
 
@@ -116,8 +117,8 @@ class ChosenColumns:
         options = FormOptions(head=head).options(self.missing)
         made = make_policy(
             open_table(table, options=options),
-            quasi_identifiers=_names_of(self.quasi_identifiers),
-            sensitive=_names_of(self.sensitive or ""),
+            quasi_identifiers=names_of(self.quasi_identifiers),
+            sensitive=names_of(self.sensitive or ""),
             label=self.label,
             k=self.k,
             l=self.l,
@@ -153,7 +154,7 @@ def show_decisions(made: MadePolicy, where: Path, out: Console) -> None:
     )
 
 
-def _names_of(text: str) -> tuple[str, ...]:
+def names_of(text: str) -> tuple[str, ...]:
     """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
     names = next(csv.reader([text]), [])
     return tuple(name.strip() for name in names if name.strip())

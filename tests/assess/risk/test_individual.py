@@ -181,10 +181,13 @@ def test_what_is_said_has_the_numbers():
 
     assert found.sentence == (
         "Someone who links all 3 rows to the population is expected to be right for 2.0 of them: "
-        "the chance is 66.67 % on average and 100 % at worst, estimated from the sampling weights. "
-        "Where one identified member identifies the household it is 83.33 % on average."
+        "the chance is 66.67 % on average and 100 % at worst, if nobody outside of the table "
+        "belongs to the population. Where one identified member identifies the household it is "
+        "83.33 % on average."
     )
     assert [above.rows for above in found.at_risk] == [3] * 5
+    half = individual_risk(table, quasi_identifiers=["a"], sampling_fraction=0.5).worse
+    assert half.sentence.endswith("at worst, estimated from the sampling weights.")
 
 
 @pytest.mark.parametrize("weight", [0.5, 0.0, -3.0, float("nan"), float("inf"), None])

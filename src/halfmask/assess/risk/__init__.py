@@ -11,7 +11,7 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 - :class:`ClassSizes`: the distribution that all these come from;
 - :class:`ReleasedColumnsRisk`: someone knows columns that are released unchanged.
 
-More than counts, for who chooses what to protect:
+More than counts, for those who choose what to protect; :func:`assess_risk` measures all:
 
 - :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds;
 - :func:`individual_risk`: the risk of each row and household, estimated from sampling weights;
@@ -30,6 +30,10 @@ from __future__ import annotations
 
 from halfmask.assess._risk import Risk
 from halfmask.assess.risk._alike import Alike
+from halfmask.assess.risk._assessment import (
+    RiskAssessment,
+    assess_risk,
+)
 from halfmask.assess.risk._class_sizes import ClassSizes, SizeBin, class_sizes
 from halfmask.assess.risk._column_counts import ColumnSetCounter, worst_sets
 from halfmask.assess.risk._column_sets import (
@@ -93,6 +97,7 @@ __all__ = [
     "Reidentification",
     "ReleasedColumnsRisk",
     "Risk",
+    "RiskAssessment",
     "SampleUniqueness",
     "SeparationRisk",
     "SetSeparation",
@@ -103,6 +108,7 @@ __all__ = [
     "SudaRisk",
     "TableRisk",
     "ValueShare",
+    "assess_risk",
     "class_sizes",
     "classes_risk",
     "equal_rows",

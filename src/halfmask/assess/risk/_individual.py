@@ -47,6 +47,8 @@ class IndividualReading:
     threshold
         The highest risk that rows may have for the mean risk to be at most ``max_global_risk`` once
         all rows above it are brought down to it; ``None`` where that isn't asked for.
+    sampled
+        Whether rows stand for more people than themselves. Otherwise nothing is estimated.
     """
 
     sample: Ints
@@ -56,6 +58,7 @@ class IndividualReading:
     households: int | None
     at_risk: tuple[ShareAbove, ...]
     threshold: float | None
+    sampled: bool
 
     @property
     def rows(self) -> int:
@@ -97,17 +100,22 @@ class IndividualReading:
             else f" Where one identified member identifies the household it is {percent(household)}"
             " on average."
         )
+        source = (
+            "estimated from the sampling weights"
+            if self.sampled
+            else "if nobody outside of the table belongs to the population"
+        )
         return (
             f"Someone who links all {row_text(self.rows)} to the population is expected to be "
             f"right for {self.expected:,.1f} of them: the chance is {percent(self.average)} on "
-            f"average and {percent(self.highest)} at worst, estimated from the sampling "
-            f"weights.{also}"
+            f"average and {percent(self.highest)} at worst, {source}.{also}"
         )
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON; without those of single rows."""
         return {
             "rows": self.rows,
+            "sampled": self.sampled,
             "expected": self.expected,
             "average": self.average,
             "highest": self.highest,
@@ -313,6 +321,7 @@ def _reading(
             for threshold, rows in above.items()
         ),
         threshold=None if max_global_risk is None else _threshold(risk, max_global_risk),
+        sampled=bool((population > sample).any()),
     )
 
 

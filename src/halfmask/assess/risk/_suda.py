@@ -91,6 +91,8 @@ class SpecialUniques:
         What each column adds, the largest share first.
     score
         The SUDA score of each row, 0 without a minimal unique.
+    smallest
+        The columns of each row's smallest minimal unique, 0 without one.
     dis_score
         The DIS-SUDA score of each row; ``None`` without a sampling fraction.
     dis
@@ -105,6 +107,7 @@ class SpecialUniques:
     rows_by_size: tuple[int, ...]
     columns: tuple[ColumnShare, ...]
     score: Floats
+    smallest: npt.NDArray[np.int64]
     dis_score: Floats | None
     dis: float | None
 
@@ -297,6 +300,7 @@ def _read(
         rows_by_size=tuple(np.bincount(found.smallest, minlength=largest + 1)[1:].tolist()),
         columns=_shares(found, table, columns),
         score=found.score,
+        smallest=found.smallest,
         dis_score=None if dis is None else _dis_scores(found.score, dis, len(columns)),
         dis=dis,
     )

@@ -1,0 +1,228 @@
+"""All measures of risk of one table, to choose what to protect, and the risk of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from halfmask._errors import ParameterError
+from halfmask.assess.risk._individual import IndividualRisk, individual_risk, sampling_weights
+from halfmask.assess.risk._log_linear import LogLinearRisk, log_linear_risk
+from halfmask.assess.risk._matching import equal_rows
+from halfmask.assess.risk._reidentification import TableRisk, table_risk
+from halfmask.assess.risk._separation import SeparationRisk, separation
+from halfmask.assess.risk._suda import SudaRisk, suda
+
+__all__ = ["RiskAssessment", "assess_risk"]
+
+Reading = TypeVar("Reading")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RiskAssessment:
+    """The risks of one table.
+
+    Parameters
+    ----------
+    quasi_identifiers
+        The columns that an attacker knows of a person.
+    counted
+        Uniqueness, and the risks from prosecutor, journalist and marketer.
+    suda
+        Rows that few quasi-identifiers single out.
+    separation
+        Sets of quasi-identifiers by how near they come to a key; ``None`` for a table of one row.
+    individual
+        The risk of each row by sampling weights and households; ``None`` without either.
+    log_linear
+        The unique rows that are expected to be linked; ``None`` where the table isn't a sample.
+    per_row
+        The risk of each row, by its number from 1: see :func:`assess_risk`. It says who is at risk,
+        so it must stay where the table is.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    counted: TableRisk
+    suda: SudaRisk
+    separation: SeparationRisk | None
+    individual: IndividualRisk | None
+    log_linear: LogLinearRisk | None
+    per_row: pl.DataFrame
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for each risk, where missing cells are read in the worse way."""
+        estimated = (
+            None if self.individual is None else self.individual.worse,
+            self.log_linear,
+            self.suda.worse,
+            self.separation,
+        )
+        return (
+            *self.counted.worse.sentences,
+            *(part.sentence for part in estimated if part is not None),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers under their names, for JSON; nothing about single rows."""
+        parts = {
+            "counted": self.counted,
+            "individual": self.individual,
+            "log_linear": self.log_linear,
+            "suda": self.suda,
+            "separation": self.separation,
+        }
+        return {
+            "quasi_identifiers": list(self.quasi_identifiers),
+            **{name: None if part is None else part.to_dict() for name, part in parts.items()},
+        }
+
+
+def assess_risk(
+    table: pl.DataFrame,
+    *,
+    quasi_identifiers: Sequence[str],
+    weights: str | None = None,
+    sampling_fraction: float | None = None,
+    population: pl.DataFrame | None = None,
+    household: str | None = None,
+    largest: int = 3,
+    max_global_risk: float | None = None,
+) -> RiskAssessment:
+    """Measure the risk of a table in all ways that fit what is known of it.
+
+    Parameters
+    ----------
+    table
+        The table, as it is or as it would be released.
+    quasi_identifiers
+        The columns that an attacker knows of a person.
+    weights
+        The column of sampling weights: how many people of the population a row stands for.
+    sampling_fraction
+        In place of weights, the share of the population that the table holds, in (0, 1].
+    population
+        In place of both, the population itself, with the table's rows among its own.
+    household
+        The column that says which rows are of one household.
+    largest
+        The most columns of a set that is searched for unique rows.
+    max_global_risk
+        The mean risk that is accepted, in (0, 1), to compute a threshold for single rows.
+
+    Returns
+    -------
+    RiskAssessment
+        Its ``per_row`` has the columns ``row``; ``prosecutor``; ``journalist`` with a population;
+        ``individual`` with weights, a fraction or households; ``household``; ``suda_score``;
+        ``dis_suda_score`` with weights or a fraction; and ``smallest_unique_set``, 0 for none. Of
+        both readings of missing cells each number is the higher risk.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        When a table lacks a column.
+    ParameterError
+        When there are no rows, parameters contradict each other, or the search for unique rows
+        takes too much memory.
+    DataError
+        When the population doesn't contain the table, or a weight or household is missing.
+
+    Notes
+    -----
+    Sources: as of :func:`table_risk`, :func:`individual_risk`, :func:`log_linear_risk`,
+    :func:`suda` and :func:`separation`.
+
+    **Guarantees.** Nothing is sampled. What is estimated is estimated by weights or a fraction.
+
+    **Edge cases.** Without weights, a fraction or a population, risks are those in the table.
+
+    Examples
+    --------
+    >>> people = pl.DataFrame({"sex": ["f", "f", "m"], "age": [30, 30, 40]})
+    >>> found = assess_risk(people, quasi_identifiers=["sex", "age"], sampling_fraction=0.1)
+    >>> found.per_row.select("row", "prosecutor", "smallest_unique_set").rows()
+    [(1, 0.5, 0), (2, 0.5, 0), (3, 1.0, 1)]
+    """
+    names = list(dict.fromkeys(quasi_identifiers))
+    if not names:
+        raise ParameterError("There are no quasi-identifiers to assess.")
+    if population is not None and (weights is not None or sampling_fraction is not None):
+        raise ParameterError(
+            "A population and weights or a sampling fraction are given.",
+            hint="Give one of them: the population itself says most.",
+        )
+    counted = table_risk(table, quasi_identifiers=names, population=population)
+    fraction = None
+    if weights is not None or sampling_fraction is not None:
+        each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
+        fraction = min(table.height / float(each.sum()), 1.0)
+    individual = model = None
+    if fraction is not None or household is not None:
+        individual = individual_risk(
+            table,
+            quasi_identifiers=names,
+            weights=weights,
+            sampling_fraction=sampling_fraction,
+            household=household,
+            max_global_risk=max_global_risk,
+        )
+    if fraction is not None:
+        model = log_linear_risk(
+            table,
+            quasi_identifiers=names,
+            weights=weights,
+            sampling_fraction=sampling_fraction,
+        )
+    unique = suda(table, quasi_identifiers=names, largest=largest, sampling_fraction=fraction)
+    apart = None
+    if table.height > 1:
+        apart = separation(table, quasi_identifiers=names, largest=largest)
+    return RiskAssessment(
+        quasi_identifiers=tuple(names),
+        counted=counted,
+        suda=unique,
+        separation=apart,
+        individual=individual,
+        log_linear=model,
+        per_row=_per_row(table, names, population, individual, unique),
+    )
+
+
+def _per_row(
+    table: pl.DataFrame,
+    names: Sequence[str],
+    population: pl.DataFrame | None,
+    individual: IndividualRisk | None,
+    unique: SudaRisk,
+) -> pl.DataFrame:
+    """Return the risk of each row: of both readings of missing cells, the higher one."""
+    columns: dict[str, npt.NDArray[np.generic]] = {
+        "row": np.arange(1, table.height + 1),
+        # A missing cell as a value equals fewer cells than one that may be any value.
+        "prosecutor": 1 / equal_rows(table, table, quasi_identifiers=names),
+    }
+    if population is not None:
+        columns["journalist"] = 1 / equal_rows(table, population, quasi_identifiers=names)
+    if individual is not None:
+        estimates = _read(individual.as_value, individual.as_wildcard)
+        columns["individual"] = np.max([each.risk for each in estimates], axis=0)
+        homes = [each.household_risk for each in estimates if each.household_risk is not None]
+        if homes:
+            columns["household"] = np.max(homes, axis=0)
+    searched = _read(unique.as_value, unique.as_wildcard)
+    columns["suda_score"] = np.max([each.score for each in searched], axis=0)
+    scores = [each.dis_score for each in searched if each.dis_score is not None]
+    if scores:
+        columns["dis_suda_score"] = np.max(scores, axis=0)
+    columns["smallest_unique_set"] = unique.as_value.smallest
+    return pl.DataFrame(columns)
+
+
+def _read(as_value: Reading, as_wildcard: Reading | None) -> list[Reading]:
+    return [as_value] if as_wildcard is None else [as_value, as_wildcard]

@@ -1,0 +1,223 @@
+"""``halfmask assess risk``: the risk of a table, before a method and its parameters are chosen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask.cli._chosen_columns import COLUMNS, names_of
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._tables import Reading
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.assess.risk import RiskAssessment, SeparationRisk, SpecialUniques
+
+__all__ = ["risk"]
+
+#: So many sets of columns are shown.
+SHOWN_SETS = 5
+#: The files that the risk of each row can be written to.
+TABLES = (".csv", ".parquet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PopulationOptions:
+    """What is known of the population that the table was drawn from."""
+
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights",
+            metavar="COLUMN",
+            help="The column of sampling weights: how many people of the population a row stands "
+            "for.",
+        ),
+    ] = None
+    sampling_fraction: Annotated[
+        float | None,
+        typer.Option(
+            "--sampling-fraction",
+            metavar="SHARE",
+            help="The share of the population that the table holds, such as 0.05.",
+        ),
+    ] = None
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population",
+            metavar="TABLE",
+            help="The population, with the rows of TABLE and the same values.",
+        ),
+    ] = None
+    household: Annotated[
+        str | None,
+        typer.Option(
+            "--household",
+            metavar="COLUMN",
+            help="The column that says which rows are of one household.",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse more than one way to say what the population is."""
+        ways = (self.weights, self.sampling_fraction, self.population)
+        if sum(each is not None for each in ways) > 1:
+            raise UsageError(
+                "The population is described in several ways.",
+                hint="Give one of --weights, --sampling-fraction and --population.",
+            )
+
+
+@spreads_groups
+def risk(  # each is an option
+    table: TableArgument,
+    *,
+    quasi_identifiers: Annotated[
+        str,
+        typer.Option(
+            "--quasi-identifiers",
+            metavar=COLUMNS,
+            help="Every column that an attacker could know of a person.",
+        ),
+    ],
+    people: PopulationOptions,
+    largest_set: Annotated[
+        int,
+        typer.Option(
+            "--largest-set",
+            min=1,
+            metavar="COLUMNS",
+            help="The most columns of a set on which unique rows are searched.",
+        ),
+    ] = 3,
+    max_global_risk: Annotated[
+        float | None,
+        typer.Option(
+            "--max-global-risk",
+            metavar="SHARE",
+            help="The mean risk that is accepted: then the threshold for single rows is shown.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write the results to this file, as JSON."
+        ),
+    ] = None,
+    per_row: Annotated[
+        str | None,
+        typer.Option(
+            "--per-row",
+            metavar="FILE",
+            help="Write the risk of each row to this file (.csv or .parquet), by its number from "
+            "1. It says who is at risk: don't release it.",
+        ),
+    ] = None,
+    reading: Reading,
+    saying: SayingOptions,
+) -> int:
+    """Measure the re-identification risk of TABLE, before you choose how to protect it.
+
+    Missing cells are read as a value and as a wildcard. What is shown is the worse of both, and
+    --json has both. Files are written only if you name them. No cell of TABLE is shown.
+    """
+    people.check()
+    if per_row is not None and Path(per_row).suffix not in TABLES:
+        raise UsageError(
+            "The file for the risk of each row has another format.",
+            hint="Give a name that ends in .csv or .parquet.",
+        )
+    from halfmask.assess.risk import assess_risk  # noqa: PLC0415 # half a second
+
+    with saying.stages() as stages:
+        stages("reading")
+        population = None
+        if people.population is not None:
+            population = _read(Reading(called="The population"), people.population)
+        rows = _read(reading, table)
+        stages("measuring")
+        found = assess_risk(
+            rows,
+            quasi_identifiers=names_of(quasi_identifiers),
+            weights=people.weights,
+            sampling_fraction=people.sampling_fraction,
+            population=population,
+            household=people.household,
+            largest=largest_set,
+            max_global_risk=max_global_risk,
+        )
+    _write(found, out, per_row)
+    if saying.as_json:
+        say_json({"ok": True, **found.to_dict()})
+    else:
+        _show(found)
+    return 0
+
+
+def _read(reading: Reading, table: str) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    return pl.concat(list(reading.open(table).batches()))
+
+
+def _write(found: RiskAssessment, out: str | None, per_row: str | None) -> None:
+    from halfmask.data import atomic_file  # noqa: PLC0415 # half a second
+
+    if out is not None:
+        with atomic_file(out) as file:
+            file.write(json.dumps(found.to_dict(), indent=2, allow_nan=False).encode() + b"\n")
+    if per_row is not None:
+        with atomic_file(per_row) as file:
+            if per_row.endswith(".csv"):
+                found.per_row.write_csv(file)
+            else:
+                found.per_row.write_parquet(file)
+
+
+def _show(found: RiskAssessment) -> None:
+    screen = console()
+    for sentence in found.sentences:
+        screen.print(printable(sentence), soft_wrap=True)
+    estimate = None if found.individual is None else found.individual.worse
+    if estimate is not None and estimate.threshold is not None:
+        screen.print(
+            f"The mean risk is as low as asked for once no row has a risk above "
+            f"{estimate.threshold:.4g}.",
+            soft_wrap=True,
+        )
+    _show_columns(found.suda.worse)
+    if found.separation is not None:
+        _show_sets(found.separation)
+
+
+def _show_columns(found: SpecialUniques) -> None:
+    if not found.special:
+        return
+    table = listing("column", "weight in unique sets", right=("weight in unique sets",))
+    for each in found.columns:
+        table.add_row(printable(each.column), f"{each.share:.1%}")
+    console().print()
+    console().print(table)
+
+
+def _show_sets(found: SeparationRisk) -> None:
+    numbers = ("unique rows", "distinct", "pairs apart")
+    table = listing("nearest to a key", *numbers, right=numbers)
+    for each in found.sets[:SHOWN_SETS]:
+        table.add_row(
+            printable(", ".join(each.columns)),
+            f"{each.unique:,}",
+            f"{each.distinction:.1%}",
+            f"{each.separation:.2%}",
+        )
+    console().print()
+    console().print(table)

@@ -1,0 +1,115 @@
+"""All measures of one table together, and the risk of each row."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.assess.risk import assess_risk, individual_risk, suda, table_risk
+
+TABLE = pl.DataFrame(
+    {
+        "age": [30, 30, 40, None, 50, 50],
+        "town": ["canary", "x", "x", "x", None, "y"],
+        "w": [10.0, 20.0, 5.0, 8.0, 12.0, 30.0],
+        "home": [1, 1, 2, 2, 3, 3],
+    }
+)
+KEYS = ["age", "town"]
+
+
+def test_all_that_fits_a_survey_is_measured():
+    found = assess_risk(TABLE, quasi_identifiers=KEYS, weights="w", household="home")
+
+    told = found.to_dict()
+    assert told["counted"] == table_risk(TABLE, quasi_identifiers=KEYS).to_dict()
+    assert found.individual is not None
+    assert (
+        told["individual"]
+        == individual_risk(TABLE, quasi_identifiers=KEYS, weights="w", household="home").to_dict()
+    )
+    fraction = 6 / 85
+    assert (
+        told["suda"]
+        == suda(TABLE, quasi_identifiers=KEYS, largest=3, sampling_fraction=fraction).to_dict()
+    )
+    assert found.log_linear is not None
+    assert len(found.sentences) == 8
+    assert "canary" not in json.dumps(told) + " ".join(found.sentences)
+
+
+def test_nothing_is_said_of_an_unknown_population():
+    found = assess_risk(TABLE, quasi_identifiers=KEYS)
+
+    assert found.individual is None
+    assert found.log_linear is None
+    assert found.suda.worse.dis is None
+    assert found.per_row.columns == ["row", "prosecutor", "suda_score", "smallest_unique_set"]
+
+
+def test_each_row_has_the_higher_risk_of_both_readings():
+    found = assess_risk(TABLE, quasi_identifiers=KEYS, weights="w", household="home")
+
+    rows = found.per_row
+    assert rows.columns == [
+        "row", "prosecutor", "individual", "household", "suda_score", "dis_suda_score",
+        "smallest_unique_set",
+    ]  # fmt: skip
+    assert rows["row"].to_list() == [1, 2, 3, 4, 5, 6]
+    assert rows["prosecutor"].to_list() == [1.0] * 6
+    assert found.individual is not None
+    assert found.individual.as_wildcard is not None
+    assert (rows["individual"].to_numpy() >= found.individual.as_wildcard.risk).all()
+    assert (rows["individual"].to_numpy() >= found.individual.as_value.risk).all()
+    assert rows["smallest_unique_set"].to_list() == [1, 2, 1, 1, 1, 1]
+
+
+def test_a_population_takes_the_place_of_estimates():
+    population = pl.concat([TABLE, TABLE.slice(0, 3)])
+
+    found = assess_risk(TABLE, quasi_identifiers=KEYS, population=population)
+
+    assert found.counted.as_value.journalist is not None
+    assert found.individual is None
+    assert found.per_row["journalist"].to_list() == [0.5, 0.5, 0.5, 1.0, 1.0, 1.0]
+
+
+def test_a_population_without_the_table_is_refused():
+    with pytest.raises(DataError, match="fewer rows"):
+        assess_risk(TABLE, quasi_identifiers=KEYS, population=TABLE.slice(0, 2))
+
+
+def test_a_table_of_one_row_is_assessed():
+    found = assess_risk(TABLE.slice(0, 1), quasi_identifiers=KEYS, sampling_fraction=0.5)
+
+    assert found.separation is None
+    assert found.to_dict()["separation"] is None
+    assert found.suda.worse.special == 1
+
+
+def test_a_table_of_one_value_has_no_unique_row():
+    table = pl.DataFrame({"a": np.ones(50)})
+
+    found = assess_risk(table, quasi_identifiers=["a"], sampling_fraction=0.1)
+
+    assert found.log_linear is not None
+    assert found.log_linear.population_uniques == 0
+    assert found.suda.worse.special == 0
+
+
+@pytest.mark.parametrize(
+    ("given_", "says"),
+    [
+        ({"population": TABLE, "weights": "w"}, "population and weights"),
+        ({"population": TABLE, "sampling_fraction": 0.1}, "population and weights"),
+        ({"weights": "w", "sampling_fraction": 0.1}, "weights and sampling_fraction"),
+        ({"quasi_identifiers": []}, "no quasi-identifiers"),
+    ],
+)
+def test_contradictions_are_refused(given_, says):
+    with pytest.raises(ParameterError, match=says):
+        assess_risk(TABLE, **{"quasi_identifiers": KEYS, **given_})

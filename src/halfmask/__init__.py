@@ -68,7 +68,16 @@ if TYPE_CHECKING:
         measure,
     )
     from halfmask.hashing import KeyedHasher
-    from halfmask.microdata import MaskedRelease, Policy, Release, mask, protect, protect_to
+    from halfmask.microdata import (
+        Exploration,
+        MaskedRelease,
+        Policy,
+        Release,
+        explore,
+        mask,
+        protect,
+        protect_to,
+    )
     from halfmask.minimize import Minimizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
@@ -94,6 +103,7 @@ _ROOMS = {
     "EncodingTarget": "assess.attacks",
     "EnhancedBetaLikeness": "guarantees",
     "EntropyLDiversity": "guarantees",
+    "Exploration": "microdata",
     "GuaranteeNotMetError": "_errors",
     "Guided": "anonymize",
     "HalfmaskError": "_errors",
@@ -137,6 +147,7 @@ _ROOMS = {
     "accuracy_by_k": "training",
     "attack": "assess.attacks",
     "describe": "data",
+    "explore": "microdata",
     "mask": "microdata",
     "measure": "guarantees",
     "protect": "microdata",
@@ -163,6 +174,7 @@ __all__ = [
     "EncodingTarget",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "Exploration",
     "GuaranteeNotMetError",
     "Guided",
     "HalfmaskError",
@@ -207,6 +219,7 @@ __all__ = [
     "accuracy_by_k",
     "attack",
     "describe",
+    "explore",
     "mask",
     "measure",
     "protect",

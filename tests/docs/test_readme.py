@@ -130,6 +130,7 @@ def test_commands_of_the_pages_exist(page):
     for command in re.findall(r"^(?:\.venv/bin/)?halfmask ([a-z]+)", told, re.MULTILINE):
         assert command in {
             "describe",
+            "explore",
             "protect",
             "reverse",
             "verify",

@@ -24,6 +24,7 @@ from halfmask.cli._decode import decode
 from halfmask.cli._describe import describe
 from halfmask.cli._encode import encode
 from halfmask.cli._events import events
+from halfmask.cli._explore import explore
 from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
 from halfmask.cli._options import show_help
@@ -55,7 +56,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (describe, protect, verify, schema, reverse, decode, push, predict):
+for command in (describe, explore, protect, verify, schema, reverse, decode, push, predict):
     app.command()(command)
 app.command(name="hash")(hash_)
 app.add_typer(assess)

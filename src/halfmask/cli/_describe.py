@@ -111,3 +111,4 @@ def _show_next(out: str | None, screen: Console) -> None:
             f"The policy is in {printable(out)}: edit it, then halfmask protect TABLE POLICY OUT.",
             soft_wrap=True,
         )
+        screen.print("What each guarantee costs: halfmask explore TABLE POLICY.")

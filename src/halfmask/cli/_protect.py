@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from halfmask.microdata import Policy
     from halfmask.vault import Vault
 
-__all__ = ["protect"]
+__all__ = ["KeyFileOption", "PopulationOption", "key_in", "protect"]
 
 KEY_BYTES = 32
 
@@ -129,13 +129,13 @@ def protect(
     """
     if is_whole_database(table, head):
         unused = (chosen.given, overwrite, population, strict, head.options(), show)
-        key, vault = _key_in(key_file), pseudonyms.open(policy or "")
+        key, vault = key_in(key_file), pseudonyms.open(policy or "")
         return copy_database(table, policy, folder or out, report, key, vault, saying, unused)
     if report is not None:
         raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)
     _check_words(table, policy, out, chosen, overwrite=overwrite)
-    key = _key_in(key_file)
+    key = key_in(key_file)
     vault = pseudonyms.open(table, policy or "")
     from halfmask.microdata import Policy, protect_to  # noqa: PLC0415 - half a second, or more
 
@@ -264,7 +264,7 @@ def _check_words(
         raise ReleaseError("The parent folder of OUT doesn't exist.", hint="Create it first.")
 
 
-def _key_in(where: str | None) -> bytes | None:
+def key_in(where: str | None) -> bytes | None:
     if where is None:
         return None
     try:

@@ -1,7 +1,8 @@
 """Tables of people, end to end: a policy and a table in, a verified release with its report out.
 
 Start with `Policy`, what the owner wants, and `protect`, which makes a release by it; `mask` makes
-one of masks alone. `halfmask.verify` counts again what a release claims.
+one of masks alone. `explore` compares policies before one is chosen. `halfmask.verify` counts again
+what a release claims.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._protect import protect, protect_to
     from halfmask.microdata._release import Release
+    from halfmask.microdata.exploring import Exploration, explore
 
 _HOMES = {
+    "Exploration": "exploring",
     "MadePolicy": "_made_policy",
     "MaskedRelease": "_masked_release",
     "Policy": "_policy",
     "Release": "_release",
+    "explore": "exploring",
     "make_policy": "_made_policy",
     "mask": "_masked_release",
     "protect": "_protect",
@@ -28,10 +32,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "Exploration",
     "MadePolicy",
     "MaskedRelease",
     "Policy",
     "Release",
+    "explore",
     "make_policy",
     "mask",
     "protect",

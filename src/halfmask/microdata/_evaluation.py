@@ -45,6 +45,7 @@ __all__ = [
     "evaluate_risk",
     "evaluate_utility",
     "raw_classes",
+    "risk_in_population",
 ]
 
 Integers = NDArray[np.int64]
@@ -187,14 +188,7 @@ def evaluate_risk(
     else:
         names = list(plan.quasi_identifiers)
         before = table_risk(rows, quasi_identifiers=names, population=population).as_value
-        cells = _fitting_cells(plan, extents, population)
-        people = np.bincount(class_of_cell[cells[cells >= 0]], minlength=released.n_classes)
-        after = classes_risk(
-            released,
-            # A class can't have fewer people in the population than in the table.
-            population_sizes=np.maximum(people, released.sizes),
-            population_rows=population.height,
-        )
+        after = risk_in_population(released, plan, extents, class_of_cell, population)
     return ReleaseRisk(
         before=before,
         after=after,
@@ -202,6 +196,30 @@ def evaluate_risk(
         after_sizes=released.sizes,
         columns=columns,
         population_rows=None if population is None else population.height,
+    )
+
+
+def risk_in_population(
+    released: Classes,
+    plan: Plan,
+    extents: CellExtents,
+    class_of_cell: NDArray[np.int64],
+    population: pl.DataFrame,
+) -> Reidentification:
+    """Count the risks of released classes, those from the population included.
+
+    Parameters
+    ----------
+    released, plan, extents, class_of_cell, population
+        As of `evaluate_risk`.
+    """
+    cells = _fitting_cells(plan, extents, population)
+    people = np.bincount(class_of_cell[cells[cells >= 0]], minlength=released.n_classes)
+    return classes_risk(
+        released,
+        # A class can't have fewer people in the population than in the table.
+        population_sizes=np.maximum(people, released.sizes),
+        population_rows=population.height,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -156,10 +157,48 @@ class Policy(WrittenPolicy):
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without defaults; `from_toml` reads it."""
-        table = self.model_dump(
-            mode="json", by_alias=True, exclude_defaults=True, exclude_none=True
-        )
-        return tomlkit.dumps(table)
+        return tomlkit.dumps(self._stated())
+
+    def _stated(self) -> dict[str, Any]:
+        """Return the policy as a file has it, without defaults."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+
+    def changed(self, **sections: object) -> Policy:
+        """Return the policy with other sections, checked like a policy from a file.
+
+        Parameters
+        ----------
+        sections
+            Whole sections under the keys of the file, such as ``method={"name": "mdav"}``.
+
+        Raises
+        ------
+        PolicyError
+            If they don't go together with the rest.
+        """
+        return self._read_from(self._folder, **sections)
+
+    def _read_from(self, folder: str | Path | None, **sections: object) -> Policy:
+        table = {**self._stated(), **sections}
+        return Policy.from_toml(tomlkit.dumps(table), folder=folder)
+
+    def moved(self, folder: str | Path) -> Policy:
+        """Return the policy for another folder; it finds the same hierarchy files.
+
+        Parameters
+        ----------
+        folder
+            Where the policy file will be.
+        """
+        columns = self._stated()["columns"]
+        for section in columns.values():
+            file = (section.get("hierarchy") or {}).get("file")
+            if file is not None and self._folder is not None:
+                found = os.path.relpath(
+                    os.path.realpath(self._folder / file), os.path.realpath(folder)
+                )
+                section["hierarchy"]["file"] = Path(found).as_posix()
+        return self._read_from(folder, columns=columns)
 
     @property
     def sha256(self) -> str:

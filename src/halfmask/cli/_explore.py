@@ -1,0 +1,164 @@
+"""``halfmask explore``: many policies on one table, by risk and utility."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask._errors import ReleaseError
+from halfmask.cli._console import WARNED, console, listing, printable, say_json
+from halfmask.cli._explore_options import GridOptions, MeasureOptions
+from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._protect import KeyFileOption, PopulationOption, key_in
+from halfmask.cli._pseudonym_vault import PseudonymVault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from halfmask.microdata.exploring import Exploration, ExploredPoint
+
+__all__ = ["explore"]
+
+#: Points that are shown unless more is asked for.
+FEW_POINTS = 20
+
+
+@spreads_groups
+def explore(
+    table: TableArgument,
+    policy: Annotated[
+        str,
+        typer.Argument(metavar="POLICY", show_default=False, help="The policy to vary."),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[OUT]",
+            show_default=False,
+            help="The folder to create for the picture, the numbers and a policy file for each "
+            "point.",
+        ),
+    ] = None,
+    *,
+    grid: GridOptions,
+    measured: MeasureOptions,
+    population: PopulationOption = None,
+    key_file: KeyFileOption = None,
+    pseudonyms: PseudonymVault,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier exploration in OUT.")
+    ] = False,
+    saying: SayingOptions,
+) -> int:
+    """Compare policies before you choose: risk against utility, and what each guarantee costs.
+
+    The policy is varied over methods, values of k and other parameters, recodings and limits of
+    suppression. A policy is on the frontier if no other has less risk and loses less. Policies
+    that the table can't keep are listed with the reason.
+
+    OUT gets frontier.svg, points.csv, exploration.json, and a policy file for each point, which
+    halfmask protect takes. These are for the owner of the table: they show the risk of the raw
+    table. They hold no cell of it, but they are no release. The exit code is 1 if no policy can be
+    kept.
+    """
+    _check_out(out, overwrite=overwrite)
+    key = key_in(key_file)
+    vault = pseudonyms.open(table, policy)
+    from halfmask.microdata import Policy  # noqa: PLC0415 - half a second, or more
+    from halfmask.microdata import explore as look_at  # noqa: PLC0415 - the same
+
+    wanted = Policy.load(policy)
+    with saying.stages() as stages:
+        found = look_at(
+            table,
+            wanted,
+            **grid.given(),
+            **measured.given(),
+            population=population,
+            key=key,
+            vault=vault,
+            progress=stages,
+        )
+        if out is not None:
+            stages("writing")
+            found.write(out, overwrite=overwrite)
+    if saying.as_json:
+        say_json({"ok": bool(found.points), "out": out, **found.to_dict()})
+    else:
+        _show(found, out, console(), verbose=saying.verbose)
+    return 0 if found.points else 1
+
+
+def _check_out(out: str | None, *, overwrite: bool) -> None:
+    if out == "-":
+        raise UsageError("OUT is a folder: it can't be standard output.")
+    if out is None and overwrite:
+        raise UsageError("--overwrite is given, and no OUT.", hint="Name the folder to replace.")
+    if out is not None and os.path.lexists(out) and not overwrite:
+        raise ReleaseError(
+            "OUT exists already.", hint="Choose another name, or --overwrite an earlier one."
+        )
+
+
+def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool) -> None:
+    """Show the frontier, what guarantees cost, and what was refused."""
+    from halfmask.microdata.exploring import NOTE  # noqa: PLC0415 - half a second
+
+    shown = found.points if verbose else found.frontier[:FEW_POINTS]
+    drawn = "" if found.rows == found.table_rows else f" drawn of {found.table_rows:,}"
+    what = "All points" if verbose else f"The frontier by {found.risk} risk and {found.utility}"
+    screen.print(f"\n{what}, on {found.rows:,} rows{drawn}", style="bold")
+    if shown:
+        screen.print(_points(found, shown))
+    else:
+        screen.print("  no policy can be kept", style=WARNED)
+    left = len(found.points) - len(shown)
+    if left:
+        screen.print(f"  and {left} more points, with --verbose", style="dim")
+    screen.print("\nWhat the given policy keeps without a guarantee", style="bold")
+    for trial in found.trials:
+        screen.print(f"- {printable(trial.sentence)}", soft_wrap=True)
+    if found.refused:
+        screen.print(f"\nRefused: {len(found.refused)} policies", style="bold")
+        for why, names in found.reasons.items():
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            screen.print(f"- {printable(names[0])}{more}: {printable(why)}", soft_wrap=True)
+    screen.print(f"\n{NOTE}", soft_wrap=True)
+    if out is not None:
+        picture = os.path.join(out, "frontier.svg")  # noqa: PTH118 - as the user wrote it
+        screen.print(f"Picture   {printable(picture)}", soft_wrap=True)
+        policies = os.path.join(out, "policies")  # noqa: PTH118 - the same
+        screen.print(f"Policies  {printable(policies)}", soft_wrap=True)
+        screen.print("Next: choose a policy file, then halfmask protect TABLE POLICY RELEASE.")
+
+
+def _points(found: Exploration, points: Iterable[ExploredPoint]) -> Table:
+    """Return a line for each point: its name, its classes, and the measures that are compared."""
+    axes: dict[str, Callable[[ExploredPoint], float]] = {
+        "highest": lambda each: each.measures.highest,
+        "average": lambda each: each.measures.average,
+        "loss": lambda each: each.measures.loss,
+    }
+    if found.risk not in {"highest", "average"}:
+        axes[found.risk] = lambda each: found.place(each)[0]
+    if found.utility != "loss":
+        axes[f"lost: {found.utility}"] = lambda each: found.place(each)[1]
+    best = {each.asked.number for each in found.frontier}
+    table = listing("no.", "policy", "classes", *axes, "", right=("no.", "classes", *axes))
+    for column in table.columns:
+        column.no_wrap = True
+    for each in points:
+        number = each.asked.number
+        marks = ["best"] * (number in best) + ["given"] * (number == 0)
+        measured = [f"{value(each):.3g}" for value in axes.values()]
+        table.add_row(
+            str(number), each.asked.name, f"{each.measures.classes:,}", *measured, ", ".join(marks)
+        )
+    return table

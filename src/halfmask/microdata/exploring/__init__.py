@@ -1,0 +1,37 @@
+"""Explore policies before one is chosen: risk against utility, and what each guarantee costs.
+
+Start with :func:`explore`: it varies a policy over methods, parameters, recodings and limits of
+suppression, measures each on one table, and returns an :class:`Exploration`. Its points are
+:class:`ExploredPoint`, each with its :class:`PointMeasures`; a :class:`GridPolicy` that can't be
+met is listed with the reason. A :class:`GuaranteeTrial` says what a release keeps without one of
+the guarantees.
+
+The table is read and summarized once, and cells are grown once for all policies that differ only
+in what comes afterwards. What is found describes the raw table: it is for its owner.
+"""
+
+from __future__ import annotations
+
+from halfmask.microdata.exploring._exploration import Exploration
+from halfmask.microdata.exploring._explore import explore
+from halfmask.microdata.exploring._grid import GridPolicy
+from halfmask.microdata.exploring._guarantee_trials import GuaranteeTrial
+from halfmask.microdata.exploring._points import (
+    NOTE,
+    RISKS,
+    UTILITIES,
+    ExploredPoint,
+    PointMeasures,
+)
+
+__all__ = [
+    "NOTE",
+    "RISKS",
+    "UTILITIES",
+    "Exploration",
+    "ExploredPoint",
+    "GridPolicy",
+    "GuaranteeTrial",
+    "PointMeasures",
+    "explore",
+]

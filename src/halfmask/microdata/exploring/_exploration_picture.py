@@ -1,0 +1,214 @@
+"""The exploration as one picture: risk against what is lost, the frontier, and its table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING
+
+from halfmask.assess.attacks import _svg as svg
+from halfmask.assess.attacks._svg import circle, line, safe, text
+from halfmask.assess.risk import percent
+from halfmask.microdata.exploring._points import DETAIL, NOTE, RISKS, UTILITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halfmask.microdata.exploring._measured_grid import MeasuredGrid
+    from halfmask.microdata.exploring._points import ExploredPoint
+
+__all__ = ["exploration_picture"]
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 104.0, 846.0, 150.0, 452.0
+_TABLE, _LINE = 560.0, 22.0
+#: Points of the frontier that the table names, and lines of reasons.
+_MOST, _REASONS = 24, 6
+#: A risk of 0 would have no place on an axis of powers of ten.
+_LEAST = 1e-6
+_HEADS = (
+    ("no.", 66.0), ("method", 78.0), ("guarantees", 190.0), ("recoding", 330.0),
+    ("may suppress", 474.0), ("classes", 540.0), ("highest", 610.0), ("average", 680.0),
+    ("all columns", 762.0), ("loss", 846.0),
+)  # fmt: skip
+_LEFT_ALIGNED = frozenset({"method", "guarantees", "recoding"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Axes:
+    """Where a risk and a loss are drawn."""
+
+    low: int
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, found: MeasuredGrid) -> _Axes:
+        places = [found.place(each) for each in found.shown]
+        risks = [max(_LEAST, risk) for risk, _ in places] or [0.1]
+        lost = [loss for _, loss in places] or [0.0, 1.0]
+        least = 0.0 if max(lost) <= 1 else min(lost)
+        return cls(low=floor(log10(min(risks))), least=least, most=max(*lost, least + 1e-9))
+
+    def across(self, risk: float) -> float:
+        share = (log10(max(_LEAST, risk)) - self.low) / max(1, -self.low)
+        return _LEFT + (_RIGHT - _LEFT) * min(max(share, 0.0), 1.0)
+
+    def up(self, lost: float) -> float:
+        return _BOTTOM - (_BOTTOM - _TOP) * (lost - self.least) / (self.most - self.least) * 0.95
+
+    def levels(self) -> Iterator[float]:
+        """Yield round numbers between the least and the most loss."""
+        span = self.most - self.least
+        power = 10.0 ** floor(log10(span))
+        step = next(each * power for each in (0.2, 0.5, 1, 2) if span / (each * power) <= 6)
+        for number in range(ceil(self.least / step), floor(self.most / step) + 1):
+            yield number * step
+
+    def ticks(self) -> Iterator[float]:
+        for power in range(self.low, 0):
+            yield from (step * 10.0**power for step in (1, 2, 5))
+        yield 1.0
+
+
+def exploration_picture(found: MeasuredGrid) -> str:
+    """Draw an exploration as SVG.
+
+    Parameters
+    ----------
+    found
+        Of any number of points; without any, the picture shows a note.
+
+    Returns
+    -------
+    str
+        An SVG of 900 units of width. Above, each point by risk (to the left: less) and by what is
+        lost (downwards: less); discs with numbers are on the frontier, a diamond is the given
+        policy. Below, a table of the frontier, what guarantees cost, and reasons of refusals.
+
+    Notes
+    -----
+    **Guarantees.** No words can become markup; the same exploration gives the same bytes. It shows
+    names of columns and numbers, and no cell.
+    """
+    title = f"Risk and utility of {len(found.points)} policies"
+    best = found.frontier[:_MOST]
+    notes = [words for sentence in _notes(found) for words in svg.wrapped(sentence, 138)]
+    end = _TABLE + 44 + _LINE * len(best)
+    height = end + 16 * len(notes) + 24
+    parts = [
+        text(svg.MARGIN, 34, "halfmask explore", "soft"),
+        text(svg.MARGIN, 64, title, "title"),
+        text(svg.MARGIN, 86, _rows(found), "soft"),
+        text(svg.MARGIN, 104, NOTE, "soft"),
+        svg.card(_TOP - 30, _BOTTOM - _TOP + 88),
+        *(_scatter(found) if found.shown else [_empty()]),
+        svg.card(_TABLE - 30, 56 + _LINE * len(best)),
+        *_table(best),
+        *(text(svg.MARGIN, end + 16 * place, words, "small") for place, words in enumerate(notes)),
+    ]
+    return svg.drawing("exploration", title, parts, height=height, described=_rows(found))
+
+
+def _rows(found: MeasuredGrid) -> str:
+    drawn = "" if found.rows == found.table_rows else f" drawn of {found.table_rows:,}"
+    raw = found.raw
+    return (
+        f"{found.rows:,} rows{drawn}; the raw table has {raw['classes']:,.0f} classes, "
+        f"{percent(raw['unique'])} of its rows are unique on the quasi-identifiers"
+    )
+
+
+def _empty() -> str:
+    words = "No policy of the grid can be kept, or none has a number on the axes."
+    return text(_LEFT, (_TOP + _BOTTOM) / 2, words)
+
+
+def _scatter(found: MeasuredGrid) -> list[str]:
+    axes = _Axes.of(found)
+    utility = UTILITIES.get(found.utility, f"lost detail of {found.utility.removeprefix(DETAIL)}")
+    lost = f"1 - {utility}" if found.utility == "accuracy" else utility
+    parts = [
+        text(_LEFT, _BOTTOM + 44, f"{RISKS[found.risk]}: less to the left", "soft"),
+        text(svg.MARGIN + svg.INSET, _TOP - 12, f"{lost}: less is below", "soft"),
+        circle(480, _TOP - 16, 6, svg.AFTER),
+        text(492, _TOP - 12, "on the frontier, by number", "soft"),
+        circle(662, _TOP - 16, 4, svg.GREY),
+        text(672, _TOP - 12, "others", "soft"),
+        svg.diamond(736, _TOP - 16, 7, svg.BEFORE),
+        text(748, _TOP - 12, "the given policy", "soft"),
+    ]
+    for risk in axes.ticks():
+        x = axes.across(risk)
+        parts += [
+            line(x, _TOP, x, _BOTTOM, svg.RULE),
+            text(x - 8, _BOTTOM + 20, f"{risk:g}", "small"),
+        ]
+    for loss in axes.levels():
+        y = axes.up(loss)
+        parts += [
+            line(_LEFT, y, _RIGHT, y, svg.RULE),
+            text(_LEFT - 8, y + 4, f"{loss:.3g}", "small", end=True),
+        ]
+    best = [each.asked.number for each in found.frontier]
+    corners = [found.place(each) for each in found.frontier]
+    for (x, y), (to_x, to_y) in pairwise(corners):
+        parts += [
+            line(axes.across(x), axes.up(y), axes.across(to_x), axes.up(y), svg.ALLOWED, 2),
+            line(axes.across(to_x), axes.up(y), axes.across(to_x), axes.up(to_y), svg.ALLOWED, 2),
+        ]
+    # The frontier is drawn over the others.
+    for each in sorted(found.shown, key=lambda it: it.asked.number in best):
+        parts.append(_mark(found, each, axes, is_best=each.asked.number in best))
+    return parts
+
+
+def _mark(found: MeasuredGrid, point: ExploredPoint, axes: _Axes, *, is_best: bool) -> str:
+    risk, lost = found.place(point)
+    x, y = axes.across(risk), axes.up(lost)
+    given = point.asked.number == 0
+    mark = circle(x, y, 6, svg.AFTER) if is_best else circle(x, y, 4, svg.GREY)
+    number = text(x + 8, y - 6, str(point.asked.number), "small") if is_best else ""
+    name = f"{point.asked.number}: {point.asked.name}, risk {risk:.4g}, lost {lost:.4g}"
+    shown = f"{svg.diamond(x, y, 8, svg.BEFORE) if given else ''}{mark}{number}"
+    return f"<g><title>{safe(name)}</title>{shown}</g>"
+
+
+def _table(points: tuple[ExploredPoint, ...]) -> list[str]:
+    parts = [text(x, _TABLE, head, "small", end=head not in _LEFT_ALIGNED) for head, x in _HEADS]
+    for place, point in enumerate(points):
+        y = _TABLE + 24 + _LINE * place
+        asked, measures = point.asked, point.measures
+        cells = (
+            str(asked.number),
+            asked.method,
+            svg.wrapped(asked.stated or "as given", 20)[0],
+            asked.recoding,
+            percent(asked.max_suppression),
+            f"{measures.classes:,}",
+            f"{measures.highest:.4g}",
+            f"{measures.average:.4g}",
+            f"{measures.all_columns:.4g}",
+            f"{measures.loss:.4g}",
+        )
+        parts += [
+            text(x, y, cell, "soft", end=head not in _LEFT_ALIGNED)
+            for cell, (head, x) in zip(cells, _HEADS, strict=True)
+        ]
+    return parts
+
+
+def _notes(found: MeasuredGrid) -> Iterator[str]:
+    """Yield what guarantees cost, and why policies were refused."""
+    left = len(found.frontier) - _MOST
+    if left > 0:
+        yield f"{left} more points are on the frontier: see points.csv."
+    if found.grid_policies > len(found.points) + len(found.refused):
+        yield f"The grid has {found.grid_policies:,} policies; some were drawn at random."
+    for trial in found.trials:
+        yield trial.sentence
+    reasons = list(found.reasons.items())
+    for why, names in reasons[:_REASONS]:
+        yield f"Refused, {len(names)} policies: {why}" if len(names) > 1 else f"Refused: {why}"
+    if len(reasons) > _REASONS:
+        yield f"{len(reasons) - _REASONS} more reasons are in points.csv."

@@ -1,0 +1,180 @@
+"""The table of an exploration: read, masked and summarized once for all policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import GuaranteeNotMetError
+from halfmask.guarantees import Classes, class_of_row
+from halfmask.masks import MaskedTable, pseudonym_key
+from halfmask.microdata._folds import read_batches
+from halfmask.microdata._opening import opened_as
+from halfmask.microdata._policy_protection import people_of, protection_of, schema_on
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from halfmask._progress import Progress
+    from halfmask.anonymize import Protection, Summary
+    from halfmask.data import Schema, Source
+    from halfmask.microdata._policy import Policy
+    from halfmask.vault import Vault
+
+__all__ = ["ExploredTable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploredTable:
+    """What all policies of an exploration share.
+
+    Parameters
+    ----------
+    schema
+        The columns, on the values that occur.
+    rows
+        The rows without identifiers, behind their masks.
+    summary
+        Their summary, with the columns that any policy needs.
+    unchanged
+        For each summarized row a number; rows share it if they share all columns that no class
+        covers. ``None`` without such columns.
+    raw
+        The classes of the raw rows.
+    n_rows
+        The rows of the whole table.
+    people
+        The population, where one is given.
+    """
+
+    schema: Schema
+    rows: pl.DataFrame
+    summary: Summary
+    unchanged: NDArray[np.int64] | None
+    raw: Classes
+    n_rows: int
+    people: pl.DataFrame | None
+
+    def __repr__(self) -> str:
+        return f"ExploredTable({self.rows.height} of {self.n_rows} rows)"
+
+    @classmethod
+    def of(
+        cls,
+        table: object,
+        policy: Policy,
+        *,
+        at_most: int,
+        random_state: int,
+        population: object,
+        key: bytes,
+        vault: Vault | None,
+        progress: Progress,
+    ) -> ExploredTable:
+        """Read a table, as `protect` does.
+
+        Parameters
+        ----------
+        table, policy, population, key, vault
+            As of `halfmask.protect`.
+        at_most
+            The limit of rows; those of a larger table are drawn.
+        random_state
+            The seed of the draw.
+        progress
+            Called with how far the reading is.
+
+        Raises
+        ------
+        GuaranteeNotMetError
+            If there are no rows.
+        """
+        opened = opened_as(table, policy.read_options())
+        policy.schema().check(opened.columns)
+        vault_key = None if vault is None else pseudonym_key(vault)
+        masked = MaskedTable.of(
+            opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key
+        )
+        schema = schema_on(policy, masked.masked)
+        people = None if population is None else people_of(population, policy, schema)
+        protection = protection_of(policy, schema)
+        rows = _read(
+            masked.masked,
+            schema,
+            protection.columns,
+            at_most=at_most,
+            random_state=random_state,
+            progress=progress,
+        )
+        if not rows.height:
+            raise GuaranteeNotMetError("There are no rows to protect.")
+        # The split targets of any policy: those named, or the labels.
+        targets = (*policy.split_targets, *(name for name in schema.label if name in rows.columns))
+        wide = replace(protection, split_targets=tuple(dict.fromkeys(targets)))
+        kept = rows.drop_nulls(schema.suppressing) if schema.suppressing else rows
+        return cls(
+            schema=schema,
+            rows=rows,
+            summary=wide.summarize(rows),
+            unchanged=_unchanged(policy, schema, kept),
+            raw=_raw(schema, kept),
+            n_rows=masked.masked.n_rows,
+            people=people,
+        )
+
+    def protection(self, policy: Policy) -> Protection:
+        """Return the protection of a policy of this table.
+
+        Parameters
+        ----------
+        policy
+            One that differs in nothing that the table is read by.
+        """
+        return protection_of(policy, self.schema)
+
+
+def _read(
+    source: Source,
+    schema: Schema,
+    needed: Collection[str],
+    *,
+    at_most: int,
+    random_state: int,
+    progress: Progress,
+) -> pl.DataFrame:
+    """Read the columns that are released or needed; of more rows than may be, draw some."""
+    leaving = [name for name in source.columns if name not in schema.identifiers or name in needed]
+    rng = np.random.default_rng(random_state)
+    n_rows = source.n_rows
+    kept = np.ones(n_rows, dtype=np.bool_)
+    if n_rows > at_most:
+        kept[:] = False
+        kept[rng.choice(n_rows, at_most, replace=False)] = True
+    parts, start = [], 0
+    for batch in read_batches(source, leaving, "reading", progress):
+        parts.append(batch.filter(pl.Series(kept[start : start + batch.height])))
+        start += batch.height
+    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(leaving, pl.String))
+
+
+def _unchanged(policy: Policy, schema: Schema, rows: pl.DataFrame) -> NDArray[np.int64] | None:
+    """Return a number for each row by the unchanged columns that somebody may know."""
+    names = [
+        name
+        for name in rows.columns
+        if name not in (*schema.quasi_identifiers, *schema.identifiers)
+        and all(mask.is_matchable for mask in policy.masks_of(name))
+    ]
+    if not names or not rows.height:
+        return None
+    return class_of_row(rows, quasi_identifiers=names)[0]
+
+
+def _raw(schema: Schema, rows: pl.DataFrame) -> Classes:
+    of_row, n_classes = class_of_row(rows, quasi_identifiers=schema.quasi_identifiers)
+    return Classes(np.bincount(of_row, minlength=n_classes).astype(np.int64))

@@ -1,0 +1,166 @@
+"""Measure policies on one table: cells are fitted once for all policies that differ in no cut."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import HalfmaskError
+from halfmask.assess.risk import classes_risk
+from halfmask.assess.utility import class_size_utility, information_loss
+from halfmask.microdata._claims import merged_classes
+from halfmask.microdata._evaluation import risk_in_population
+from halfmask.microdata._extents import cell_extents, leaving_extents
+from halfmask.microdata._learning import learn
+from halfmask.microdata.exploring._points import ExploredPoint, PointMeasures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize import Fitted, Protection
+    from halfmask.assess.utility import ModelUtility
+    from halfmask.guarantees import Classes
+    from halfmask.microdata.exploring._explored_table import ExploredTable
+    from halfmask.microdata.exploring._grid import GridPolicy
+
+__all__ = ["Measuring", "alike_in_cuts"]
+
+
+def alike_in_cuts(policies: Iterable[GridPolicy]) -> list[list[GridPolicy]]:
+    """Return policies in groups whose cells are grown alike.
+
+    Recodings and, for most methods, the limit of suppression only matter afterwards.
+
+    Parameters
+    ----------
+    policies
+        Policies that differ in what a grid varies.
+    """
+    groups: dict[str, list[GridPolicy]] = {}
+    for each in policies:
+        if each.policy is None:
+            continue
+        method = each.policy.method
+        guarantees = [it.model_dump(mode="json") for it in each.policy.guarantee_sections]
+        judges = getattr(method.kind, "judges_release", False)
+        key = (method.model_dump(mode="json"), guarantees, each.max_suppression if judges else None)
+        groups.setdefault(json.dumps(key), []).append(each)
+    return list(groups.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """Measures policies on a table.
+
+    Parameters
+    ----------
+    table
+        The table.
+    label
+        The column that a model predicts; ``None`` if it isn't asked for.
+    """
+
+    table: ExploredTable
+    label: str | None
+
+    def group(self, policies: list[GridPolicy]) -> list[ExploredPoint | GridPolicy]:
+        """Return the points of policies whose cells are grown alike, or why there is none.
+
+        Parameters
+        ----------
+        policies
+            A group of `alike_in_cuts`.
+        """
+        fitted: Fitted | None = None
+        found: list[ExploredPoint | GridPolicy] = []
+        for each in policies:
+            if each.policy is None:
+                continue
+            try:
+                protection = self.table.protection(each.policy)
+                fitted = fitted or protection.fit(self.table.summary)
+                measures = self.measures(protection, fitted)
+                found.append(ExploredPoint(asked=each, measures=measures))
+            except HalfmaskError as error:
+                found.append(replace(each, why=error.what))
+        return found
+
+    def measures(self, protection: Protection, fitted: Fitted) -> PointMeasures:
+        """Measure the release that a policy would make of grown cells.
+
+        Parameters
+        ----------
+        protection
+            That of the policy.
+        fitted
+            The cells, before rows are suppressed and cells merged.
+
+        Raises
+        ------
+        GuaranteeNotMetError
+            If there can be no release.
+        """
+        plan, fitted, counts = protection.plan_counted(fitted)
+        released, class_of_cell = merged_classes(plan, counts.classes)
+        suppressed = self.table.rows.height - released.rows
+        if self.table.people is None:
+            risk = classes_risk(released)
+        else:
+            extents = cell_extents(plan, counts)
+            risk = risk_in_population(released, plan, extents, class_of_cell, self.table.people)
+        loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
+        sizes = class_size_utility(released.sizes, suppressed=suppressed, k=1)
+        every = self._all_columns(released, class_of_cell, fitted.cell_of_row)
+        journalist = risk.journalist
+        score, score_raw, score_name = self._score(protection)
+        return PointMeasures(
+            classes=released.n_classes,
+            suppressed=suppressed,
+            highest=risk.prosecutor.highest.value,
+            average=risk.prosecutor.average.value,
+            journalist_highest=None if journalist is None else journalist.highest.value,
+            journalist_average=None if journalist is None else journalist.average.value,
+            all_columns=len(every) / released.rows,
+            unique=int(np.count_nonzero(every == 1)) / released.rows,
+            loss=loss.loss,
+            ncp=loss.ncp,
+            discernibility=sizes.discernibility,
+            detail={name: 1 - each.loss for name, each in loss.columns.items()},
+            score=score,
+            score_raw=score_raw,
+            score_name=score_name,
+        )
+
+    def _all_columns(
+        self, released: Classes, class_of_cell: NDArray[np.int64], cells: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """Return how many released rows share each combination of all released columns."""
+        unchanged = self.table.unchanged
+        if unchanged is None:
+            return released.sizes
+        kept = cells >= 0
+        width = int(unchanged.max()) + 1
+        keys = class_of_cell[cells[kept]].astype(np.int64) * width + unchanged[kept]
+        counts: NDArray[np.int64] = np.unique(keys, return_counts=True)[1].astype(np.int64)
+        return counts
+
+    def _score(self, protection: Protection) -> tuple[float | None, float | None, str | None]:
+        found = self._learnt(protection)
+        if found is None:
+            return None, None, None
+        name = found.measure
+        return getattr(found.released, name), getattr(found.raw, name), name
+
+    def _learnt(self, protection: Protection) -> ModelUtility | None:
+        if self.label is None:
+            return None
+        labels = protection.schema.label
+        rows = self.table.rows
+        leaving = [name for name in rows.columns if name not in protection.schema.identifiers]
+        features = [name for name in leaving if name not in labels]
+        return learn(rows.select(leaving), protection, features=features, label=self.label)

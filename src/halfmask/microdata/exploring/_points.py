@@ -1,0 +1,128 @@
+"""The points of an exploration: the risk and the utility of one policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.microdata.exploring._grid import GridPolicy
+
+__all__ = ["RISKS", "UTILITIES", "ExploredPoint", "PointMeasures"]
+
+#: Risks of a point that can be an axis, in words.
+RISKS: Final[Mapping[str, str]] = {
+    "highest": "highest prosecutor risk",
+    "average": "average prosecutor risk",
+    "journalist-highest": "highest journalist risk",
+    "journalist-average": "average journalist risk",
+    "all-columns": "average risk over all released columns",
+}
+#: Measures of utility that can be an axis, in words; ``detail:COLUMN`` is one for each column.
+UTILITIES: Final[Mapping[str, str]] = {
+    "loss": "information loss",
+    "discernibility": "discernibility",
+    "suppressed": "suppressed rows",
+    "accuracy": "score of a model of the label",
+}
+DETAIL: Final = "detail:"
+#: What stands wherever an exploration is shown.
+NOTE: Final = (
+    "This is for the owner of the table: it shows the risk of the raw table, and which releases "
+    "are possible. It is no release: keep it like the table."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointMeasures:
+    """Risk and utility of a release that isn't written.
+
+    Parameters
+    ----------
+    classes, suppressed
+        How many classes the release has, and how many rows are left out.
+    highest, average
+        The prosecutor risk: 1 by the smallest class, and the mean over the rows.
+    journalist_highest, journalist_average
+        The same by the classes of the population; ``None`` without one.
+    all_columns, unique
+        Over all released columns: the mean over the rows of 1 by the rows that share them, and the
+        share of rows that are unique.
+    loss, ncp
+        Information loss: granularity and normalized certainty penalty, in [0, 1].
+    discernibility
+        Sum of the squared class sizes, and for each suppressed row the number of all rows.
+    detail
+        The share of the detail that each quasi-identifier keeps, in [0, 1].
+    score, score_raw, score_name
+        How well a model of the release predicts the label, a model of the raw rows, and by which
+        measure; ``None`` where it wasn't asked for.
+    """
+
+    classes: int
+    suppressed: int
+    highest: float
+    average: float
+    journalist_highest: float | None
+    journalist_average: float | None
+    all_columns: float
+    unique: float
+    loss: float
+    ncp: float
+    discernibility: int
+    detail: Mapping[str, float]
+    score: float | None = None
+    score_raw: float | None = None
+    score_name: str | None = None
+
+    def risk(self, axis: str) -> float | None:
+        """Return a risk by its name in `RISKS`; ``None`` where it wasn't measured.
+
+        Parameters
+        ----------
+        axis
+            The name.
+        """
+        found: float | None = getattr(self, axis.replace("-", "_"))
+        return found
+
+    def lost(self, axis: str) -> float | None:
+        """Return what is lost by a measure of utility: less is better.
+
+        Parameters
+        ----------
+        axis
+            A name in `UTILITIES`, or ``detail:COLUMN``.
+        """
+        if axis.startswith(DETAIL):
+            return 1 - self.detail[axis.removeprefix(DETAIL)]
+        if axis == "accuracy":
+            return None if self.score is None else 1 - self.score
+        return float(getattr(self, axis))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the numbers under their names, for JSON."""
+        found = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {**found, "detail": dict(self.detail)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploredPoint:
+    """One policy that the table can keep, with its measures.
+
+    Parameters
+    ----------
+    asked
+        The policy, and what the grid varies in it.
+    measures
+        Its risk and utility.
+    """
+
+    asked: GridPolicy
+    measures: PointMeasures
+
+    def to_dict(self) -> dict[str, object]:
+        """Return everything under its name, for JSON."""
+        return {**self.asked.to_dict(), **self.measures.to_dict()}

@@ -1,0 +1,144 @@
+"""halfmask explore: a frontier for people and programs, a folder of policies, and no cell."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+FEW = ("--methods", "mondrian,hilbert", "--k", "4,5")
+
+
+def test_shows_the_frontier_what_guarantees_cost_and_what_was_refused(run, desk):
+    answer = run("explore", desk.table, desk.policy, *FEW, "--k", "4,500")
+
+    assert answer.status == 0
+    assert "The frontier by highest risk and loss, on 80 rows" in answer.out
+    assert "best" in answer.out
+    assert "Without distinct-l-diversity of illness (l = 2): " in answer.out
+    assert "Refused: " in answer.out
+    assert "the whole table as one class of 80 rows" in answer.out
+    assert "It is no release" in answer.out
+    assert "CANARY" not in answer.out + answer.err
+
+
+def test_answers_programs(run, desk):
+    answer = run("explore", desk.table, desk.policy, desk.out, *FEW, "--json")
+
+    said = answer.json
+    assert answer.status == 0
+    assert said["ok"]
+    assert said["axes"] == {"risk": "highest", "utility": "loss"}
+    stated = json.loads((desk.out / "exploration.json").read_text())
+    assert stated["points"] == said["points"]
+    assert all("CANARY" not in str(each) for each in (said["points"], said["guarantees"]))
+
+
+def test_each_policy_is_one_that_protect_takes(run, desk):
+    run("explore", desk.table, desk.policy, desk.out, *FEW)
+    files = sorted((desk.out / "policies").iterdir())
+
+    done = run("protect", desk.table, files[-1], desk.folder / "release", "--json")
+
+    assert len(files) >= 5
+    assert (done.status, done.json["ok"]) == (0, True)
+    assert {it.name for it in desk.out.iterdir()} == {
+        "exploration.json",
+        "frontier.svg",
+        "points.csv",
+        "policies",
+    }
+
+
+def test_verbose_shows_all_points(run, desk):
+    answer = run("explore", desk.table, desk.policy, *FEW, "--verbose", "--suppression", "0")
+
+    assert "All points" in answer.out
+    assert "hilbert-k4-ranges-suppress0" in answer.out
+    assert "more points" not in answer.out
+
+
+def test_axes_parameters_and_limits_are_options(run, desk):
+    answer = run(
+        "explore", desk.table, desk.policy, "--methods", "mondrian", "--vary", "l=2,3",
+        "--vary", "k-anonymity.k=4,6", "--k", "4", "--recodings", "ranges,level",
+        "--suppression", "0,0.1", "--risk", "average", "--utility", "detail:age",
+        "--max-points", "6", "--rows", "70", "--seed", "3", "--json",
+    )  # fmt: skip
+
+    said = answer.json
+    assert answer.status == 0
+    assert (said["rows"], said["table_rows"], said["seed"]) == (70, 80, 3)
+    assert len(said["points"]) + len(said["refused"]) == 6
+    assert said["axes"] == {"risk": "average", "utility": "detail:age"}
+
+
+def test_the_exit_code_is_1_if_nothing_can_be_kept(run, desk):
+    desk.policy.write_text(desk.policy.read_text().replace("k = 4", "k = 4000"))
+    answer = run("explore", desk.table, desk.policy, "--methods", "mondrian", "--k", "999")
+
+    assert answer.status == 1
+    assert "no policy can be kept" in answer.out
+    assert "Without k-anonymity (k = 4000)" in answer.out
+
+
+def test_an_exploration_is_replaced_only_if_asked(run, desk):
+    words = ("explore", desk.table, desk.policy, desk.out, "--methods", "mondrian", "--k", "4")
+    assert run(*words).status == 0
+    again = run(*words)
+    assert (again.status, "exists already" in again.err) == (1, True)
+    assert run(*words, "--overwrite").status == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--k", "five"),
+        ("--k", ","),
+        ("--vary", "l"),
+        ("--vary", "=2"),
+        ("--vary", "l=two"),
+        ("--suppression", "much"),
+        ("--max-points", "0"),
+        ("--overwrite",),
+    ],
+)
+def test_wrong_usage_is_an_error(run, desk, options):
+    answer = run("explore", desk.table, desk.policy, *options)
+
+    assert answer.status == 2
+    assert answer.out == ""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--methods", "mondrain"),
+        ("--risk", "journalist-highest"),
+        ("--utility", "accuracy"),
+        ("--utility", "detail:illness"),
+        ("--label-model",),
+        ("--vary", "t=0.5"),
+    ],
+)
+def test_what_is_not_there_is_an_error(run, desk, options):
+    answer = run("explore", desk.table, desk.policy, *options)
+
+    assert answer.status == 1
+    assert answer.err.startswith("Error: ")
+    assert "CANARY" not in answer.err
+
+
+def test_a_policy_of_masks_alone_is_an_error(run, desk):
+    desk.policy.write_text(
+        "halfmask = 1\n[columns]\n"
+        'name = { role = "identifier" }\n'
+        'age = { role = "insensitive", kind = "numeric", mask = { name = "round", base = 5 } }\n'
+        'town = { role = "insensitive", kind = "categorical" }\n'
+        'illness = { role = "sensitive", kind = "categorical" }\n'
+    )
+
+    answer = run("explore", desk.table, desk.policy)
+
+    assert answer.status == 1
+    assert "nothing to vary" in answer.err

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize import (
         Anonymizer,
         Centroid,
+        FullDomain,
         Guided,
         Hilbert,
         Level,
@@ -105,6 +106,7 @@ _ROOMS = {
     "EntropyLDiversity": "guarantees",
     "Exploration": "microdata",
     "GuaranteeNotMetError": "_errors",
+    "FullDomain": "anonymize",
     "Guided": "anonymize",
     "HalfmaskError": "_errors",
     "Hierarchy": "data",
@@ -175,6 +177,7 @@ __all__ = [
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
     "Exploration",
+    "FullDomain",
     "GuaranteeNotMetError",
     "Guided",
     "HalfmaskError",

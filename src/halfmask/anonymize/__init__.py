@@ -4,10 +4,10 @@ Start with :class:`Anonymizer`, a scikit-learn estimator. :class:`Protection` is
 ``summarize -> plan -> apply`` over batches, for tables that don't fit in memory.
 
 A *method* finds classes (:class:`Mondrian`, :class:`Guided`, :class:`Hilbert`,
-:class:`RPlusTree`, :class:`Mdav`), a *recoding* writes them (:class:`Ranges`, :class:`Level`,
-:class:`Centroid`, :class:`Representative`); what must hold are the values of
-:mod:`halfmask.guarantees`. The engine judges every guarantee at every cut and every joined group,
-so a method can't break one.
+:class:`RPlusTree`, :class:`Mdav`, :class:`FullDomain`), a *recoding* writes them
+(:class:`Ranges`, :class:`Level`, :class:`Centroid`, :class:`Representative`); what must hold are
+the values of :mod:`halfmask.guarantees`. The engine judges every guarantee at every cut, every
+joined group and every node of a lattice, so a method can't break one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
+from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._hilbert import Hilbert
+from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._method import Method
 from halfmask.anonymize._mondrian import Mondrian
@@ -51,8 +53,10 @@ __all__ = [
     "Centroid",
     "Coding",
     "Fitted",
+    "FullDomain",
     "Guided",
     "Hilbert",
+    "LatticePartition",
     "Level",
     "Mdav",
     "Method",
@@ -64,12 +68,13 @@ __all__ = [
     "Ranges",
     "Recoding",
     "Representative",
+    "SearchFacts",
     "Summary",
 ]
 
 #: Every method by the name that a policy calls it.
 METHODS: Final[Mapping[str, type[Method]]] = {
-    kind.name: kind for kind in (Mondrian, Guided, Hilbert, RPlusTree, Mdav)
+    kind.name: kind for kind in (Mondrian, Guided, Hilbert, RPlusTree, Mdav, FullDomain)
 }
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import ParameterError
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
+from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._relative_weights import relative_weights
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
@@ -85,6 +86,7 @@ def fit_cells(
     method: Method,
     split_targets: Sequence[str],
     guides: NDArray[np.float64] | None,
+    max_suppression_fraction: float = 0.0,
 ) -> Fitted:
     """Code a summary's rows and grow their partition.
 
@@ -102,6 +104,8 @@ def fit_cells(
         Columns of the summary: the split targets of a guided method.
     guides
         The same as numbers in [0, 1], (rows, guides), where they aren't columns.
+    max_suppression_fraction
+        The share of rows that a method may suppress that judges the whole release.
 
     Raises
     ------
@@ -126,21 +130,32 @@ def fit_cells(
     )
     sensitive = _sensitive_codes(summary, guarantees)
     criterion = method.split_criterion(guides)
-    axes = None
-    if criterion.search == "nearest":
-        from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
+    partition: Partition
+    if criterion.lattice is not None:
+        partition, cell_of_row = choose_levels(
+            codings,
+            codes,
+            sensitive=sensitive,
+            guarantees=guarantees,
+            wanted=criterion.lattice,
+            max_suppressed=int(max_suppression_fraction * rows.height),
+        )
+    else:
+        axes = None
+        if criterion.search == "nearest":
+            from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
 
-        axes = Axes.of(codings, codes)
-    partition, cell_of_row = grow_partition(
-        codes,
-        [coding.n_codes for coding in codings],
-        [coding.boundaries for coding in codings],
-        sensitive=sensitive,
-        guarantees=guarantees,
-        criterion=criterion,
-        weights=relative_weights(coding.column.weight for coding in codings),
-        axes=axes,
-    )
+            axes = Axes.of(codings, codes)
+        partition, cell_of_row = grow_partition(
+            codes,
+            [coding.n_codes for coding in codings],
+            [coding.boundaries for coding in codings],
+            sensitive=sensitive,
+            guarantees=guarantees,
+            criterion=criterion,
+            weights=relative_weights(coding.column.weight for coding in codings),
+            axes=axes,
+        )
     return Fitted(
         codings=tuple(codings),
         codes=tuple(codes),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize._axes import Axes
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
+    from halfmask.anonymize.lattice import LatticeSearch
     from halfmask.data import Hierarchy
     from halfmask.guarantees import Guarantee
     from halfmask.kernels.partition.criteria import Rules
@@ -51,19 +52,23 @@ class SplitCriterion:
     search
         The cut where the guides don't decide: the widest column at its ``"median"``, the column
         and place with the least remaining ``"margin"``, or a ``"curve"`` through all columns. Or no
-        cuts, but groups of the ``"nearest"`` rows.
+        cuts, but groups of the ``"nearest"`` rows, or one level for each column of the
+        ``"lattice"``.
     min_fraction
         The least share of a node's rows on each side of a cut with the least remaining margin.
     block_rows
         How many rows are searched for the nearest at once.
+    lattice
+        What is looked for in the lattice.
     """
 
     strict: bool = True
     guides: NDArray[np.float64] | None = None
     min_gain: float = 0.0
-    search: Literal["median", "margin", "curve", "nearest"] = "median"
+    search: Literal["median", "margin", "curve", "nearest", "lattice"] = "median"
     min_fraction: float = 0.0
     block_rows: int = 100_000
+    lattice: LatticeSearch | None = None
 
     def __repr__(self) -> str:
         n = 0 if self.guides is None else self.guides.shape[1]

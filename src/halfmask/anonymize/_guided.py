@@ -48,6 +48,7 @@ class Guided:
     name: ClassVar[str] = "guided"
     sentence: ClassVar[str] = "Classes grown by what a model has to predict."
     needs_guide: ClassVar[bool] = True
+    judges_release: ClassVar[bool] = False
 
     min_gain: float = field(
         default=0.07,

@@ -53,6 +53,7 @@ class Hilbert:
     name: ClassVar[str] = "hilbert"
     sentence: ClassVar[str] = "Classes cut from a Hilbert curve where least is lost."
     needs_guide: ClassVar[bool] = False
+    judges_release: ClassVar[bool] = False
 
     def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # it needs none
         """Return the criterion by which classes are cut.

@@ -61,6 +61,7 @@ class Mdav:
     name: ClassVar[str] = "mdav"
     sentence: ClassVar[str] = "Classes of k to 2k - 1 near rows, by MDAV."
     needs_guide: ClassVar[bool] = False
+    judges_release: ClassVar[bool] = False
 
     block_rows: int = field(
         default=100_000,

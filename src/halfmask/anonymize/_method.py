@@ -24,11 +24,14 @@ class Method(Protocol):
     """How classes are found.
 
     Guarantees expected of one: it only ranks the cuts. The engine makes a cut only where every
-    guarantee holds on both sides, whatever the method prefers.
+    guarantee holds on both sides, whatever the method prefers. One that judges the release doesn't
+    cut: it can keep guarantees that aren't monotone.
     """
 
     name: ClassVar[str]
     needs_guide: ClassVar[bool]
+    judges_release: ClassVar[bool]
+    """Whether it suppresses rows itself and judges all classes that are left together."""
 
     def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:
         """Return the criterion by which classes are cut.

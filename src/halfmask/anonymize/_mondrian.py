@@ -47,6 +47,7 @@ class Mondrian:
     name: ClassVar[str] = "mondrian"
     sentence: ClassVar[str] = "Classes cut at the median of the widest column."
     needs_guide: ClassVar[bool] = False
+    judges_release: ClassVar[bool] = False
 
     strict: bool = field(
         default=True, metadata={"description": "Whether rows with the same value stay together."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,6 +83,26 @@ class Partition:
                 on_the_way[child] = on_the_way[node]
                 on_the_way[child, feature] = True
         return found
+
+    def level_of(self, place: int) -> int | None:  # noqa: ARG002 # a subclass needs it
+        """Return the level that a column is at in all cells; ``None`` if they differ.
+
+        Parameters
+        ----------
+        place
+            The place of the column.
+        """
+        return None
+
+    def details(self, columns: Sequence[str]) -> dict[str, Any]:  # noqa: ARG002 # the same
+        """Return what a manifest says of how the cells were found.
+
+        Parameters
+        ----------
+        columns
+            The names of the columns.
+        """
+        return {}
 
     def renumbered(self, target: NDArray[np.int64], *, sizes: NDArray[np.int64]) -> Partition:
         """Return the partition with cells joined or dropped.

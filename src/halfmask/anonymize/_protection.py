@@ -17,7 +17,7 @@ from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._representatives import representative_rows
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
-from halfmask.anonymize.recodings import Representative
+from halfmask.anonymize.recodings import Centroid, Level, Representative
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -72,16 +72,39 @@ class Protection:
                 hint="Ask for KAnonymity(k=10), or another model.",
             )
         for each in self.guarantees:
-            if not each.monotone or each.needs_population:
-                why = "judges a population" if each.needs_population else "isn't monotone"
+            if each.needs_population:
                 raise ParameterError(
-                    f"{each!r} {why}, and no method here can find classes for it.",
+                    f"{each!r} judges a population, and no method here can find classes for it.",
                     hint="measure() judges it for classes that were found otherwise.",
                 )
+            if not each.monotone and not self.method.judges_release:
+                raise ParameterError(
+                    f"{each!r} isn't monotone, and {self.method!r} can't find classes for it.",
+                    hint='Use FullDomain(); in a policy [method] name = "full-domain".',
+                )
+        self._check_recodings()
         if not self.schema.quasi_identifiers:
             raise SchemaError(
                 "No column is a quasi-identifier; there is nothing to make classes of.",
                 hint="Give the columns that others may know the role quasi_identifier.",
+            )
+
+    def _check_recodings(self) -> None:
+        """Raise if a recoding can't write the classes that the method finds."""
+        if not self.method.judges_release:
+            return
+        keeps = all(each.monotone for each in self.guarantees)
+        names = self.schema.quasi_identifiers
+        used = {name: self.column_recodings.get(name, self.recoding) for name in names}
+        for name, recoding in used.items():
+            if isinstance(recoding, Level) or (isinstance(recoding, Centroid) and keeps):
+                continue
+            why = "the same groups in every row, which it doesn't write"
+            if isinstance(recoding, Centroid):
+                why = "classes that stay apart, for a guarantee isn't monotone"
+            raise ParameterError(
+                f"{self.method!r} finds {why}: {recoding!r} of column {name!r}.",
+                hint='Use Level(); in a policy [recoding] name = "level".',
             )
 
     @property
@@ -137,6 +160,11 @@ class Protection:
         """
         if not summary.n_rows:
             raise GuaranteeNotMetError("There are no rows to protect.")
+        if self.method.judges_release and not summary.complete:
+            raise ParameterError(
+                f"{self.method!r} needs all rows in memory. Got a sample of {summary.n_rows:,}.",
+                hint="Use another method, such as Mondrian().",
+            )
         return fit_cells(
             summary,
             self.schema,
@@ -144,6 +172,7 @@ class Protection:
             method=self.method,
             split_targets=self.split_targets,
             guides=guides,
+            max_suppression_fraction=self.max_suppression_fraction,
         )
 
     def count(self, fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
@@ -197,16 +226,20 @@ class Protection:
             The counts of all rows; ``None``: those of the rows of the fit.
         """
         suppressible = self.max_suppression_fraction
-        if counts is None:
+        if self.method.judges_release:  # nothing is left to trim, to merge or to suppress
+            counts = CellCounts.of(fitted)
+            _check_kept(fitted, counts)
+        elif counts is None:
             n_rows = len(fitted.cell_of_row)
             fitted = trim(fitted, max_rows=int(suppressible * n_rows))
             counts = CellCounts.of(fitted)
             # The rows that trimming used up reduce the budget of mending.
             spent = n_rows - counts.classes.rows
             suppressible = max(0.0, suppressible * n_rows - spent) / max(1, counts.classes.rows)
-        fitted, counts = mend(
-            fitted, counts, guarantees=fitted.guarantees, max_suppression_fraction=suppressible
-        )
+        if not self.method.judges_release:
+            fitted, counts = mend(
+                fitted, counts, guarantees=fitted.guarantees, max_suppression_fraction=suppressible
+            )
         plan = Plan(
             codings=fitted.codings,
             partition=fitted.partition,
@@ -239,3 +272,15 @@ class Protection:
             return recodings[place].write(column)
 
         return map_in_order(range(len(fitted.codings)), write)
+
+
+def _check_kept(fitted: Fitted, counts: CellCounts) -> None:
+    """Raise if a released class misses a guarantee; a search that is right leaves none."""
+    for guarantee in fitted.guarantees:
+        judgement = guarantee.judge(counts.classes)
+        if not judgement.holds:
+            raise GuaranteeNotMetError(
+                f"{guarantee!r} doesn't hold for the classes that were found: "
+                f"{len(judgement.failing)} of {judgement.classes} miss it.",
+                hint="This is a fault of halfmask, not of yours: please report it.",
+            )

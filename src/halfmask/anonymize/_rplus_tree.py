@@ -54,6 +54,7 @@ class RPlusTree:
     name: ClassVar[str] = "r-plus-tree"
     sentence: ClassVar[str] = "Classes cut where the boxes of both sides are smallest."
     needs_guide: ClassVar[bool] = False
+    judges_release: ClassVar[bool] = False
 
     min_fraction: float = field(
         default=0.25,

@@ -191,9 +191,8 @@ class Classes:
             )
 
         def summed(counts: Ints) -> Ints:
-            sums = np.zeros(n_classes, dtype=np.int64)
-            np.add.at(sums, target, counts)
-            return sums
+            # As floats, exact to 2^53.
+            return np.bincount(target, weights=counts, minlength=n_classes).astype(np.int64)
 
         merged = {
             name: histogram.coarsened(target, n_classes)

@@ -63,6 +63,7 @@ class DistinctLDiversity(Guarantee):
     model: ClassVar[str] = "distinct-l-diversity"
     sentence: ClassVar[str] = "Every class has at least l different values of the column."
     bounded: ClassVar[str] = "l"
+    monotone_with_suppression: ClassVar[bool] = True
 
     l: int = field(metadata={"ge": 2})
     column: str

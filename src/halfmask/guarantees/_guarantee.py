@@ -84,6 +84,8 @@ class Guarantee(ABC):
     """The parameter that the level of a class is held against."""
     monotone: ClassVar[bool] = True
     """Whether merging classes that meet the guarantee always gives a class that meets it."""
+    monotone_with_suppression: ClassVar[bool] = False
+    """Whether a class that meets the guarantee still does with any other rows added to it."""
     worse_when_larger: ClassVar[bool] = False
     relative: ClassVar[bool] = False
     """Whether a class is held against the whole table, so that suppression anywhere moves it."""

@@ -58,6 +58,7 @@ class KAnonymity(Guarantee):
     model: ClassVar[str] = "k-anonymity"
     sentence: ClassVar[str] = "Every row shares its quasi-identifiers with at least k - 1 others."
     bounded: ClassVar[str] = "k"
+    monotone_with_suppression: ClassVar[bool] = True
 
     k: int = field(metadata={"ge": 2})
 

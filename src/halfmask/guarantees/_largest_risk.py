@@ -60,6 +60,7 @@ class LargestRisk(Guarantee):
         "No row has a prosecutor risk, 1 over the rows of its class, above it."
     )
     bounded: ClassVar[str] = "risk"
+    monotone_with_suppression: ClassVar[bool] = True
     worse_when_larger: ClassVar[bool] = True
 
     risk: float = field(metadata={"gt": 0, "lt": 1})

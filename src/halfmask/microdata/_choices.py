@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_type_hints
 
-from pydantic import Field, StrictBool, StrictStr, create_model, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, StrictStr, create_model, model_validator
 
 from halfmask._policy_files import Names, Number, Section, Whole
 from halfmask.anonymize import METHODS, RECODINGS
+from halfmask.anonymize.lattice import OBJECTIVES, Objective
 from halfmask.guarantees import GUARANTEES
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ __all__ = ["CHOICES", "Choice", "OneOf", "in_old_keys"]
 
 #: Values of a file aren't converted: ``"10"`` and ``true`` are no numbers.
 _STRICT: Mapping[object, object] = {
-    int: Whole, float: Number, str: StrictStr, bool: StrictBool, tuple[str, ...]: Names
+    int: Whole, float: Number, str: StrictStr, bool: StrictBool, tuple[str, ...]: Names,
+    int | None: Whole | None, float | None: Number | None,
 }  # fmt: skip
 #: Keys of policy files of 0.1, and their names today.
 _OLD_KEYS = {
@@ -76,7 +78,8 @@ class Choice(Section):
         """Return the value that the section describes."""
         known = {entry.name for entry in fields(self.kind) if entry.init}
         given = {name: getattr(self, name) for name in type(self).model_fields if name in known}
-        return self.kind(**given, **more)
+        chosen = {name: it.made() for name, it in given.items() if isinstance(it, Choice)}
+        return self.kind(**{**given, **chosen}, **more)
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # the kinds have no hash
@@ -105,11 +108,17 @@ class OneOf:
         return handler.generate_schema(Annotated[union, Field(discriminator=self.key)])
 
 
+def _by_name(choice: object) -> object:
+    """Take the name of a kind alone for a section that gives nothing else."""
+    return {"name": choice} if isinstance(choice, str) else choice
+
+
 #: What can be chosen, by the key of the policy.
 CHOICES: Mapping[str, OneOf] = {
     "guarantees": OneOf(GUARANTEES, "model"),
     "method": OneOf(METHODS, "name"),
     "recoding": OneOf(RECODINGS, "name"),
+    "objective": OneOf(OBJECTIVES, "name"),
 }
 
 
@@ -129,14 +138,34 @@ def _made(kind: type[Any], name: str, key: str) -> type[Choice]:
     # A hierarchy belongs to the column.
     given = [entry for entry in fields(kind) if entry.init and entry.name != "hierarchy"]
     for entry in sorted(given, key=_rank):
-        hint = hints[entry.name]
-        default = ... if entry.default is MISSING else entry.default
-        keys[entry.name] = (_STRICT.get(hint, hint), Field(default, **entry.metadata))
+        keys[entry.name] = _key(hints[entry.name], entry)
     made = create_model(f"{kind.__name__}Section", __base__=Choice, __doc__=kind.sentence, **keys)
     made.kind, made.key = kind, key
     return made
 
 
+def _key(hint: object, entry: DataclassField[Any]) -> tuple[Any, Any]:
+    """Return the type and the field of a key, as pydantic makes a model of them."""
+    if hint is Objective:
+        choice = CHOICES["objective"]
+        short: Any = Union[Literal[tuple(OBJECTIVES)], Annotated[Choice, choice]]  # noqa: UP007
+        named = BeforeValidator(_by_name, json_schema_input_type=short)
+        made = Field(default_factory=partial(_default_of, entry, choice), **entry.metadata)
+        return Annotated[Choice, choice, named], made
+    given = ... if entry.default is MISSING else entry.default
+    return _STRICT.get(hint, hint), Field(given, **entry.metadata)
+
+
+def _default_of(entry: DataclassField[Any], choice: OneOf) -> Choice:
+    """Return the section of what a field is made of by default."""
+    make: Any = entry.default_factory
+    kind = getattr(make(), choice.key)
+    section: Any = choice.section(kind)
+    made: Choice = section(**{choice.key: kind})
+    return made
+
+
 def _rank(entry: DataclassField[Any]) -> int:
     """Order keys as a file is written: parameters, the column, then what has a default."""
-    return 2 if entry.default is not MISSING else entry.name == "column"
+    has_default = entry.default is not MISSING or entry.default_factory is not MISSING
+    return 2 if has_default else entry.name == "column"

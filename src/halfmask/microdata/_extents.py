@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask.anonymize import Level
+from halfmask.anonymize.lattice import spans_at_level
 from halfmask.assess.utility import CellExtents, ColumnExtents
 
 if TYPE_CHECKING:
@@ -60,11 +61,19 @@ def leaving_extents(plan: Plan, counts: CellCounts, *, as_codes: bool = False) -
 def written_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Integers]]:
     """Return the codes that what is written for each cell spans; -1 where it is missing."""
     return [
-        _node_spans(coding, *span)
-        if isinstance(plan.recoding_of(coding.column.name), Level) and coding.hierarchy is not None
+        _level_span(plan, place, *span)
+        if isinstance(plan.recoding_of(plan.codings[place].column.name), Level)
         else span
-        for coding, span in zip(plan.codings, plan.value_spans(counts), strict=True)
+        for place, span in enumerate(plan.value_spans(counts))
     ]
+
+
+def _level_span(plan: Plan, place: int, low: Integers, high: Integers) -> tuple[Integers, Integers]:
+    """Return the codes below the nodes that are written for cells."""
+    coding, level = plan.codings[place], plan.partition.level_of(place)
+    if level is not None:
+        return spans_at_level(coding, level, low, high)
+    return (low, high) if coding.hierarchy is None else _node_spans(coding, low, high)
 
 
 def numbers_of(coding: Coding) -> NDArray[np.float64] | None:

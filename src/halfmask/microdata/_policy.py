@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from halfmask._errors import ColumnNotFoundError, PolicyError
 from halfmask._html_table import html_table
 from halfmask._policy_files import WrittenPolicy
+from halfmask.anonymize import METHODS, Level
 from halfmask.data import (
     Column,
     Normalization,
@@ -78,7 +79,8 @@ class Policy(WrittenPolicy):
         since `masks` returns those of one column.)
     input, method, recoding, suppression, output
         How the table is read, how classes are found and written, how many rows may be left out,
-        and how the release is written. By default: strict Mondrian, ranges, none, Parquet.
+        and how the release is written. By default: strict Mondrian, ranges (levels
+        with ``full-domain``), none, Parquet.
 
     Raises
     ------
@@ -147,6 +149,18 @@ class Policy(WrittenPolicy):
     recoding: Annotated[Choice, CHOICES["recoding"]] = Field(default_factory=_default("recoding"))
     suppression: SuppressionSection = Field(default_factory=SuppressionSection)
     output: OutputSection = Field(default_factory=OutputSection)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_recoding_of_method(cls, sections: Any) -> Any:  # noqa: ANN401 # whatever the file has
+        """Write nodes of hierarchies by default where the method chooses a level for all rows."""
+        if not isinstance(sections, Mapping) or "recoding" in sections:
+            return sections
+        method = sections.get("method")
+        name = method.get("name") if isinstance(method, Mapping) else None
+        if not isinstance(name, str) or name not in METHODS or not METHODS[name].judges_release:
+            return sections
+        return {**sections, "recoding": {"name": Level.name}}
 
     def __init__(self, **sections: object) -> None:
         _with_all_models()

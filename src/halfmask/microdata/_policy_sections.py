@@ -168,8 +168,8 @@ def section_at(loc: Sequence[int | str]) -> type[Section] | None:
     match list(loc):
         case ["columns", _, "hierarchy"]:
             return ColumnHierarchySection
-        case ["columns", _, "recoding", str(tag)]:
-            return CHOICES["recoding"].section(tag)
+        case ["columns" | "method", _, "recoding" | "objective" as key, str(tag)]:
+            return CHOICES[key].section(tag)
         case ["columns", _]:
             return ColumnSection
         case ["guarantees", int(), str(tag)] | ["method" | "recoding", str(tag)]:

@@ -132,7 +132,10 @@ def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, A
             for mask in prepared.policy.table_masks
             if not isinstance(mask, TableMask)
         ],
-        method=prepared.policy.method.model_dump(mode="json"),
+        method={
+            **prepared.policy.method.model_dump(mode="json", exclude_none=True),
+            **prepared.plan.partition.details(prepared.plan.quasi_identifiers),
+        },
         risk=finite(release.risk.to_dict()),
         utility=finite(release.utility.to_dict()),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from halfmask.anonymize import LatticePartition
 from halfmask.data import spellings, steps_needed
 from halfmask.microdata._mask_section import mask_parameters
 from halfmask.microdata._report_facts import (
@@ -20,6 +21,7 @@ from halfmask.microdata._report_facts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from halfmask.anonymize import Plan
     from halfmask.assess.risk import Reidentification
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
@@ -44,6 +46,7 @@ METHODS = {
     "hilbert": "Hilbert: classes are cut from a curve through all columns, where least is lost",
     "r-plus-tree": "R+ tree: classes are cut where the boxes of both sides are smallest",
     "mdav": "MDAV: classes are groups of k to 2k - 1 rows that are near each other",
+    "full-domain": "Full domain: each column is at one level of its hierarchy in all rows",
 }
 
 
@@ -61,7 +64,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         ),
         rows_in=prepared.n_in,
         rows_out=prepared.n_out,
-        method=METHODS[prepared.plan.method.name],
+        method=_method(prepared.plan),
         recoding=TREATMENTS[prepared.plan.recoding.name],
         risk_before=_risk(risk.before),
         risk_after=_risk(risk.after),
@@ -82,6 +85,19 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
             FileFact(name=file.name, sha256=file.sha256, bytes=file.n_bytes, rows=file.n_rows)
             for file in manifest.files
         ),
+    )
+
+
+def _method(plan: Plan) -> str:
+    """Return how classes were found; of a search, how far it went."""
+    words = METHODS[plan.method.name]
+    if not isinstance(plan.partition, LatticePartition):
+        return words
+    facts = plan.partition.facts
+    least = "no other loses less" if facts.optimal else "others may lose less"
+    return (
+        f"{words}; {facts.judged:,} of {facts.nodes:,} combinations of levels were judged, "
+        f"and {least}"
     )
 
 
@@ -136,7 +152,11 @@ def _treatment(prepared: Prepared, name: str) -> str:
     if name in prepared.mask_counts:
         steps.append(counted_in_words(prepared.mask_counts[name]))
     if name in prepared.plan.quasi_identifiers:
-        steps.append(TREATMENTS[prepared.plan.recoding_of(name).name])
+        plan = prepared.plan
+        steps.append(TREATMENTS[plan.recoding_of(name).name])
+        partition, place = plan.partition, plan.quasi_identifiers.index(name)
+        if isinstance(partition, LatticePartition):
+            steps.append(f"level {partition.levels[place]} of {partition.heights[place]}")
     return "; ".join(steps) or "released unchanged"
 
 

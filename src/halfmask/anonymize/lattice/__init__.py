@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from halfmask.anonymize.lattice._area_objectives import Ambiguity, KLDivergence
 from halfmask.anonymize.lattice._classification import ClassificationMetric
+from halfmask.anonymize.lattice._column_levels import lattice_column, root_label, spans_at_level
+from halfmask.anonymize.lattice._entropy import NonUniformEntropy, PrecomputedEntropy
+from halfmask.anonymize.lattice._grouped_rows import GroupedRows
+from halfmask.anonymize.lattice._judge import ChosenNode, TableJudge
 from halfmask.anonymize.lattice._judged_nodes import Found
 from halfmask.anonymize.lattice._lattice import Lattice, LatticeColumn, Levels
 from halfmask.anonymize.lattice._levels_lost import Height, Precision
@@ -18,30 +22,39 @@ from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore, SearchL
 from halfmask.anonymize.lattice._objective import NodeClasses, Objective, Scorer
 from halfmask.anonymize.lattice._objectives import OBJECTIVES
 from halfmask.anonymize.lattice._payout import PublisherPayout
-from halfmask.anonymize.lattice._search import SearchStrategy, search
+from halfmask.anonymize.lattice._search import LatticeSearch, SearchStrategy, search
 from halfmask.anonymize.lattice._size_objectives import AverageClassSize, Discernibility
 
 __all__ = [
     "OBJECTIVES",
     "Ambiguity",
     "AverageClassSize",
+    "ChosenNode",
     "ClassificationMetric",
     "Discernibility",
     "Found",
+    "GroupedRows",
     "Height",
     "KLDivergence",
     "Lattice",
     "LatticeColumn",
+    "LatticeSearch",
     "Levels",
     "Loss",
     "NodeClasses",
     "NodeJudge",
     "NodeScore",
+    "NonUniformEntropy",
     "Objective",
     "Precision",
+    "PrecomputedEntropy",
     "PublisherPayout",
     "Scorer",
     "SearchLimit",
     "SearchStrategy",
+    "TableJudge",
+    "lattice_column",
+    "root_label",
     "search",
+    "spans_at_level",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask.anonymize.lattice._area_objectives import Ambiguity, KLDivergence
 from halfmask.anonymize.lattice._classification import ClassificationMetric
+from halfmask.anonymize.lattice._entropy import NonUniformEntropy, PrecomputedEntropy
 from halfmask.anonymize.lattice._levels_lost import Height, Precision
 from halfmask.anonymize.lattice._loss import Loss
 from halfmask.anonymize.lattice._payout import PublisherPayout
@@ -22,6 +23,8 @@ OBJECTIVES: Final[Mapping[str, type[Objective]]] = {
     kind.name: kind
     for kind in (
         Loss,
+        NonUniformEntropy,
+        PrecomputedEntropy,
         Precision,
         Height,
         Discernibility,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from halfmask._errors import ParameterError
@@ -17,11 +18,31 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._judged_nodes import Found
     from halfmask.anonymize.lattice._lattice import Lattice
     from halfmask.anonymize.lattice._node_score import NodeJudge
+    from halfmask.anonymize.lattice._objective import Objective
 
-__all__ = ["SearchStrategy", "search"]
+__all__ = ["LatticeSearch", "SearchStrategy", "search"]
 
 #: How a lattice is searched.
 SearchStrategy: TypeAlias = Literal["auto", "optimal", "best-effort", "top-down", "genetic"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatticeSearch:
+    """What is looked for in a lattice, and how.
+
+    Parameters
+    ----------
+    objective
+        What is minimized.
+    strategy, limit, seed
+        As of :func:`search`.
+    """
+
+    objective: Objective
+    strategy: SearchStrategy
+    limit: SearchLimit
+    seed: int
+
 
 #: "auto" searches exactly up to this many nodes.
 AUTO_NODES: Final = 2**20

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from halfmask.anonymize.lattice._column_levels import root_label
 from halfmask.anonymize.recodings._ranges import Ranges
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ class Level:
 
     Edge cases
     ----------
-    Different classes of one release may be at different levels of a column (local recoding).
+    Different classes of one release may be at different levels of a column (local recoding), except
+    with :class:`FullDomain`: there the node at the column's level is written, also if a lower one
+    covers the class, and the root stands for missing cells too.
     Missing cells aren't part of the hierarchy. If a class has both values and missing cells, its
     label ends in ``or missing``.
     """
@@ -44,6 +47,8 @@ class Level:
         cells
             One column of all cells.
         """
+        if cells.level is not None:
+            return _at_level(cells, cells.level)
         hierarchy = cells.coding.hierarchy
         if hierarchy is None:
             return Ranges().write(cells)
@@ -59,3 +64,16 @@ class Level:
                 known[low, high] = hierarchy.node(low, high)[1]
             labels.append(f"{known[low, high]} or missing" if missing else known[low, high])
         return pl.Series(cells.coding.column.name, labels, dtype=pl.String)
+
+
+def _at_level(cells: CellColumn, level: int) -> pl.Series:
+    """Return the node of each cell at one level."""
+    name, hierarchy = cells.coding.column.name, cells.coding.hierarchy
+    root = root_label(cells.coding, level)
+    if root is not None:
+        return pl.Series(name, [root] * cells.n_cells, dtype=pl.String)
+    if hierarchy is None:
+        return Ranges().write(cells)  # each cell has one value
+    low, _ = cells.value_range()
+    labels = pl.Series(name, hierarchy.labels(level), dtype=pl.String)
+    return labels.gather(pl.Series(low).replace(-1, None))

@@ -1,0 +1,107 @@
+"""From coded columns to the classes of the node of the lattice that loses least."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.anonymize._curve_growth import boxes
+from halfmask.anonymize._curve_partition import balanced_tree
+from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
+from halfmask.anonymize.lattice import (
+    GroupedRows,
+    Lattice,
+    TableJudge,
+    lattice_column,
+    search,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize._sensitive_codes import SensitiveCodes
+    from halfmask.anonymize.lattice import LatticeSearch
+    from halfmask.guarantees import Guarantee
+
+__all__ = ["choose_levels"]
+
+
+def choose_levels(
+    codings: Sequence[Coding],
+    codes: Sequence[NDArray[np.integer]],
+    *,
+    sensitive: Sequence[SensitiveCodes],
+    guarantees: Sequence[Guarantee],
+    wanted: LatticeSearch,
+    max_suppressed: int,
+) -> tuple[LatticePartition, NDArray[np.int32]]:
+    """Choose a level for each column so that every released class keeps every guarantee.
+
+    Parameters
+    ----------
+    codings, codes
+        The quasi-identifiers, and the codes of all rows.
+    sensitive, guarantees
+        What every released class must keep.
+    wanted
+        What is minimized, and how the lattice is searched.
+    max_suppressed
+        How many rows may be suppressed.
+
+    Returns
+    -------
+    partition, cell_of_row
+        The cell of a suppressed row is -1.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If no node that was judged keeps the guarantees.
+    """
+    columns = [lattice_column(*each) for each in zip(codings, codes, strict=True)]
+    rows, item_of_row = GroupedRows.of_rows(
+        codes, columns, {column.name: (column.codes, column.n_values) for column in sensitive}
+    )
+    scorer = wanted.objective.scorer(
+        columns,
+        n_rows=len(item_of_row),
+        min_rows=max(each.min_rows for each in guarantees),
+    )
+    judge = TableJudge(
+        columns, rows, guarantees=guarantees, scorer=scorer, max_suppressed=max_suppressed
+    )
+    heights = tuple(column.n_levels - 1 for column in columns)
+    lattice = Lattice(least=(0,) * len(columns), greatest=heights)
+    found = search(lattice, judge, strategy=wanted.strategy, limit=wanted.limit, seed=wanted.seed)
+    best = found.best
+    if best is None:
+        raise judge.none_holds(found)
+    chosen = judge.chosen(best.levels)
+    feature, cut, left, right = balanced_tree(len(chosen.sizes))
+    kept = np.flatnonzero(chosen.cell_of_item >= 0)
+    kept = kept[np.argsort(chosen.cell_of_item[kept], kind="stable")]
+    ends = np.cumsum(np.bincount(chosen.cell_of_item[kept]))
+    low, high = boxes(
+        rows.codes[:, kept].T.astype(np.int32), np.concatenate([[0], ends]).astype(np.int64)
+    )
+    partition = LatticePartition(
+        feature=feature,
+        cut=cut,
+        left=left,
+        right=right,
+        low=low,
+        high=high,
+        sizes=chosen.sizes,
+        levels=best.levels,
+        heights=heights,
+        node_of_code=tuple(
+            column.nodes[level] for column, level in zip(columns, best.levels, strict=True)
+        ),
+        nodes=chosen.nodes,
+        facts=SearchFacts(nodes=lattice.n_nodes, judged=found.n_judged, optimal=found.optimal),
+    )
+    return partition, chosen.cell_of_item[item_of_row]

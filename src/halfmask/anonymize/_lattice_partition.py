@@ -1,0 +1,126 @@
+"""A partition of rows by one level for each column: full-domain generalization."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask.anonymize._partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize.lattice import Levels
+
+__all__ = ["LatticePartition", "SearchFacts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchFacts:
+    """How a node was found.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes the lattice has.
+    judged
+        How many of them were grouped and judged.
+    optimal
+        Whether it is proven that no node that keeps the guarantees has less loss.
+    """
+
+    nodes: int
+    judged: int
+    optimal: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatticePartition(Partition):
+    """The classes of a node: rows that share a node in every column.
+
+    The tree is one over the classes' numbers, as if they were the only column: so classes are
+    dropped as in any other partition. A row is found by the nodes of its codes.
+
+    Parameters
+    ----------
+    feature, cut, left, right, low, high, sizes
+        As of :class:`Partition`.
+    levels
+        The level of each column.
+    heights
+        The highest level of each column.
+    node_of_code
+        The node of each code of each column.
+    nodes
+        The node of each class in each column, (classes, columns).
+    facts
+        How the levels were found.
+    """
+
+    levels: Levels
+    heights: Levels
+    node_of_code: tuple[NDArray[np.int32], ...]
+    nodes: NDArray[np.int32]
+    facts: SearchFacts
+
+    def __repr__(self) -> str:
+        return f"LatticePartition({self.n_cells} cells of {int(self.sizes.sum())} rows)"
+
+    def features_cut(self) -> NDArray[np.bool_]:
+        """Return the columns that aren't at their root, the same for each cell."""
+        cut = np.array([bool(nodes.max(initial=0)) for nodes in self.node_of_code])
+        return np.broadcast_to(cut, (self.n_cells, len(cut))).copy()
+
+    def level_of(self, place: int) -> int:
+        """Return the level of a column.
+
+        Parameters
+        ----------
+        place
+            The place of the column.
+        """
+        return self.levels[place]
+
+    def details(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the level of each column, and how they were found.
+
+        Parameters
+        ----------
+        columns
+            The names of the columns.
+        """
+        return {
+            "levels": dict(zip(columns, self.levels, strict=True)),
+            "heights": dict(zip(columns, self.heights, strict=True)),
+            "nodes": self.facts.nodes,
+            "nodes_judged": self.facts.judged,
+            "optimal": self.facts.optimal,
+        }
+
+    def cells_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
+        """Return the cell of each row; -1 where none has its nodes.
+
+        It is -1 where a code is negative, too.
+
+        Parameters
+        ----------
+        codes
+            For each column, in the order of the fit, the codes of the rows.
+        """
+        from halfmask.kernels.lattice.grouping import same_groups  # noqa: PLC0415 # the compiler loads late
+
+        placed = np.logical_and.reduce([column >= 0 for column in codes])
+        rows = np.empty((len(codes), int(placed.sum())), dtype=np.int32)
+        for place, (nodes, column) in enumerate(zip(self.node_of_code, codes, strict=True)):
+            rows[place] = nodes[column[placed]]
+        widths = np.array([int(nodes.max(initial=0)) + 1 for nodes in self.node_of_code])
+        found = np.full(len(placed), -1, dtype=np.int64)
+        found[placed] = same_groups(np.ascontiguousarray(self.nodes.T), rows, widths)
+        cells = np.full(len(placed), -1, dtype=np.int32)
+        held = found >= 0
+        cells[held] = Partition.cells_of(self, [found[held]])
+        return cells

@@ -1,0 +1,311 @@
+"""Judge nodes of one table: group its rows, suppress what misses a guarantee, measure the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize.lattice._grouped_rows import GroupedRows, node_tables
+from halfmask.anonymize.lattice._node_score import NodeScore
+from halfmask.anonymize.lattice._objective import NodeClasses
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize.lattice._judged_nodes import Found
+    from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
+    from halfmask.anonymize.lattice._objective import Scorer
+    from halfmask.guarantees import Classes, Guarantee
+
+__all__ = ["ChosenNode", "TableJudge"]
+
+#: Groupings of nodes that are kept to group coarser nodes from, and how many classes they may have.
+KEPT_NODES, KEPT_CLASSES = 256, 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChosenNode:
+    """The classes that a node releases.
+
+    Parameters
+    ----------
+    levels
+        The node.
+    cell_of_item
+        The released class of each distinct combination of raw codes; -1: suppressed.
+    nodes
+        The node of each released class in each column, (classes, columns).
+    sizes
+        The rows of each released class.
+    """
+
+    levels: Levels
+    cell_of_item: NDArray[np.int32]
+    nodes: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"ChosenNode({self.levels}, {len(self.sizes)} classes)"
+
+
+class TableJudge:
+    """The `NodeJudge` of a table.
+
+    Parameters
+    ----------
+    columns
+        The quasi-identifiers in the lattice.
+    rows
+        The distinct combinations of their codes.
+    guarantees
+        What every released class must keep.
+    scorer
+        The loss.
+    max_suppressed
+        How many rows may be suppressed, fewer than there are.
+    label
+        The counted column that the loss needs, if it needs one.
+
+    Guarantees
+    ----------
+    Exact: a class is what shares a node in every column. The classes that a guarantee denies are
+    suppressed whole. Guarantees that hold a class against the whole table are judged again on what
+    is left, until no class misses one; the rows that this takes are an upper bound of what such a
+    guarantee needs.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[LatticeColumn],
+        rows: GroupedRows,
+        *,
+        guarantees: Sequence[Guarantee],
+        scorer: Scorer,
+        max_suppressed: int,
+        label: str | None = None,
+    ) -> None:
+        self._columns, self._raw, self._scorer = tuple(columns), rows, scorer
+        self._absolute = tuple(each for each in guarantees if not each.relative)
+        self._relative = tuple(each for each in guarantees if each.relative)
+        self._max_suppressed, self._label = max_suppressed, label
+        self._min_rows = max((each.min_rows for each in guarantees), default=1)
+        from halfmask.kernels.lattice.grouping import group_room  # noqa: PLC0415 # compiles late
+
+        self._tables, self._room = node_tables(columns), group_room(len(rows.sizes))
+        self._kept = _KeptNodes(rows, len(columns))
+
+    def __repr__(self) -> str:
+        return f"TableJudge({len(self._columns)} columns, {len(self._raw.sizes)} combinations)"
+
+    @property
+    def monotone(self) -> bool:
+        """Whether all nodes above one that holds hold too, suppression included.
+
+        Without suppression that is so where every guarantee is monotone. With it, a class that
+        misses a guarantee may come into one that keeps it: that must not break it.
+        """
+        guarantees = (*self._absolute, *self._relative)
+        if self._max_suppressed:
+            return all(each.monotone_with_suppression for each in guarantees)
+        return all(each.monotone for each in guarantees)
+
+    def score(self, levels: Levels) -> NodeScore:
+        """Group the rows of a node and judge it.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+        from halfmask.kernels.lattice.grouping import rows_of_small  # noqa: PLC0415 # compiles late
+
+        base, n = self._grouped(levels)
+        small = int(rows_of_small(self._room.sizes, n, self._min_rows))
+        if small > self._max_suppressed:
+            if self._kept.takes(n, base):
+                self._kept.keep(self._coarser(base, n), levels)
+            return NodeScore(levels=levels, holds=False, loss=inf, suppressed=small)
+        grouped = self._coarser(base, n)
+        if self._kept.takes(n, base):
+            self._kept.keep(grouped, levels)
+        released, suppressed = self._released(grouped.classes())
+        if released is None:
+            return NodeScore(levels=levels, holds=False, loss=inf, suppressed=suppressed)
+        found = self._node_classes(grouped, levels, released, suppressed)
+        return NodeScore(
+            levels=levels,
+            holds=True,
+            loss=self._scorer.loss(found),
+            suppressed=suppressed,
+            above=self._scorer.bound_above(found),
+        )
+
+    def bound(self, levels: Levels) -> float:
+        """Return a loss that no node at or above this one falls below.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+        return self._scorer.bound(levels)
+
+    def chosen(self, levels: Levels) -> ChosenNode:
+        """Return the released classes of a node that holds.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+        n = self._group(self._raw, levels)
+        grouped = self._coarser(self._raw, n)
+        released, suppressed = self._released(grouped.classes())
+        if released is None:
+            raise GuaranteeNotMetError(f"Levels {levels} don't keep the guarantees.")
+        number = np.full(n, -1, dtype=np.int32)
+        number[released] = np.arange(len(released), dtype=np.int32)
+        classes = self._node_classes(grouped, levels, released, suppressed)
+        return ChosenNode(
+            levels=levels,
+            cell_of_item=number[self._room.group[: len(self._raw.sizes)]],
+            nodes=classes.nodes,
+            sizes=classes.sizes,
+        )
+
+    def none_holds(self, found: Found) -> GuaranteeNotMetError:
+        """Return the error of a search that met no node that holds.
+
+        Parameters
+        ----------
+        found
+            What the search found.
+        """
+        levels = tuple(column.n_levels - 1 for column in self._columns)
+        if found.closest is not None:
+            levels = found.closest.levels
+        classes = self._coarser(self._raw, self._group(self._raw, levels)).classes()
+        missed = [
+            f"{it.guarantee!r} reaches {it.achieved:g}, and {it.rows_failing:,} of {it.rows:,} "
+            "rows miss it"
+            for it in (each.judge(classes) for each in (*self._absolute, *self._relative))
+            if not it.holds
+        ]
+        at = ", ".join(
+            f"{column.name!r} {level} of {column.n_levels - 1}"
+            for column, level in zip(self._columns, levels, strict=True)
+        )
+        which = "No generalization" if found.optimal else "None of the judged generalizations"
+        return GuaranteeNotMetError(
+            f"{which} keeps the guarantees. The closest has the levels {at}: there "
+            f"{'; '.join(missed)}. At most {self._max_suppressed:,} rows may be suppressed.",
+            hint="Ask for less, allow more suppression, or give more rows."
+            if found.optimal
+            else "Ask for less, or let the search judge more nodes.",
+        )
+
+    def _group(self, base: GroupedRows, levels: Levels) -> int:
+        from halfmask.kernels.lattice.grouping import group_items  # noqa: PLC0415 # compiles late
+
+        wanted = np.array(levels, dtype=np.int64)
+        return int(group_items(base.codes, base.sizes, self._tables, wanted, self._room))
+
+    def _grouped(self, levels: Levels) -> tuple[GroupedRows, int]:
+        """Group a node from the smallest kept grouping below it."""
+        base = self._kept.below(levels)
+        return base, self._group(base, levels)
+
+    def _coarser(self, base: GroupedRows, n: int) -> GroupedRows:
+        """Return the groups that were found last, of some classes."""
+        room, n_items = self._room, len(base.sizes)
+        return GroupedRows(
+            codes=np.ascontiguousarray(base.codes[:, room.first[:n]]),
+            sizes=room.sizes[:n].copy(),
+            finer=(base, room.group[:n_items].copy()),
+        )
+
+    def _released(self, classes: Classes) -> tuple[NDArray[np.int64] | None, int]:
+        """Return the classes that are released, and how many rows are not.
+
+        ``None`` if more rows miss a guarantee than may be suppressed.
+        """
+        left, current, suppressed = np.arange(classes.n_classes), classes, 0
+        failing = _failing(current, self._absolute)
+        while True:
+            suppressed += int(current.sizes[failing].sum())
+            if suppressed > self._max_suppressed or len(failing) == len(left):
+                return None, suppressed
+            left = np.delete(left, failing)
+            if not self._relative:
+                return left, suppressed
+            if len(failing):
+                current = current.without(failing)
+            failing = _failing(current, self._relative)
+            if not len(failing):
+                return left, suppressed
+
+    def _node_classes(
+        self, grouped: GroupedRows, levels: Levels, released: NDArray[np.int64], suppressed: int
+    ) -> NodeClasses:
+        from halfmask.kernels.lattice.grouping import nodes_of_groups  # noqa: PLC0415 # compiles late
+
+        nodes = np.empty((len(released), len(self._columns)), dtype=np.int32)
+        wanted = np.array(levels, dtype=np.int64)
+        nodes_of_groups(grouped.codes, released.astype(np.int32), self._tables, wanted, nodes)
+        labels = None
+        if self._label is not None:
+            histogram = grouped.classes().histogram(self._label)
+            labels = np.zeros((histogram.n_classes, histogram.n_values), dtype=np.int64)
+            labels[histogram.class_of_entry, histogram.codes] = histogram.counts
+            labels = labels[released]
+        people = grouped.classes().population
+        return NodeClasses(
+            levels=levels,
+            sizes=grouped.sizes[released],
+            nodes=nodes,
+            suppressed=suppressed,
+            labels=labels,
+            population=None if people is None else people[released],
+        )
+
+
+class _KeptNodes:
+    """Groupings of some nodes, for coarser nodes to be grouped from."""
+
+    def __init__(self, raw: GroupedRows, n_columns: int) -> None:
+        self._raw = raw
+        self._levels = np.zeros((KEPT_NODES, n_columns), dtype=np.int64)
+        self._sizes = np.full(KEPT_NODES, np.iinfo(np.int64).max, dtype=np.int64)
+        self._groups: list[GroupedRows | None] = [None] * KEPT_NODES
+        self._next = 0
+
+    def below(self, levels: Levels) -> GroupedRows:
+        """Return the grouping with the fewest classes that a node can be grouped from."""
+        fits = np.all(self._levels <= np.array(levels), axis=1)
+        best = int(np.argmin(np.where(fits, self._sizes, np.iinfo(np.int64).max)))
+        found = self._groups[best]
+        return self._raw if found is None or not fits[best] else found
+
+    def takes(self, n: int, base: GroupedRows) -> bool:
+        """Return whether so many classes are much fewer than those they were grouped from."""
+        return 2 * n <= len(base.sizes) and n * KEPT_NODES <= KEPT_CLASSES
+
+    def keep(self, grouped: GroupedRows, levels: Levels) -> None:
+        """Keep a grouping, in the place of the oldest."""
+        self._levels[self._next] = levels
+        self._sizes[self._next] = len(grouped.sizes)
+        self._groups[self._next] = grouped
+        self._next = (self._next + 1) % KEPT_NODES
+
+
+def _failing(classes: Classes, guarantees: Sequence[Guarantee]) -> NDArray[np.int64]:
+    missed = [guarantee.judge(classes).failing for guarantee in guarantees]
+    if len(missed) == 1:
+        return missed[0]
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *missed]))

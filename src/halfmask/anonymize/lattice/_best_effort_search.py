@@ -1,10 +1,11 @@
-"""A search for lattices that are too large for the exact one: from the bottom, then step by step.
+"""A search for lattices that are too large for the exact one.
 
 It climbs from the lowest node by the least bounds until a node holds, as Lightning does (Prasser,
 Bild, Eicher, Spengler, Kohlmayer and Kuhn 2016, *Lightning: utility-driven anonymization of
-high-dimensional data*). From there it lowers one column at a time, or lowers one and raises
-another, as long as the loss falls; then it starts again from a node some random levels away from
-the best one.
+high-dimensional data*). From there it judges, of many random nodes around the best ones, that with
+the greatest expected improvement (Jones, Schonlau and Welch 1998, *Efficient global optimization of
+expensive black-box functions*). Where that no longer helps, every other node is a neighbour of the
+best one.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.anonymize.lattice._known_nodes import KnownNodes
+from halfmask.anonymize.lattice._node_model import NodeModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from halfmask.anonymize.lattice._judged_nodes import JudgedNodes
     from halfmask.anonymize.lattice._lattice import Lattice, Levels
@@ -24,14 +28,18 @@ if TYPE_CHECKING:
 
 __all__ = ["search_best_effort"]
 
-#: The search ends after this many starts in a row from which no new node was judged.
-_STARTS_WITHOUT_NEWS = 100
-#: How many columns a new start moves at least and at most.
-_MOVED_COLUMNS = (2, 4)
+#: How many of the best nodes are the start of random ones, and how many of these are drawn.
+_BEST, _DRAWN = 5, 200
+#: How many columns of a drawn node are moved at most, and the share of those moved by two levels.
+_MOVED_COLUMNS, _BY_TWO = 8, 0.2
+#: After this many nodes without a better one, every other node is a neighbour of the best.
+_PATIENCE = 50
+#: The search ends after this many draws in a row that had no new node.
+_DRAWS_WITHOUT_NEWS = 200
 
 
 def search_best_effort(lattice: Lattice, nodes: JudgedNodes, *, seed: int) -> bool:
-    """Judge nodes until the limit; return whether it is proven that none holds.
+    """Judge nodes until the limit; return whether the best is proven to be the best.
 
     Parameters
     ----------
@@ -40,64 +48,104 @@ def search_best_effort(lattice: Lattice, nodes: JudgedNodes, *, seed: int) -> bo
     nodes
         Judges them.
     seed
-        Where the search starts again.
+        Which nodes are drawn.
     """
-    known = KnownNodes(lattice, nodes)
-    if not known.holds(lattice.greatest) and known.monotone:
+    effort = _BestEffort(lattice, nodes, seed)
+    if not effort.judge(lattice.greatest) and nodes.monotone:
         return True
-    best = _descended(known, lattice.least)
-    rng = np.random.default_rng(seed)
-    without_news = 0
-    while without_news < _STARTS_WITHOUT_NEWS and known.n_judged < lattice.n_nodes:
-        n_judged = known.n_judged
-        start = _moved(lattice, lattice.greatest if best is None else best.levels, rng)
-        found = _descended(known, start)
-        if found is not None and (best is None or found.loss < best.loss):
-            best = found
-        without_news = without_news + 1 if known.n_judged == n_judged else 0
-    return known.n_judged == lattice.n_nodes
+    effort.bisect_to_top()
+    effort.improve()
+    return effort.known.n_judged == lattice.n_nodes
 
 
-def _descended(known: KnownNodes, start: Levels) -> NodeScore | None:
-    """Climb from a node to one that holds, then step to nodes with less loss until none is near."""
-    if known.holds(known.lattice.greatest):
-        score = known.first_holding(_path_up(known, start))
-    else:
-        score = known.score(start)  # where the judge isn't monotone: no path up leads to one
-    if score is None or not score.holds:
-        return None
-    while True:
-        better = _first_better(known, score, known.lattice.below(score.levels))
-        if better is None:
-            better = _first_better(known, score, known.lattice.exchanged(score.levels))
-        if better is None:
-            return score
-        score = better
+class _BestEffort:
+    """The best nodes so far, and what is expected of others."""
 
+    def __init__(self, lattice: Lattice, nodes: JudgedNodes, seed: int) -> None:
+        self.known = KnownNodes(lattice, nodes)
+        self._lattice, self._nodes = lattice, nodes
+        self._rng = np.random.default_rng(seed)
+        self._model = NodeModel(lattice)
+        self._best: list[NodeScore] = []
+        self._since_better = 0
 
-def _path_up(known: KnownNodes, levels: Levels) -> list[Levels]:
-    """Return a path to the top that raises the column with the least bound at each step."""
-    path = [levels]
-    while above := list(known.lattice.above(path[-1])):
-        path.append(min(above, key=lambda node: (known.bound(node), max(node))))
-    return path
+    def judge(self, levels: Levels) -> bool:
+        """Judge a node, learn from it, and return whether it holds."""
+        settled, before = self.known.is_settled(levels), self._nodes.least_loss
+        score = self.known.score(levels)
+        if score is None:
+            return False
+        if not settled:
+            self._model.add(score, self._nodes.judge.bound(levels))
+            self._best = sorted([*self._best, score], key=_rank)[:_BEST]
+            self._since_better = 0 if score.loss < before else self._since_better + 1
+        return score.holds
 
+    def bisect_to_top(self) -> None:
+        """Find a first node that holds, on the path from the bottom by the least bounds."""
+        path, bound = [self._lattice.least], self._nodes.judge.bound
+        while above := list(self._lattice.above(path[-1])):
+            path.append(min(above, key=lambda node: (bound(node), max(node))))
+        low, high = 0, len(path) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.judge(path[middle]):
+                high = middle
+            else:
+                low = middle + 1
 
-def _first_better(known: KnownNodes, score: NodeScore, steps: Iterator[Levels]) -> NodeScore | None:
-    by_bound = sorted((known.bound(levels), levels) for levels in steps)
-    for bound, levels in by_bound:
-        if bound >= score.loss:
+    def improve(self) -> None:
+        """Judge nodes that may be better until no new one is drawn any more."""
+        draws_without_news = 0
+        while draws_without_news < _DRAWS_WITHOUT_NEWS:
+            chosen = None
+            if self._since_better > _PATIENCE and self._since_better % 2:
+                chosen = self._neighbour()
+            if chosen is None:
+                chosen = self._best_expected()
+            if chosen is None:
+                draws_without_news += 1
+                self._since_better += 1
+            else:
+                draws_without_news = 0
+                self.judge(chosen)
+
+    def _neighbour(self) -> Levels | None:
+        """Return a random node a step below the best one, or a step down and a step up."""
+        best = self._best[0].levels
+        near = [*self._lattice.below(best), *self._lattice.exchanged(best)]
+        nodes, _ = self._open(near)
+        return self._first_unsettled(nodes, self._rng.permutation(len(nodes)))
+
+    def _best_expected(self) -> Levels | None:
+        """Return the node with the greatest expected improvement of many that are drawn."""
+        lattice, rng = self._lattice, self._rng
+        start = np.array(self._best[rng.integers(len(self._best))].levels)
+        shape = (_DRAWN, len(start))
+        n_moved = rng.integers(1, _MOVED_COLUMNS, _DRAWN, endpoint=True)
+        is_moved = rng.random(shape).argsort(axis=1) < n_moved[:, None]
+        steps = rng.choice([-1, 1], shape) * np.where(rng.random(shape) < _BY_TWO, 2, 1)
+        drawn = np.clip(start + is_moved * steps, lattice.least, lattice.greatest)
+        nodes, bounds = self._open([tuple(levels) for levels in drawn.tolist()])
+        if not nodes:
             return None
-        reached = known.score(levels)
-        if reached is not None and reached.loss < score.loss:
-            return reached
-    return None
+        expected = self._model.improvements(
+            np.array(nodes), np.array(bounds), self._nodes.least_loss
+        )
+        return self._first_unsettled(nodes, np.argsort(-expected, kind="stable"))
+
+    def _open(self, nodes: Iterable[Levels]) -> tuple[list[Levels], list[float]]:
+        """Return nodes that may be better and weren't judged, and their bounds."""
+        bound, least_loss = self._nodes.judge.bound, self._nodes.least_loss
+        bounds = {levels: bound(levels) for levels in nodes if not self.known.is_judged(levels)}
+        still = {levels: low for levels, low in bounds.items() if low < least_loss}
+        return list(still), list(still.values())
+
+    def _first_unsettled(self, nodes: list[Levels], order: NDArray[np.intp]) -> Levels | None:
+        """Return the first node, in an order, that isn't known to fail."""
+        in_order = (nodes[place] for place in order)
+        return next((levels for levels in in_order if not self.known.is_settled(levels)), None)
 
 
-def _moved(lattice: Lattice, levels: Levels, rng: np.random.Generator) -> Levels:
-    """Return a node with a few columns at random levels."""
-    moved = list(levels)
-    n_moved = min(len(moved), int(rng.integers(*_MOVED_COLUMNS, endpoint=True)))
-    for place in rng.choice(len(moved), n_moved, replace=False):
-        moved[place] = int(rng.integers(lattice.least[place], lattice.greatest[place] + 1))
-    return tuple(moved)
+def _rank(score: NodeScore) -> tuple[float, int, Levels]:
+    return score.loss, score.suppressed, score.levels

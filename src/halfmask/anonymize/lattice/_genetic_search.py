@@ -36,7 +36,7 @@ def search_genetic(lattice: Lattice, nodes: JudgedNodes, *, seed: int) -> bool:
         Which nodes are drawn.
     """
     known = KnownNodes(lattice, nodes)
-    if not known.holds(lattice.greatest) and known.monotone:
+    if not known.holds(lattice.greatest) and nodes.monotone:
         return True
     rng = np.random.default_rng(seed)
     least, greatest = np.array(lattice.least), np.array(lattice.greatest)

@@ -1,4 +1,4 @@
-"""What a search that isn't exhaustive remembers of the nodes that it met."""
+"""What a search that isn't exact remembers of the nodes that it met."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class KnownNodes:
     """
 
     def __init__(self, lattice: Lattice, nodes: JudgedNodes) -> None:
-        self.lattice = lattice
         self._nodes = nodes
         self._scores: dict[Levels, NodeScore] = {}
         self._highest_failing = np.empty((0, len(lattice.least)), np.int16)
@@ -36,20 +35,27 @@ class KnownNodes:
         """How many nodes were judged."""
         return len(self._scores)
 
-    @property
-    def monotone(self) -> bool:
-        """Whether all nodes above one that holds hold too."""
-        return self._nodes.monotone
-
-    def bound(self, levels: Levels) -> float:
-        """Return a loss that no node at or above this one falls below.
+    def is_judged(self, levels: Levels) -> bool:
+        """Return whether a node was judged.
 
         Parameters
         ----------
         levels
             The node.
         """
-        return self._nodes.judge.bound(levels)
+        return levels in self._scores
+
+    def is_settled(self, levels: Levels) -> bool:
+        """Return whether a node was judged, or is known to fail without that.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+        if levels in self._scores:
+            return True
+        return bool((np.array(levels, np.int16) <= self._highest_failing).all(axis=1).any())
 
     def score(self, levels: Levels) -> NodeScore | None:
         """Return the score of a node; ``None`` where it is known to fail without being judged.
@@ -59,12 +65,11 @@ class KnownNodes:
         levels
             The node.
         """
-        score = self._scores.get(levels)
-        if score is None and not self._is_below_failing(levels):
+        if not self.is_settled(levels):
             score = self._scores[levels] = self._nodes.score(levels)
-            if not score.holds:
+            if not score.holds and self._nodes.monotone:
                 self._note_failing(levels)
-        return score
+        return self._scores.get(levels)
 
     def holds(self, levels: Levels) -> bool:
         """Return whether a node holds.
@@ -77,28 +82,7 @@ class KnownNodes:
         score = self.score(levels)
         return score is not None and score.holds
 
-    def first_holding(self, path: list[Levels]) -> NodeScore | None:
-        """Find a node that holds on a path upward, by bisection.
-
-        Parameters
-        ----------
-        path
-            Nodes, each above the one before; the last holds.
-        """
-        low, high = 0, len(path) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if self.holds(path[middle]):
-                high = middle
-            else:
-                low = middle + 1
-        return self.score(path[high])
-
-    def _is_below_failing(self, levels: Levels) -> bool:
-        return bool((np.array(levels, np.int16) <= self._highest_failing).all(axis=1).any())
-
     def _note_failing(self, levels: Levels) -> None:
-        if self.monotone:
-            node = np.array(levels, np.int16)
-            rest = self._highest_failing[~(self._highest_failing <= node).all(axis=1)]
-            self._highest_failing = np.vstack([rest, node])
+        node = np.array(levels, np.int16)
+        rest = self._highest_failing[~(self._highest_failing <= node).all(axis=1)]
+        self._highest_failing = np.vstack([rest, node])

@@ -30,18 +30,18 @@ def search_top_down(lattice: Lattice, nodes: JudgedNodes) -> bool:
     known = KnownNodes(lattice, nodes)
     met = {lattice.greatest}
     queue: list[tuple[float, int, Levels]] = []
-    _judge(known, lattice.greatest, queue)
+
+    def judge(levels: Levels) -> None:
+        """Judge a node; queue it unless all nodes below it fail."""
+        score = known.score(levels)
+        if score is not None and (score.holds or not nodes.monotone):
+            heapq.heappush(queue, (score.loss, score.suppressed, levels))
+
+    judge(lattice.greatest)
     while queue:
         *_, levels = heapq.heappop(queue)
         for below in lattice.below(levels):
             if below not in met:
                 met.add(below)
-                _judge(known, below, queue)
-    return known.monotone or known.n_judged == lattice.n_nodes
-
-
-def _judge(known: KnownNodes, levels: Levels, queue: list[tuple[float, int, Levels]]) -> None:
-    """Judge a node; queue it unless all nodes below it fail."""
-    score = known.score(levels)
-    if score is not None and (score.holds or not known.monotone):
-        heapq.heappush(queue, (score.loss, score.suppressed, levels))
+                judge(below)
+    return nodes.monotone or known.n_judged == lattice.n_nodes

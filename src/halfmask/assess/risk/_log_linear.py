@@ -243,10 +243,11 @@ def _cells(table: pl.DataFrame, names: Sequence[str], weights: Floats) -> _Cells
     of_row, n_cells = class_of_row(table, quasi_identifiers=names)
     first = np.empty(n_cells, dtype=np.int64)
     first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
+    kept = table.select(names)[first]
     codes = np.empty((n_cells, len(names)), dtype=np.int64)
     levels = []
     for j, name in enumerate(names):
-        codes[:, j], n_values = class_of_row(table[first], quasi_identifiers=[name])
+        codes[:, j], n_values = class_of_row(kept, quasi_identifiers=[name])
         levels.append(n_values)
     return _Cells(
         codes=codes,

@@ -77,7 +77,7 @@ def minimal_uniques(
     sizes = np.bincount(of_row, minlength=n_classes)
     first = np.empty(n_classes, dtype=np.int64)
     first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
-    codes = _codes(table[first], columns, wildcards=wildcards)
+    codes = _codes(table.select(columns)[first], columns, wildcards=wildcards)
     agreeing = sizes
     if wildcards:
         agreeing = agreeing_codes(codes.T + 1, codes.T + 1, sizes).astype(np.int64)

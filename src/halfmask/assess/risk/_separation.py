@@ -173,7 +173,7 @@ def separation(
     of_row, n_classes = class_of_row(table, quasi_identifiers=names)
     first = np.empty(n_classes, dtype=np.int64)
     first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
-    kept = table[first]
+    kept = table.select(names)[first]
     codes = np.stack([class_of_row(kept, quasi_identifiers=[name])[0] for name in names])
     sets = np.empty((n_sets, most), dtype=np.int16)
     counts = np.empty((n_sets, 3), dtype=np.int64)

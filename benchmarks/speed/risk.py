@@ -1,0 +1,91 @@
+"""The measures of re-identification risk on a million rows of bootstrapped Adult.
+
+    python benchmarks/speed/risk.py            # a million rows; about two minutes
+    python benchmarks/speed/risk.py --quick    # 100,000 rows; under a minute
+
+Each measure is timed from a frame in memory to its numbers, compilation apart. sdcMicro's SUDA2
+isn't beside it: it needs R. Progress goes to stderr; the last line of stdout is one JSON object of
+bars.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
+
+import workloads
+from bars import Bar, report, say, seconds_of
+from halfmask.assess.risk import individual_risk, log_linear_risk, separation, suda, table_risk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MILLION = 1_000_000
+QUICK_ROWS = 100_000
+#: Seconds for a million rows.
+GOALS: Mapping[str, float] = {
+    "counted risks": 5.0,
+    "SUDA2, sets of up to 3 columns": 10.0,
+    "SUDA2, sets of all sizes": 30.0,
+    "distinction and separation, up to 3 columns": 10.0,
+    "individual and household risk": 5.0,
+    "log-linear model": 5.0,
+}
+
+
+def measures(frame: pl.DataFrame) -> Mapping[str, Callable[[], object]]:
+    """Return each measure, ready to run."""
+    names = list(workloads.QUASI_IDENTIFIERS)
+    rng = np.random.default_rng(0)
+    survey = frame.with_columns(
+        weight=pl.Series(rng.uniform(1, 200, frame.height)),
+        home=pl.Series(rng.integers(0, frame.height // 3, frame.height)),
+    )
+    weighted = {"quasi_identifiers": names, "weights": "weight"}
+    return {
+        "counted risks": lambda: table_risk(frame, quasi_identifiers=names),
+        "SUDA2, sets of up to 3 columns": lambda: suda(frame, quasi_identifiers=names, largest=3),
+        "SUDA2, sets of all sizes": lambda: suda(frame, quasi_identifiers=names),
+        "distinction and separation, up to 3 columns": lambda: separation(
+            frame, quasi_identifiers=names
+        ),
+        "individual and household risk": lambda: individual_risk(
+            survey, household="home", **weighted
+        ),
+        "log-linear model": lambda: log_linear_risk(survey, **weighted),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="100,000 rows; under a minute")
+    rows = QUICK_ROWS if parser.parse_args().quick else MILLION
+    for run in measures(workloads.bootstrapped(1_000)).values():
+        run()  # compiles, or loads what was compiled
+    bars = []
+    for name, run in measures(workloads.bootstrapped(rows)).items():
+        seconds, _ = seconds_of(run, runs=1)
+        say(f"{rows:>10,} rows, {name}: {seconds:.2f} s")
+        whole = rows == MILLION
+        bars.append(
+            Bar(
+                name=f"{MILLION:,} rows, {name}: seconds",
+                value=seconds if whole else None,
+                goal=GOALS[name],
+                side="at most",
+                why="" if whole else f"--quick: {rows:,} rows took {seconds:.2f} s",
+            )
+        )
+    report(bars)
+
+
+if __name__ == "__main__":
+    main()

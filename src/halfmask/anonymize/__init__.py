@@ -25,6 +25,7 @@ from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._method import Method
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
+from halfmask.anonymize._person_codes import PersonCodes
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
@@ -62,6 +63,7 @@ __all__ = [
     "Method",
     "Mondrian",
     "Partition",
+    "PersonCodes",
     "Plan",
     "Protection",
     "RPlusTree",

@@ -13,6 +13,7 @@ from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._method import as_guides
+from halfmask.anonymize._person_codes import PersonCodes
 from halfmask.anonymize._relative_weights import relative_weights
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import leaf_text
@@ -51,6 +52,8 @@ class Fitted:
         The cells.
     cell_of_row
         The cell of each of these rows.
+    persons
+        The person of each of these rows, where a person is the unit.
     """
 
     codings: tuple[Coding, ...]
@@ -59,6 +62,7 @@ class Fitted:
     guarantees: tuple[Guarantee, ...]
     partition: Partition
     cell_of_row: NDArray[np.int32]
+    persons: PersonCodes | None = None
 
     def __repr__(self) -> str:
         return f"Fitted({self.partition!r})"
@@ -70,6 +74,7 @@ class Fitted:
             self.cell_of_row[kept],
             self.partition.n_cells,
             {column.name: (column.codes[kept], column.n_values) for column in self.sensitive},
+            person_of_row=None if self.persons is None else self.persons.codes[kept],
         )
 
     def judge(self) -> list[Judgement]:
@@ -87,6 +92,7 @@ def fit_cells(
     split_targets: Sequence[str],
     guides: NDArray[np.float64] | None,
     max_suppression_fraction: float = 0.0,
+    person: str | None = None,
 ) -> Fitted:
     """Code a summary's rows and grow their partition.
 
@@ -106,6 +112,8 @@ def fit_cells(
         The same as numbers in [0, 1], (rows, guides), where they aren't columns.
     max_suppression_fraction
         The share of rows that a method may suppress that judges the whole release.
+    person
+        The column that says whose row it is, where a person is the unit.
 
     Raises
     ------
@@ -129,9 +137,15 @@ def fit_cells(
         for each in guarantees
     )
     sensitive = _sensitive_codes(summary, guarantees)
+    persons = None if person is None else PersonCodes.of(rows[person], summary.values(person))
     criterion = method.split_criterion(guides)
     partition: Partition
     if criterion.lattice is not None:
+        if persons is not None:
+            raise ParameterError(
+                f"The method {method.name!r} counts rows, and a person is the unit.",
+                hint="Choose another method, such as mondrian.",
+            )
         partition, cell_of_row = choose_levels(
             codings,
             codes,
@@ -155,6 +169,7 @@ def fit_cells(
             criterion=criterion,
             weights=relative_weights(coding.column.weight for coding in codings),
             axes=axes,
+            persons=persons,
         )
     return Fitted(
         codings=tuple(codings),
@@ -163,6 +178,7 @@ def fit_cells(
         guarantees=guarantees,
         partition=partition,
         cell_of_row=cell_of_row,
+        persons=persons,
     )
 
 

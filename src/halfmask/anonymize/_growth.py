@@ -12,13 +12,14 @@ from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize._centroid_growth import group_near
 from halfmask.anonymize._curve_growth import cut_curve
 from halfmask.anonymize._grower import Grower
-from halfmask.guarantees import Classes
+from halfmask.guarantees import Classes, Criterion
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.anonymize._axes import Axes
     from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._person_codes import PersonCodes
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.anonymize.lattice import LatticeSearch
     from halfmask.data import Hierarchy
@@ -33,6 +34,9 @@ ROW_NUMBER_BYTES = 4
 GUIDE_BINS = 256
 #: A guide's sums share 64 bits with the counts; see COUNT_SHIFT in kernels/partition/guided.py.
 GUIDE_SUM_BITS = 36
+
+#: The lane of the persons; no column of a table may have such a name.
+_PERSON = "\0person"
 
 Codes = NDArray[np.int64]
 
@@ -75,7 +79,7 @@ class SplitCriterion:
         return f"SplitCriterion(strict={self.strict}, {n} guides)"
 
 
-def grow_partition(
+def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
     codes: Sequence[Codes],
     n_codes: Sequence[int],
     boundaries: Sequence[NDArray[np.uint8]],
@@ -85,6 +89,7 @@ def grow_partition(
     criterion: SplitCriterion,
     weights: NDArray[np.float64] | float = 1.0,
     axes: Axes | None = None,
+    persons: PersonCodes | None = None,
 ) -> tuple[Partition, NDArray[np.int32]]:
     """Grow a partition in which every cell keeps every guarantee.
 
@@ -107,6 +112,9 @@ def grow_partition(
         How much the width of each column counts, 1 on average.
     axes
         Where codes lie, for a criterion that looks for the nearest rows.
+    persons
+        The person of each row, where a person is the unit. Cuts count them; curves and groups of
+        the nearest rows don't: their cells are merged until each has enough.
 
     Returns
     -------
@@ -121,7 +129,11 @@ def grow_partition(
 
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
-    _check_whole(guarantees, sensitive, n)
+    _check_whole(guarantees, sensitive, n, persons)
+    if persons is not None and axes is None and criterion.search != "curve":
+        sensitive = (*sensitive, persons.as_lane(_PERSON))
+        counted = Criterion(rule="distinct-l", column=_PERSON, thresholds=(float(k),))
+        rules, k = engine_rules(guarantees, sensitive, more=(counted,))
     if criterion.search == "curve":
         return cut_curve(codes, n_codes, sensitive=sensitive, rules=rules, k=k, weights=weights)
     if axes is not None:
@@ -183,14 +195,18 @@ def _pack(
 
 
 def engine_rules(
-    guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes]
+    guarantees: Sequence[Guarantee],
+    sensitive: Sequence[SensitiveCodes],
+    *,
+    more: Sequence[Criterion] = (),
 ) -> tuple[Rules, int]:
-    """Return the guarantees as arrays, and the least size of a class that they allow."""
+    """Return the guarantees and more rules as arrays, and the least size of a class they allow."""
     from halfmask.kernels.partition.criteria import RULES, Rules  # noqa: PLC0415 # compiles late
 
     places = {column.name: place for place, column in enumerate(sensitive)}
     k = max(1, *(guarantee.min_rows for guarantee in guarantees))
     kept = [each for each in (guarantee.criterion() for guarantee in guarantees) if each]
+    kept += more
     most = max([2, *(len(criterion.thresholds) for criterion in kept)])
     thresholds = np.zeros((len(kept), most))
     for place, criterion in enumerate(kept):
@@ -234,17 +250,27 @@ def _parents(hierarchy: Hierarchy | None, n_values: int) -> NDArray[np.int64]:
 
 
 def _check_whole(
-    guarantees: Sequence[Guarantee], sensitive: Sequence[SensitiveCodes], n: int
+    guarantees: Sequence[Guarantee],
+    sensitive: Sequence[SensitiveCodes],
+    n: int,
+    persons: PersonCodes | None,
 ) -> None:
-    """Raise if the whole table, as one class, misses a guarantee."""
+    """Raise if the whole table, as one class, misses a guarantee that merging can't break."""
     whole = Classes.from_codes(
-        np.zeros(n, dtype=np.int64), 1, {s.name: (s.codes, s.n_values) for s in sensitive}
+        np.zeros(n, dtype=np.int64),
+        1,
+        {s.name: (s.codes, s.n_values) for s in sensitive},
+        person_of_row=None if persons is None else persons.codes,
     )
+    of = "" if persons is None else f" of {persons.n_persons} persons"
     for guarantee in guarantees:
+        guarantee.check_persons(whole)
+        if persons is not None and not guarantee.monotone_in_persons:
+            continue
         judgement = guarantee.judge(whole)
         if not judgement.holds:
             raise GuaranteeNotMetError(
-                f"{guarantee!r} can't be met: the whole table as one class of {n} rows reaches "
+                f"{guarantee!r} can't be met: the whole table as one class of {n} rows{of} reaches "
                 f"{judgement.achieved:g}.",
                 hint="Ask for less, or give more rows.",
             )

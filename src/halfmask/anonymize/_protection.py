@@ -54,6 +54,8 @@ class Protection:
         The share of rows, in [0, 1), that may be left out where that keeps others finer.
     split_targets
         The split targets of a guided method.
+    person
+        The column that says whose row it is: guarantees then count persons and not rows.
     """
 
     schema: Schema
@@ -63,6 +65,7 @@ class Protection:
     max_suppression_fraction: float
     split_targets: tuple[str, ...] = ()
     column_recodings: Mapping[str, Recoding] = field(default_factory=dict)
+    person: str | None = None
 
     def __post_init__(self) -> None:
         fraction(owner="Protection", max_suppression_fraction=self.max_suppression_fraction)
@@ -115,7 +118,9 @@ class Protection:
     @property
     def _kept(self) -> list[str]:
         judged = [guarantee.column for guarantee in self.guarantees if guarantee.column]
-        return list(dict.fromkeys([*self.schema.quasi_identifiers, *judged, *self.split_targets]))
+        person = [] if self.person is None else [self.person]
+        names = [*self.schema.quasi_identifiers, *judged, *self.split_targets, *person]
+        return list(dict.fromkeys(names))
 
     def summarize(self, batch: pl.DataFrame, *, sampled: bool = False) -> Summary:
         """Return the summary of one batch; see :class:`Summary`.
@@ -141,6 +146,12 @@ class Protection:
                     "its policy is to reject them.",
                     hint='Mend the table, or set missing to "value" or "suppress".',
                 )
+        if self.person is not None and batch[self.person].null_count():
+            raise SchemaError(
+                f"Column {self.person!r} says whose row it is and has "
+                f"{batch[self.person].null_count()} missing cells in a batch.",
+                hint="Leave these rows out, or give each a person of its own.",
+            )
         return compact(batch, self.schema, self._kept, sampled=sampled)
 
     def fit(self, summary: Summary, guides: NDArray[np.float64] | None = None) -> Fitted:
@@ -173,6 +184,7 @@ class Protection:
             split_targets=self.split_targets,
             guides=guides,
             max_suppression_fraction=self.max_suppression_fraction,
+            person=self.person,
         )
 
     def count(self, fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
@@ -188,7 +200,8 @@ class Protection:
             Some rows of the table.
         """
         needed = self.schema.suppressing
-        return count_cells(fitted, batch.drop_nulls(needed) if needed else batch)
+        rows = batch.drop_nulls(needed) if needed else batch
+        return count_cells(fitted, rows, person=self.person)
 
     def plan(self, fitted: Fitted, counts: CellCounts | None = None) -> tuple[Plan, Fitted]:
         """Make the plan, by counts of all rows where the summary was a sample.

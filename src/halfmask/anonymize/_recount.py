@@ -130,7 +130,7 @@ class CellCounts:
         return self.counts[column]
 
 
-def count_cells(fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
+def count_cells(fitted: Fitted, batch: pl.DataFrame, *, person: str | None = None) -> CellCounts:
     """Count the rows of a batch in the cells of a fit.
 
     Parameters
@@ -140,6 +140,8 @@ def count_cells(fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
     batch
         Rows with the quasi-identifiers and the sensitive columns. One that has no cell, by a
         category that was never summarized, isn't counted: it isn't released either.
+    person
+        The column that says whose row it is, where a person is the unit.
     """
     codes = [coding.codes(batch[coding.column.name]) for coding in fitted.codings]
     cells = fitted.partition.cells_of(codes)
@@ -151,9 +153,14 @@ def count_cells(fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
         column.name: (column.of_batch(batch[column.name]), column.n_values)
         for column in fitted.sensitive
     }
+    people = None
+    if person is not None and fitted.persons is not None:
+        people = fitted.persons.of_batch(batch[person])
     paired = [_paired(cells, column, np.ones(len(column), dtype=np.int64)) for column in codes]
     return CellCounts(
-        classes=Classes.from_codes(cells, fitted.partition.n_cells, sensitive),
+        classes=Classes.from_codes(
+            cells, fitted.partition.n_cells, sensitive, person_of_row=people
+        ),
         cells=tuple(entry[0] for entry in paired),
         codes=tuple(entry[1] for entry in paired),
         counts=tuple(entry[2] for entry in paired),

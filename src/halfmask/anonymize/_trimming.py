@@ -48,10 +48,13 @@ def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
     for each suppressed row are taken while they fit.
 
     **Edge cases.** Nothing is trimmed where classes are held against the whole table, as by
-    t-closeness or an average risk: suppression would change what they are compared with.
+    t-closeness or an average risk: suppression would change what they are compared with. Nor where
+    a person is the unit: the rules of trimming count rows.
     """
     rules, k = engine_rules(fitted.guarantees, fitted.sensitive)
-    if max_rows < 1 or any(guarantee.relative for guarantee in fitted.guarantees):
+    counts_rows = fitted.persons is None
+    relative = any(guarantee.relative for guarantee in fitted.guarantees)
+    if max_rows < 1 or relative or not counts_rows:
         return fitted
     rows = _Rows.of(fitted)
     cell_of_row, left = fitted.cell_of_row.copy(), max_rows

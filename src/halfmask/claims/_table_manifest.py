@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from halfmask.claims._claim import Claim, Json
 from halfmask.claims._manifest import DataFile, Manifest
@@ -127,6 +127,8 @@ class ClassClaim:
         What was counted.
     support
         The name of the support file that orders the column's values, or ``None``.
+    unit
+        What counts once in a class: each row, or each person, who may have several.
     """
 
     model: str
@@ -135,6 +137,7 @@ class ClassClaim:
     quasi_identifiers: tuple[str, ...]
     evidence: Evidence
     support: str | None = None
+    unit: Literal["row", "person"] = "row"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -142,14 +145,15 @@ class ClassClaim:
 
     def stated(self) -> Claim:
         """Return the claim as any release states one; what it says of classes is counted."""
-        support: dict[str, Json] = {} if self.support is None else {"support": self.support}
+        more: dict[str, Json] = {} if self.support is None else {"support": self.support}
+        more |= {} if self.unit == "row" else {"unit": self.unit}
         return Claim(
             model=self.model,
             parameters=self.parameters,
             about={
                 "column": self.column,
                 "quasi_identifiers": list(self.quasi_identifiers),
-                **support,
+                **more,
             },
             basis="counted",
             evidence=dataclasses.asdict(self.evidence),

@@ -78,7 +78,7 @@ def _class_claim(number: int, claim: Claim) -> ClassClaim:
     place = f"{MANIFEST_NAME}: claims number {number}"
     At(claim.basis, f"{place}: basis").word(("counted",))
     about = At(dict(claim.about), f"{place}: about")
-    found = about.keys("column", "quasi_identifiers", optional=("support",))
+    found = about.keys("column", "quasi_identifiers", optional=("support", "unit"))
     return ClassClaim(
         model=claim.model,
         parameters=claim.parameters,
@@ -86,6 +86,7 @@ def _class_claim(number: int, claim: Claim) -> ClassClaim:
         quasi_identifiers=found["quasi_identifiers"].each(At.text),
         evidence=_evidence(At(dict(claim.evidence), f"{place}: evidence")),
         support=found["support"].text_or_none() if "support" in found else None,
+        unit="person" if "unit" in found and found["unit"].word(("person",)) else "row",
     )
 
 

@@ -69,6 +69,15 @@ class ChosenColumns:
             "--sensitive. The default is what halfmask describe proposes.",
         ),
     ] = None
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person",
+            metavar="COLUMN",
+            help="Without POLICY: the identifier that says whose row it is. Guarantees then count "
+            "each person once.",
+        ),
+    ] = None
     hierarchies: Annotated[
         str | None,
         typer.Option(
@@ -91,7 +100,13 @@ class ChosenColumns:
     @property
     def given(self) -> bool:
         """Whether any of it was given."""
-        columns = (self.quasi_identifiers, self.sensitive, self.label, self.hierarchies)
+        columns = (
+            self.quasi_identifiers,
+            self.sensitive,
+            self.label,
+            self.person,
+            self.hierarchies,
+        )
         return any((*columns, self.k, self.l, self.missing))
 
     def make(self, table: str, head: HeaderOptions, *, folder: Path) -> MadePolicy:
@@ -122,6 +137,7 @@ class ChosenColumns:
             label=self.label,
             k=self.k,
             l=self.l,
+            person=self.person,
             hierarchies=self.hierarchies,
             folder=folder,
         )

@@ -22,9 +22,9 @@ def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
     table = listing("", "guarantee", "claimed", "counted", "classes", right=("claimed", "counted"))
     table.columns[4].justify = "right"
     for each in claims:
-        style = "green" if each.holds else "red"
+        style = "green" if each.holds else "red" if each.checked else "yellow"
         table.add_row(
-            Text(mark(each.holds, out), style=style),
+            Text(mark(each.holds, out) if each.checked else "?", style=style),
             claim_text(each),
             level(each.claimed),
             Text(_counted(each), style=style),
@@ -32,7 +32,9 @@ def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
         )
     out.print(table)
     for each in claims:
-        if not each.holds:
+        if not each.checked:
+            out.print(f"? {printable(each.sentence)}", style="yellow", soft_wrap=True)
+        elif not each.holds:
             out.print(f"{mark(False, out)} {printable(each.sentence)}", style="red", soft_wrap=True)
 
 

@@ -39,6 +39,8 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
     Columns of which the same is proposed for the same reason are one line, named after the first;
     `verbose` gives each column its own, with all reasons and counts.
     """
+    from halfmask.data._person_key import proposed_person  # noqa: PLC0415 - polars takes a while
+
     looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
     out.print(f"{found.rows:,} rows{looked}, {len(found.proposals)} columns\n", style="bold")
     if verbose:
@@ -54,6 +56,14 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
         f"{found.share_unique_unchanged:.1%}.",
         style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
     )
+    person = proposed_person(found.proposals)
+    if person is not None:
+        out.print(
+            f"The values of the identifier {printable(person.name)} repeat: if it says whose row "
+            "it is, write it into the policy as person, so that guarantees count people.",
+            style="yellow",
+            soft_wrap=True,
+        )
     sets = sorted(found.singling_out, key=lambda it: (len(it.columns), -it.share_unique))
     show_sets(sets, out, "So many are unique on these alone:", of="columns", verbose=verbose)
 

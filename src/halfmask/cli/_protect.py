@@ -61,6 +61,15 @@ PopulationOption = Annotated[
         "counted in the population.",
     ),
 ]
+PersonsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--persons",
+        metavar="FILE",
+        help="Where POLICY names the person: a file to write outside of OUT that says which rows "
+        "are of one person. halfmask verify --persons FILE counts persons again. Keep it private.",
+    ),
+]
 KeyFileOption = Annotated[
     str | None,
     typer.Option(
@@ -103,6 +112,7 @@ def protect(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier release in OUT.")
     ] = False,
+    persons: PersonsOption = None,
     population: PopulationOption = None,
     key_file: KeyFileOption = None,
     pseudonyms: PseudonymVault,
@@ -128,7 +138,7 @@ def protect(
     through the masks of POLICY.
     """
     if is_whole_database(table, head):
-        unused = (chosen.given, overwrite, population, strict, head.options(), show)
+        unused = (chosen.given, overwrite, persons, population, strict, head.options(), show)
         key, vault = key_in(key_file), pseudonyms.open(policy or "")
         return copy_database(table, policy, folder or out, report, key, vault, saying, unused)
     if report is not None:
@@ -150,7 +160,7 @@ def protect(
         wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
     options = {} if made else head.options()
     if wanted.is_masks_alone:
-        _check_masks_alone(population, strict=strict)
+        _check_masks_alone(population, persons, strict=strict)
         opened = _opened(table, wanted, options) if options else table
         return _mask(
             opened, wanted, out, key, vault=vault, overwrite=overwrite, saying=saying, show=show
@@ -162,6 +172,7 @@ def protect(
             wanted,
             out,
             overwrite=overwrite,
+            persons=persons,
             key=key,
             vault=vault,
             population=population,
@@ -205,9 +216,13 @@ def _mask(  # each says one thing, by its name
     return 0
 
 
-def _check_masks_alone(population: str | None, *, strict: bool) -> None:
+def _check_masks_alone(population: str | None, persons: str | None, *, strict: bool) -> None:
     """Refuse options that are about classes: they would have no effect."""
-    for given, option in ((population is not None, "--population"), (strict, "--strict")):
+    for given, option in (
+        (population is not None, "--population"),
+        (persons is not None, "--persons"),
+        (strict, "--strict"),
+    ):
         if given:
             raise UsageError(
                 f"{option} is about classes, and POLICY has no [[guarantees]].",

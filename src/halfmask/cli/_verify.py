@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
+UNCHECKED = "Not every claim could be checked."
+GIVE_FILE = "Give the file that says whose rows they are: --persons FILE."
 BROKEN = "The release doesn't bear out what it claims."
 
 
@@ -34,19 +36,29 @@ def verify(
         ),
     ],
     *,
+    persons: Annotated[
+        str | None,
+        typer.Option(
+            "--persons",
+            metavar="FILE",
+            show_default=False,
+            help="For guarantees that count persons: the file that halfmask protect --persons "
+            "wrote. Without it these claims aren't checked.",
+        ),
+    ] = None,
     show: OpenOption = False,
     saying: SayingOptions,
 ) -> int:
     """Verify the claims of a release from its files.
 
-    Independent code counts each claim again. The exit code is 0 if every claim holds, otherwise
-    1.
+    Independent code counts each claim again. The exit code is 0 if every claim was checked and
+    holds, otherwise 1.
     """
     from halfmask.verifier import CheckedRelease  # noqa: PLC0415 - the same
     from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
     from halfmask.verifier.events import ReleaseVerdict  # noqa: PLC0415 - the same
 
-    found = count_again(release)
+    found = count_again(release, persons=persons)
     if isinstance(found, ReleaseVerdict):
         return answer_of_events(found, as_json=saying.as_json)
     if saying.as_json:
@@ -71,10 +83,13 @@ def _as_dict(found: Verification | CheckedRelease) -> dict[str, object]:
     if found.holds:
         return {"ok": True, **found.to_dict()}
     broken = [each.sentence for each in found.claims if not each.holds]
+    unchecked = _is_unchecked(found)
     return {
         "ok": False,
-        "error": " ".join((BROKEN, *found.problems, *broken)),
-        "hint": "Don't hand it over; make it again from the table and the policy.",
+        "error": " ".join((UNCHECKED if unchecked else BROKEN, *found.problems, *broken)),
+        "hint": GIVE_FILE
+        if unchecked
+        else "Don't hand it over; make it again from the table and the policy.",
         "code": "verification",
         "status": 1,
         **found.to_dict(),
@@ -115,5 +130,12 @@ def _show_ending(found: Verification | CheckedRelease, out: Console) -> None:
             out.print(f"- {printable(weakness)}", soft_wrap=True)
     if found.holds:
         out.print("\nEverything that the release claims holds.", style="bold green")
+    elif _is_unchecked(found):
+        out.print(f"\n{UNCHECKED} Nothing wrong was found. {GIVE_FILE}", style="bold yellow")
     else:
         out.print(f"\n{BROKEN} Don't hand it over.", style="bold red")
+
+
+def _is_unchecked(found: Verification | CheckedRelease) -> bool:
+    """Return whether nothing is wrong and some claims couldn't be checked."""
+    return not found.holds and not getattr(found, "is_broken", True)

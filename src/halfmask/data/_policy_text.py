@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import tomlkit
 
+from halfmask.data._person_key import proposed_person
 from halfmask.data._proposed_masks import proposed_mask
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ generalized; "sensitive" is what nobody may learn of a person; "insensitive" sta
 Kinds: "numeric", "ordinal", "categorical", "datetime", "geo", "text".
 The proposals rest on names, on forms of values and on counting. False negatives are possible: a
 column that points at people may stand here as insensitive. Look at each line."""
+PERSON = """\
+The values of the identifier {column} repeat: {distinct:,} different ones in {rows:,} rows. If it
+says whose row it is, name it here. Guarantees then count each person once in a group; without it
+they count rows, and the rows of one person pass as as many people.
+person = {column}"""
 INPUT = """\
 How the table is read. Markers of missing values are often "?", "NA" or "-999": where they stay
 values, they count as a category of their own.
@@ -109,12 +115,15 @@ class Wanted:
         The column that a model is to predict, if any.
     hierarchies
         The section ``hierarchy`` of columns, by name; others get an example as a comment.
+    person
+        The identifier that says whose row it is, if rows are of people with several.
     """
 
     k: int
     diversity: Mapping[str, int] = field(default_factory=dict)
     label: str | None = None
     hierarchies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    person: str | None = None
 
 
 def policy_text(description: Description, wanted: Wanted | None = None) -> str:
@@ -133,6 +142,7 @@ def policy_text(description: Description, wanted: Wanted | None = None) -> str:
     parts = [
         _comment("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
         "halfmask = 1",
+        *_person(description, wanted),
         _comment(INPUT),
         *_declared(description),
         *([_comment("\n".join(_findings(description)))] if wanted is None else []),
@@ -148,6 +158,20 @@ def policy_text(description: Description, wanted: Wanted | None = None) -> str:
         '[output]\nformat = "parquet"',
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _person(description: Description, wanted: Wanted | None) -> Iterator[str]:
+    """Yield the identifier that says whose row it is: as asked for, or as a proposal."""
+    if wanted is not None:
+        if wanted.person is not None:
+            yield f"person = {_value(wanted.person)}"
+        return
+    found = proposed_person(description.proposals)
+    if found is not None:
+        evidence = found.evidence
+        rows = round(evidence["rows"] * (1 - evidence["missing_share"]))
+        name, distinct = _value(found.name), int(evidence["distinct"])
+        yield _comment(PERSON.format(column=name, distinct=distinct, rows=rows))
 
 
 def _findings(description: Description) -> Iterator[str]:

@@ -57,6 +57,7 @@ from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._measure import measure
+from halfmask.guarantees._members import ClassMembers
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
@@ -69,6 +70,7 @@ __all__ = [
     "AlphaKAnonymity",
     "AverageRisk",
     "BasicBetaLikeness",
+    "ClassMembers",
     "Classes",
     "Criterion",
     "DeltaDisclosurePrivacy",

@@ -74,6 +74,8 @@ class AlphaKAnonymity(Guarantee):
     )
     bounded: ClassVar[str] = "alpha"
     worse_when_larger: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
+    takes_several_values: ClassVar[bool] = True
 
     alpha: float = field(metadata={"gt": 0, "lt": 1})
     k: int = field(metadata={"ge": 2})

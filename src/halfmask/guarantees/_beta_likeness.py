@@ -77,6 +77,7 @@ class BasicBetaLikeness(Guarantee):
     bounded: ClassVar[str] = "beta"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     beta: float = field(metadata={"gt": 0})
     column: str
@@ -147,6 +148,7 @@ class EnhancedBetaLikeness(Guarantee):
     bounded: ClassVar[str] = "beta"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     beta: float = field(metadata={"gt": 0})
     column: str

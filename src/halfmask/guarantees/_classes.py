@@ -12,6 +12,7 @@ import numpy.typing as npt
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.guarantees._grouping import check_columns, class_of_row, class_sizes, value_codes
 from halfmask.guarantees._histogram import Histogram
+from halfmask.guarantees._members import ClassMembers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +38,9 @@ class Classes:
     population
         The people of each class in the population that the table was drawn from (int64), where a
         guarantee asks for it.
+    members
+        The persons of each class, where a person is the unit: each then counts once in a class,
+        however many rows they have there.
 
     Examples
     --------
@@ -50,6 +54,7 @@ class Classes:
     sizes: Ints
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
     population: Ints | None = None
+    members: ClassMembers | None = None
 
     @classmethod
     def of(
@@ -111,6 +116,8 @@ class Classes:
         class_of_row: npt.ArrayLike,
         n_classes: int,
         sensitive: Mapping[str, tuple[npt.ArrayLike, int]] | None = None,
+        *,
+        person_of_row: npt.ArrayLike | None = None,
     ) -> Classes:
         """Count rows that are numbered already.
 
@@ -123,6 +130,8 @@ class Classes:
         sensitive
             For each sensitive column the code of each row, in the order of the values, and the
             number of codes.
+        person_of_row
+            The person of each row, from 0, where a person is the unit.
 
         Raises
         ------
@@ -138,7 +147,20 @@ class Classes:
             name: Histogram.count(rows, codes, n_classes=n_classes, n_values=n_values)
             for name, (codes, n_values) in (sensitive or {}).items()
         }
-        return cls(np.bincount(rows, minlength=n_classes).astype(np.int64), histograms)
+        sizes = np.bincount(rows, minlength=n_classes).astype(np.int64)
+        if person_of_row is None:
+            return cls(sizes, histograms)
+        members = ClassMembers.count(rows, person_of_row, n_classes, sensitive)
+        return cls(sizes, histograms, members=members)
+
+    def by_person(self) -> Classes:
+        """Return the classes with sizes and histograms of persons, each once.
+
+        Without `members` these are the classes themselves, and each row is a person.
+        """
+        if self.members is None:
+            return self
+        return Classes(self.members.sizes, self.members.histograms(), self.population)
 
     @property
     def rows(self) -> int:
@@ -199,7 +221,8 @@ class Classes:
             for name, histogram in self.histograms.items()
         }
         people = None if self.population is None else summed(self.population)
-        return Classes(summed(self.sizes), merged, people)
+        members = None if self.members is None else self.members.renumbered(target, n_classes)
+        return Classes(summed(self.sizes), merged, people, members)
 
     def without(self, classes: npt.ArrayLike) -> Classes:
         """Return the classes without some, given by index.
@@ -227,7 +250,8 @@ class Classes:
                 weights=histogram.counts[stays],
             )
         people = None if self.population is None else self.population[kept]
-        return Classes(self.sizes[kept], histograms, people)
+        members = self.members and self.members.renumbered(np.where(kept, into, -1), n_kept)
+        return Classes(self.sizes[kept], histograms, people, members)
 
     def __add__(self, other: Classes) -> Classes:
         """Add up the counts of two batches whose classes are numbered alike.
@@ -240,4 +264,5 @@ class Classes:
             self.sizes + other.sizes,
             {name: self.histograms[name] + other.histograms[name] for name in self.histograms},
             other.population if self.population is None else self.population,
+            self.members + other.members if self.members and other.members else None,
         )

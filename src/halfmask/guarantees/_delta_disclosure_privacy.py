@@ -77,6 +77,7 @@ class DeltaDisclosurePrivacy(Guarantee):
     bounded: ClassVar[str] = "delta"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     delta: float = field(metadata={"gt": 0})
     column: str

@@ -64,6 +64,8 @@ class DistinctLDiversity(Guarantee):
     sentence: ClassVar[str] = "Every class has at least l different values of the column."
     bounded: ClassVar[str] = "l"
     monotone_with_suppression: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
+    monotone_in_persons: ClassVar[bool] = True
 
     l: int = field(metadata={"ge": 2})
     column: str

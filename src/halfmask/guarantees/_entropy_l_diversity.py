@@ -77,6 +77,7 @@ class EntropyLDiversity(Guarantee):
     model: ClassVar[str] = "entropy-l-diversity"
     sentence: ClassVar[str] = "The entropy of the column is at least log(l) in every class."
     bounded: ClassVar[str] = "l"
+    counts_persons: ClassVar[bool] = True
 
     l: float = field(metadata={"gt": 1})
     column: str

@@ -93,6 +93,12 @@ class Guarantee(ABC):
     """Whether the level is one number of the whole table: see ``TableGuarantee``."""
     needs_population: ClassVar[bool] = False
     """Whether classes are held against a population: see ``Classes.population``."""
+    counts_persons: ClassVar[bool] = False
+    """Whether it is defined where a person with several rows counts once in a class."""
+    takes_several_values: ClassVar[bool] = False
+    """Whether that is so, too, where a person has several values of the column."""
+    monotone_in_persons: ClassVar[bool] = False
+    """Whether it stays monotone in persons: one may be in both of the classes that are merged."""
 
     column: str | None = field(default=None, init=False)
 
@@ -179,6 +185,11 @@ class Guarantee(ABC):
             and a guarantee about nothing must not look like one that is kept.
         ColumnNotFoundError
             When the guarantee's column wasn't counted.
+
+        Notes
+        -----
+        Where the classes have ``members``, the level of a class counts its persons, each once.
+        ``rows`` and ``rows_failing`` are rows all the same.
         """
         if self.needs_population and classes.population is None:
             raise ParameterError(
@@ -190,7 +201,8 @@ class Guarantee(ABC):
                 f"{self!r} can't be judged: there are no rows, or a class has none.",
                 hint="Check that the table isn't empty, and drop classes without rows.",
             )
-        levels, met = self._measure(classes)
+        self.check_persons(classes)
+        levels, met = self._measure(classes.by_person())
         failing = np.flatnonzero(~met).astype(np.int64)
         return Judgement(
             guarantee=self,
@@ -201,6 +213,37 @@ class Guarantee(ABC):
             rows=classes.rows,
             rows_failing=int(classes.sizes[failing].sum()),
         )
+
+    def check_persons(self, classes: Classes) -> None:
+        """Raise unless it is defined for the persons of classes that have members.
+
+        Parameters
+        ----------
+        classes
+            The classes.
+
+        Raises
+        ------
+        ParameterError
+            If the model isn't defined for persons, or only where a person has one value of the
+            column and some have several.
+        """
+        if classes.members is None:
+            return
+        if not self.counts_persons:
+            raise ParameterError(
+                f"{self!r} isn't defined where a person is the unit.",
+                hint="Ask for another model, or leave the person out: then it counts rows.",
+            )
+        if self.column is None or self.takes_several_values:
+            return
+        if several := classes.members.with_several_values(self.column):
+            raise ParameterError(
+                f"{self!r} isn't defined where a person has several values of the column: "
+                f"{several} persons have.",
+                hint="alpha-k-anonymity is defined: it bounds the share of the persons of a class "
+                "who have a value.",
+            )
 
     def criterion(self) -> Criterion | None:
         """Return the rule by which the engine tests this at every cut.

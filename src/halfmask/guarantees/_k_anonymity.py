@@ -59,6 +59,8 @@ class KAnonymity(Guarantee):
     sentence: ClassVar[str] = "Every row shares its quasi-identifiers with at least k - 1 others."
     bounded: ClassVar[str] = "k"
     monotone_with_suppression: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
+    monotone_in_persons: ClassVar[bool] = True
 
     k: int = field(metadata={"ge": 2})
 

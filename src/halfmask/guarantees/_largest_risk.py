@@ -62,6 +62,8 @@ class LargestRisk(Guarantee):
     bounded: ClassVar[str] = "risk"
     monotone_with_suppression: ClassVar[bool] = True
     worse_when_larger: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
+    monotone_in_persons: ClassVar[bool] = True
 
     risk: float = field(metadata={"gt": 0, "lt": 1})
 

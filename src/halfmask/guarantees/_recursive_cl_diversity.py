@@ -78,6 +78,7 @@ class RecursiveCLDiversity(Guarantee):
     )
     bounded: ClassVar[str] = "c"
     worse_when_larger: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     c: float = field(metadata={"gt": 0})
     l: int = field(metadata={"ge": 2})

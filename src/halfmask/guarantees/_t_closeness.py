@@ -101,6 +101,7 @@ class TCloseness(Guarantee):
     bounded: ClassVar[str] = "t"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
 
     t: float = field(metadata={"ge": 0, "lt": 1})
     column: str

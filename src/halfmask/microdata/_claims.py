@@ -111,6 +111,7 @@ def make_claims(
                     smallest_class=int(classes.sizes.min()),
                 ),
                 support=None if guarantee.support is None else support_of[str(guarantee.column)],
+                unit="row" if classes.members is None else "person",
             )
         )
     return tuple(claims)

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from halfmask.anonymize import MAX_MEMBERS, Ranges
 from halfmask.assess.risk import (
+    LinkedRows,
     Reidentification,
     ReleasedColumnsRisk,
     classes_risk,
+    linked_rows,
     table_risk,
 )
 from halfmask.assess.utility import (
@@ -28,13 +30,13 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
-from halfmask.guarantees import Classes, size_asked
+from halfmask.guarantees import Classes, ClassMembers, size_asked
 from halfmask.microdata._extents import as_numbers, leaving_extents, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halfmask.anonymize import CellCounts, Coding, Plan
+    from halfmask.anonymize import CellCounts, Coding, PersonCodes, Plan
     from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._detail_kept import DetailKept
 
@@ -73,6 +75,9 @@ class ReleaseRisk:
         The risk from an attacker who knows columns that no class covers.
     population_rows
         How many rows the population has, where one was given.
+    linked
+        What an attacker learns who can link the rows of a person, where a person is the unit; all
+        other numbers are then of persons too, each counted once in a class.
     """
 
     before: Reidentification
@@ -81,6 +86,7 @@ class ReleaseRisk:
     after_sizes: NDArray[np.int64]
     columns: ReleasedColumnsRisk
     population_rows: int | None = None
+    linked: LinkedRows | None = None
 
     def __repr__(self) -> str:
         highest = [each.prosecutor.highest.value for each in (self.before, self.after)]
@@ -92,6 +98,7 @@ class ReleaseRisk:
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
             "released_columns": self.columns.to_dict(),
+            **({} if self.linked is None else {"linked_rows": self.linked.to_dict()}),
         }
 
 
@@ -140,8 +147,20 @@ class ReleaseUtility:
         }
 
 
-def raw_classes(codes: Sequence[NDArray[np.integer]], n_codes: Sequence[int]) -> Classes:
-    """Return the sizes of the classes that rows form before anything is done to them."""
+def raw_classes(
+    codes: Sequence[NDArray[np.integer]],
+    n_codes: Sequence[int],
+    persons: PersonCodes | None = None,
+) -> Classes:
+    """Return the sizes of the classes that rows form before anything is done to them.
+
+    Parameters
+    ----------
+    codes, n_codes
+        For each quasi-identifier the codes of the rows, and how many codes it has.
+    persons
+        Whose rows they are, where a person is the unit: then the sizes are persons.
+    """
     keys = np.zeros(len(codes[0]), dtype=np.int64)
     span = 1
     for column, n in zip(codes, n_codes, strict=True):
@@ -150,6 +169,10 @@ def raw_classes(codes: Sequence[NDArray[np.integer]], n_codes: Sequence[int]) ->
             span = int(keys.max()) + 1
         keys = keys * n + column
         span *= n
+    if persons is not None:
+        _, of_row = np.unique(keys, return_inverse=True)
+        members = ClassMembers.count(of_row, persons.codes, int(of_row.max()) + 1)
+        return Classes(members.sizes)
     keys.sort()
     starts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
     return Classes(np.diff(np.append(starts, len(keys))).astype(np.int64))
@@ -173,7 +196,8 @@ def evaluate_risk(
     raw, released
         The classes of both tables.
     rows
-        The raw quasi-identifiers, looked at only where a population is given.
+        The raw quasi-identifiers, looked at only where a population is given; where a person is
+        the unit, different ones of each person.
     plan, extents
         Where the population's rows would fall, and what the cells cover.
     class_of_cell
@@ -183,6 +207,8 @@ def evaluate_risk(
     population
         The people that the table was drawn from, with the same quasi-identifiers.
     """
+    linked = linked_rows(released)
+    released = released.by_person()
     if population is None:
         before, after = classes_risk(raw), classes_risk(released)
     else:
@@ -196,6 +222,7 @@ def evaluate_risk(
         after_sizes=released.sizes,
         columns=columns,
         population_rows=None if population is None else population.height,
+        linked=linked,
     )
 
 

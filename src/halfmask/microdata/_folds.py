@@ -73,7 +73,8 @@ def summarized(
     progress
         Called with how far the work is.
     """
-    leaving = [name for name in source.columns if name not in protection.schema.identifiers]
+    dropped = {*protection.schema.identifiers} - {protection.person}
+    leaving = [name for name in source.columns if name not in dropped]
     return engine.fold(
         enumerate(read_batches(source, leaving, "reading", progress)),
         partial(_summarize, protection, sampled, shares),

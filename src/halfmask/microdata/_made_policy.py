@@ -85,7 +85,7 @@ class MadePolicy:
         return {what: names for what, names in named.items() if names}
 
 
-def make_policy(
+def make_policy(  # noqa: PLR0913 # as of protect
     table: object,
     *,
     quasi_identifiers: Sequence[str],
@@ -93,6 +93,7 @@ def make_policy(
     label: str | None = None,
     k: int | None,
     l: int | None = None,
+    person: str | None = None,
     hierarchies: Hierarchies | None = None,
     folder: str | Path | None = None,
 ) -> MadePolicy:
@@ -113,6 +114,8 @@ def make_policy(
     l
         The l of distinct l-diversity of each column in `sensitive`; ``None``: as `describe`
         proposes.
+    person
+        The column that says whose row it is, if people may have several rows; it is dropped.
     hierarchies
         A path or a `Hierarchy` for quasi-identifiers, by name; or a folder with files such as
         ``age.csv``, called as the columns are, with ``%2F`` for a slash. Files of other columns in
@@ -137,6 +140,8 @@ def make_policy(
     quasi_identifiers = _listed(quasi_identifiers, "quasi_identifiers")
     sensitive = _listed(sensitive, "sensitive")
     roles = _roles(quasi_identifiers, sensitive)
+    if person is not None:
+        roles = _with_person(roles, person, label)
     if k is None:
         raise ParameterError(
             "protect without a policy needs k, which has no default.",
@@ -166,7 +171,7 @@ def make_policy(
     diversity = {} if l is None else dict.fromkeys(sensitive, l)
     where = Path.cwd() if folder is None else Path(folder)
     trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
-    wanted = Wanted(k=k, diversity=diversity, label=label, hierarchies=trees)
+    wanted = Wanted(k=k, diversity=diversity, label=label, hierarchies=trees, person=person)
     return MadePolicy(
         text=policy_text(replace(found, proposals=kept), wanted),
         generalized=of("quasi_identifier"),
@@ -201,6 +206,15 @@ def _roles(quasi_identifiers: Sequence[str], sensitive: Sequence[str]) -> dict[s
         )
     roles: dict[str, Role] = dict.fromkeys(quasi_identifiers, "quasi_identifier")
     return roles | dict.fromkeys(sensitive, "sensitive")
+
+
+def _with_person(roles: dict[str, Role], person: str, label: str | None) -> dict[str, Role]:
+    if person in {*roles, label}:
+        raise ParameterError(
+            f"Column {person!r} says whose row it is, and is named for something else too.",
+            hint="The column is dropped; name others as quasi-identifiers, sensitive or label.",
+        )
+    return {**roles, person: "identifier"}
 
 
 def _check_label(label: str, found: Description) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import tomlkit
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, StrictStr, ValidationError, model_validator
 
 from halfmask._errors import ColumnNotFoundError, PolicyError
 from halfmask._html_table import html_table
@@ -77,6 +77,9 @@ class Policy(WrittenPolicy):
     masks
         Masks of several columns and masks of rows, in order. (The field is called `table_masks`,
         since `masks` returns those of one column.)
+    person
+        The identifier that says whose row it is, where a person may have several rows. Guarantees
+        then count each person once in a class.
     input, method, recoding, suppression, output
         How the table is read, how classes are found and written, how many rows may be left out,
         and how the release is written. By default: strict Mondrian, ranges (levels
@@ -135,6 +138,11 @@ class Policy(WrittenPolicy):
     file_kind = "halfmask"
 
     halfmask: Literal[1] = Field(description="The version of the format.")
+    person: StrictStr | None = Field(
+        default=None,
+        description="The identifier that says whose row it is. Guarantees then count each person "
+        "once in a class; the column is dropped.",
+    )
     input: InputSection = Field(default_factory=InputSection)
     columns: dict[str, ColumnSection]
     guarantee_sections: tuple[Annotated[Choice, CHOICES["guarantees"]], ...] = Field(
@@ -366,11 +374,11 @@ class Policy(WrittenPolicy):
 
     @property
     def normalize(self) -> dict[str, tuple[Normalization, ...]]:
-        """How spellings of a value are unified, by column; identifiers aren't read."""
+        """How spellings are unified, by column; of identifiers only the person's."""
         return {
             name: section.normalize
             for name, section in self.columns.items()
-            if section.normalize and section.role != "identifier"
+            if section.normalize and (section.role != "identifier" or name == self.person)
         }
 
     @property
@@ -416,7 +424,31 @@ class Policy(WrittenPolicy):
         for number, section in enumerate(self.guarantee_sections, start=1):
             self._check_guarantee(f"[[guarantees]] number {number}", section)
         self._check_split_targets()
+        self._check_person()
         return self
+
+    def _check_person(self) -> None:
+        if self.person is None:
+            return
+        self._check_named("person", [self.person])
+        if self.is_masks_alone:
+            raise PolicyError(
+                "person says what guarantees count, and the policy has no [[guarantees]].",
+                hint="Add a guarantee, or leave it out.",
+            )
+        role = self.columns[self.person].role
+        if role != "identifier":
+            raise PolicyError(
+                f"person names column {self.person!r}, whose role isn't 'identifier'. "
+                f"Got {role!r}.",
+                hint="A column that says whose row it is must be dropped.",
+            )
+        undefined = [each.named for each in self.guarantee_sections if not each.kind.counts_persons]
+        if undefined:
+            raise PolicyError(
+                f"The guarantee {undefined[0]!r} isn't defined where a person is the unit.",
+                hint="Leave person out: then it counts rows. Or ask for another model.",
+            )
 
     def _check_columns(self) -> None:
         if "" in self.columns:

@@ -46,6 +46,7 @@ def protection_of(policy: Policy, schema: Schema) -> Protection:
         max_suppression_fraction=float(policy.suppression.max_fraction),
         split_targets=policy.split_targets,
         column_recodings=policy.column_recodings,
+        person=policy.person,
     )
 
 

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from halfmask.anonymize import Plan
+    from halfmask.anonymize import PersonCodes, Plan
     from halfmask.data import Format, Schema, Source
     from halfmask.engines import Engine
     from halfmask.guarantees import Guarantee
     from halfmask.microdata._policy import Policy
 
-__all__ = ["CELL", "Prepared"]
+__all__ = ["CELL", "PERSON", "Prepared"]
 
 #: The column of a placed row's cell; no column of a table may have such a name.
 CELL = "\0cell"
+#: That of a placed row's person, where a person is the unit.
+PERSON = "\0person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,8 @@ class Prepared:
         Finds the cells of batches where ``cells`` is ``None``.
     mask_counts
         What masks counted, as of `MaskedTable`.
+    persons
+        The persons of the table by number, where a person is the unit.
     """
 
     policy: Policy
@@ -68,6 +72,7 @@ class Prepared:
     key: bytes
     engine: Engine
     mask_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    persons: PersonCodes | None = None
 
     def __repr__(self) -> str:
         return f"Prepared({self.n_out} of {self.n_in} rows)"
@@ -86,23 +91,30 @@ class Prepared:
     def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
         """Yield the cell (`CELL`) and the unchanged columns of each released row.
 
+        Where a person is the unit, the number of the row's person (`PERSON`) is there too.
+
         Batch by batch, in the table's order. What is written for a cell is put in at the very end
         (`finished`): ranges as texts are most of a release, and all rows of a cell share them.
         """
         needing = self.schema.suppressing
         recoded = self.plan.quasi_identifiers
         leaving = [name for name in self.columns if name not in recoded]
+        whose = None
+        if self.policy.person is not None and self.persons is not None:
+            whose = (self.policy.person, self.persons)
         needed = [*leaving, *needing, *(recoded if self.cells is None else recoded[:1])]
+        needed += [] if whose is None else [whose[0]]
         columns = list(dict.fromkeys(needed))
         batches = read_batches(self.source, columns, "writing", progress)
         if self.cells is None:
-            place = partial(_found, self.plan, needing=needing, leaving=leaving)
+            place = partial(_found, self.plan, needing=needing, leaving=leaving, whose=whose)
             yield from self.engine.map(batches, place)
             return
         done = 0
         for batch in batches:
             rows = batch.drop_nulls(needing) if needing else batch
-            yield _placed(rows, self.cells[done : done + rows.height], leaving)
+            cells = self.cells[done : done + rows.height]
+            yield _placed(rows, cells, leaving, whose)
             done += rows.height
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
@@ -118,14 +130,29 @@ class Prepared:
 
 
 def _found(
-    plan: Plan, batch: pl.DataFrame, *, needing: Sequence[str], leaving: Sequence[str]
+    plan: Plan,
+    batch: pl.DataFrame,
+    *,
+    needing: Sequence[str],
+    leaving: Sequence[str],
+    whose: tuple[str, PersonCodes] | None,
 ) -> pl.DataFrame:
     """Return the released rows with the cells that a plan finds for them."""
     rows = batch.drop_nulls(needing) if needing else batch
-    return _placed(rows, plan.cells(rows), leaving)
+    return _placed(rows, plan.cells(rows), leaving, whose)
 
 
-def _placed(rows: pl.DataFrame, cells: NDArray[np.int32], leaving: Sequence[str]) -> pl.DataFrame:
+def _placed(
+    rows: pl.DataFrame,
+    cells: NDArray[np.int32],
+    leaving: Sequence[str],
+    whose: tuple[str, PersonCodes] | None,
+) -> pl.DataFrame:
     # The cells come first: a table may have no column but its quasi-identifiers.
     placed = rows.with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
-    return placed.select(*leaving, CELL).filter(pl.col(CELL) >= 0)
+    own = []
+    if whose is not None:
+        name, persons = whose
+        placed = placed.with_columns(pl.Series(PERSON, persons.of_batch(rows[name])))
+        own = [PERSON]
+    return placed.select(*leaving, *own, CELL).filter(pl.col(CELL) >= 0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import tempfile
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from halfmask._errors import VerificationError
@@ -22,6 +24,7 @@ from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._mask_section import stated_masks, stated_parameters
+from halfmask.microdata._person_file import PersonFile, check_person_file
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
@@ -29,7 +32,6 @@ from halfmask.release import Product, publish_verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from halfmask.claims import ClassClaim, DataFile, Manifest
     from halfmask.microdata._policy import Policy
@@ -42,12 +44,26 @@ __all__ = ["write_release"]
 
 
 def write_release(
-    release: Release, out: str | Path, *, overwrite: bool, progress: Progress | None
+    release: Release,
+    out: str | Path,
+    *,
+    overwrite: bool,
+    progress: Progress | None,
+    persons: str | Path | None,
 ) -> Release:
     """Write a release; see :meth:`halfmask.microdata.Release.write`."""
-    manifest, verification = publish_verified(
-        _product(release, progress or silent), out, overwrite=overwrite, progress=progress
-    )
+    whose = None if release.prepared.persons is None else PersonFile()
+    if persons is not None:
+        check_person_file(Path(persons), Path(out), whose, overwrite=overwrite)
+    with tempfile.TemporaryDirectory() as aside:
+        manifest, verification = publish_verified(
+            _product(release, progress or silent, whose, Path(aside)),
+            out,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    if persons is not None and whose is not None:
+        whose.write(Path(persons), manifest.files, overwrite=overwrite)
     return replace(
         release,
         manifest=table_manifest(manifest),
@@ -55,28 +71,37 @@ def write_release(
     )
 
 
-def _product(release: Release, progress: Progress) -> Product:
-    prepared = release.prepared
+def _product(
+    release: Release, progress: Progress, whose: PersonFile | None, aside: Path
+) -> Product:
+    prepared, linked = release.prepared, release.risk.linked
     columns = _columns(prepared)
     _check_stated(prepared.policy, columns, release.claims)
 
     def write(folder: Path) -> Sequence[DataFile]:
-        files = write_parts(prepared, folder, progress)
+        files = write_parts(prepared, folder, progress, aside=None if whose is None else whose.add)
         _write_support(prepared, folder)
         return files
 
     def page(manifest: Manifest, verification: AnyVerification) -> str:
         return render_report(report_facts(release, manifest, cast("Verification", verification)))
 
+    def evidence(files: Sequence[DataFile]) -> dict[str, Path]:
+        if whose is None:
+            return {}
+        whose.write(aside / "persons.parquet", files)
+        return {"persons": aside / "persons.parquet"}
+
     return Product(
         kind=MICRODATA,
         policy_sha256=prepared.policy.sha256,
         write=write,
         claims=lambda _files: [claim.stated() for claim in release.claims],
-        weaknesses=_weaknesses(prepared),
+        weaknesses=[*_weaknesses(prepared), *([] if linked is None else [linked.sentence])],
         details=_details(release, columns),
         software={"python": platform.python_version(), "polars": version("polars")},
         page=page,
+        evidence=evidence,
     )
 
 
@@ -96,10 +121,12 @@ def _check_stated(
     ]
     claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in claims]
     known = {name for name, role in roles.items() if role == "quasi_identifier"}
+    unit = "row" if policy.person is None else "person"
     if (
         roles != stated
         or asked != claimed
         or any(set(claim.quasi_identifiers) != known for claim in claims)
+        or any(claim.unit != unit for claim in claims)
     ):
         raise VerificationError(
             "The release doesn't state the roles and guarantees of its policy.",

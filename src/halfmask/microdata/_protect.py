@@ -19,6 +19,7 @@ from halfmask.anonymize import (
     Protection,
     Summary,
 )
+from halfmask.data._person_key import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.anonymize import Plan
+    from halfmask.anonymize import PersonCodes, Plan
     from halfmask.assess.utility import ModelUtility
-    from halfmask.data import Source
+    from halfmask.data import Schema, Source
     from halfmask.guarantees import Classes
     from halfmask.microdata._given_hierarchies import Hierarchies
     from halfmask.vault import Vault
@@ -68,6 +69,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     label: str | None = None,
     k: int | None = None,
     l: int | None = None,
+    person: str | None = None,
     hierarchies: Hierarchies | None = None,
     key: bytes | None = None,
     vault: Vault | None = None,
@@ -93,6 +95,9 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     k, l
         Without a policy: the k of k-anonymity, which has no default, and the l of l-diversity of
         each column in `sensitive`, as `describe` proposes it by default.
+    person
+        Without a policy: the column that says whose row it is, where a person may have several
+        rows. Guarantees then count each person once in a class; the column is dropped.
     hierarchies
         Without a policy: a path or a :class:`~halfmask.data.Hierarchy` for quasi-identifiers, by
         name; or a folder that has them as ``age.csv``, ``sex.csv``, with ``%2F`` for a slash.
@@ -206,7 +211,14 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     engine = engine or LocalEngine()
     key = key if key is not None else fresh_key()
     check_key(key)
-    asked = {"sensitive": sensitive, "label": label, "k": k, "l": l, "hierarchies": hierarchies}
+    asked = {
+        "sensitive": sensitive,
+        "label": label,
+        "k": k,
+        "l": l,
+        "person": person,
+        "hierarchies": hierarchies,
+    }
     policy = _policy_of(table, policy, quasi_identifiers, asked)
     opened = opened_as(table, policy.read_options())
     policy.schema().check(opened.columns)
@@ -214,6 +226,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     behind = MaskedTable.of(opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key)
     source, unmasked = behind.masked, behind.unmasked
     schema = schema_on(policy, source)
+    _warn_of_repeated(policy, source)
     people = None if population is None else people_of(population, policy, schema)
     protection = protection_of(policy, schema)
     summary, sample, searched = _summarized(source, protection, engine, progress)
@@ -234,6 +247,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         key=key,
         engine=engine,
         mask_counts=behind.counts,
+        persons=fit.persons,
     )
     progress("measuring risk and utility")
     columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
@@ -246,7 +260,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         risk=evaluate_risk(
             fit.raw,
             released,
-            rows=summary.rows,
+            rows=_different_rows(summary.rows, policy, schema),
             plan=fit.plan,
             extents=extents,
             class_of_cell=class_of_cell,
@@ -281,6 +295,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     out: str | Path,
     *,
     overwrite: bool = False,
+    persons: str | Path | None = None,
     key: bytes | None = None,
     vault: Vault | None = None,
     population: object = None,
@@ -297,7 +312,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     ----------
     table, policy
         As of `protect`.
-    out, overwrite
+    out, overwrite, persons
         As of `Release.write`.
     key, vault, population, strict, engine, progress
         As of `protect`.
@@ -316,7 +331,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
         engine=engine,
         progress=progress,
     )
-    return release.write(out, overwrite=overwrite, progress=progress)
+    return release.write(out, overwrite=overwrite, persons=persons, progress=progress)
 
 
 def _policy_of(
@@ -367,6 +382,7 @@ class _Fit:
     raw: Classes
     raw_released: np.ndarray[tuple[int], np.dtype[np.int64]] | None
     raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
+    persons: PersonCodes | None
 
 
 def _fit(
@@ -375,7 +391,7 @@ def _fit(
     """Grow the cells; where the summary is a sample, count all rows in them."""
     fitted = protection.fit(summary)
     codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
-    raw = raw_classes(codes, n_codes)
+    raw = raw_classes(codes, n_codes, fitted.persons)
     raw_counts = [
         np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)
     ]
@@ -389,11 +405,18 @@ def _fit(
             raw=raw,
             raw_released=raw_classes([column[kept] for column in codes], n_codes).sizes,
             raw_counts=raw_counts,
+            persons=fitted.persons,
         )
     counts = counted(source, protection, fitted, engine=engine, progress=progress)
     plan, fitted, counts = protection.plan_counted(fitted, counts)
     return _Fit(
-        plan=plan, cells=None, counts=counts, raw=raw, raw_released=None, raw_counts=raw_counts
+        plan=plan,
+        cells=None,
+        counts=counts,
+        raw=raw,
+        raw_released=None,
+        raw_counts=raw_counts,
+        persons=fitted.persons,
     )
 
 
@@ -436,6 +459,29 @@ def _learn(
 
 def _learning_share(source: Source, protection: Protection) -> float:
     return min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
+
+
+def _different_rows(rows: pl.DataFrame, policy: Policy, schema: Schema) -> pl.DataFrame:
+    """Return a row for each person and combination of quasi-identifiers, where people have many."""
+    if policy.person is None:
+        return rows
+    return rows.unique([*schema.quasi_identifiers, policy.person])
+
+
+def _warn_of_repeated(policy: Policy, source: Source) -> None:
+    """Warn of identifiers whose values repeat where no person is named: guarantees count rows."""
+    if policy.person is not None:
+        return
+    names = [name for name, column in policy.columns.items() if column.role == "identifier"]
+    for name, (distinct, rows) in repeated_identifiers(source, names).items():
+        warnings.warn(
+            ColumnWarning(
+                f"The identifier {name!r} has {distinct:,} different values in {rows:,} rows, and "
+                "guarantees count rows: rows of one person pass as different people. If it says "
+                "whose row it is, name it as person."
+            ),
+            stacklevel=3,
+        )
 
 
 def _check_cuts(policy: Policy, summary: Summary) -> None:

@@ -111,7 +111,12 @@ class Release:
         return like(frame, self.original) if self.original is not None else frame
 
     def write(
-        self, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None
+        self,
+        out: str | Path,
+        *,
+        overwrite: bool = False,
+        persons: str | Path | None = None,
+        progress: Progress | None = None,
     ) -> Release:
         """Write the release, verify it on disk, and then give the folder its name.
 
@@ -122,6 +127,9 @@ class Release:
         overwrite
             Whether an earlier release of that name may be replaced; until the new one is complete
             and verified the old one stays.
+        persons
+            A file to make outside of the release, where a person is the unit: it says which rows
+            are of one person, and `halfmask.verify` needs it to count persons again.
         progress
             Called with what is being done and how far it is.
 
@@ -139,4 +147,4 @@ class Release:
         """
         from halfmask.microdata._product import write_release  # noqa: PLC0415 # loads the page
 
-        return write_release(self, out, overwrite=overwrite, progress=progress)
+        return write_release(self, out, overwrite=overwrite, progress=progress, persons=persons)

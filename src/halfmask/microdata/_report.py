@@ -138,6 +138,11 @@ def _parameters(guarantee: GuaranteeFact) -> str:
 def _risk_figures(facts: ReportFacts) -> list[Figure]:
     """Return the risk numbers, each with its sentence; only those that were counted."""
     before, after = facts.risk_before, facts.risk_after
+    persons = (
+        " All risks here count persons, each once in a class, and no rows."
+        if facts.of_persons
+        else ""
+    )
     figures = [
         Figure(
             name="Prosecutor, highest",
@@ -145,7 +150,7 @@ def _risk_figures(facts: ReportFacts) -> list[Figure]:
             after=after.prosecutor_highest,
             sentence="An attacker who knows that a person is in the table, all of their "
             "quasi-identifiers and no other column: the chance to find the row of the person who "
-            "is easiest to find.",
+            f"is easiest to find.{persons}",
         ),
         Figure(
             name="Prosecutor, average",

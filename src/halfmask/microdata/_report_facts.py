@@ -250,6 +250,8 @@ class ReportFacts:
         The weaknesses of the guarantees, by name or in a sentence.
     unprotected
         What was not protected against at all.
+    of_persons
+        Whether guarantees and risks count persons, each once in a class, and not rows.
     files
         The release's files.
     """
@@ -278,6 +280,7 @@ class ReportFacts:
     population: int | None = None
     weaknesses: tuple[str, ...] = ()
     unprotected: tuple[str, ...] = ()
+    of_persons: bool = False
     files: tuple[FileFact, ...] = ()
 
     def __post_init__(self) -> None:

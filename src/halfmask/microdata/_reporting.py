@@ -81,6 +81,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         population=risk.population_rows,
         weaknesses=manifest.weaknesses,
         unprotected=(*_unprotected(prepared), *_respelled(prepared)),
+        of_persons=prepared.persons is not None,
         files=tuple(
             FileFact(name=file.name, sha256=file.sha256, bytes=file.n_bytes, rows=file.n_rows)
             for file in manifest.files

@@ -16,7 +16,7 @@ from halfmask.data import write_table
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from halfmask._progress import Progress
@@ -53,7 +53,13 @@ class ShuffledRows(Protocol):
         """Return rows of `placed` in their final form."""
 
 
-def write_parts(prepared: ShuffledRows, folder: Path, progress: Progress) -> tuple[DataFile, ...]:
+def write_parts(
+    prepared: ShuffledRows,
+    folder: Path,
+    progress: Progress,
+    *,
+    aside: Callable[[int, pl.DataFrame], None] | None = None,
+) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``, which is there.
 
     Parameters
@@ -64,6 +70,9 @@ def write_parts(prepared: ShuffledRows, folder: Path, progress: Progress) -> tup
         The folder of the release, before it gets its name.
     progress
         Called with how far the work is.
+    aside
+        Called with the number of each file and its placed rows, in their written order; in any
+        order of files.
 
     Guarantees
     ----------
@@ -80,6 +89,8 @@ def write_parts(prepared: ShuffledRows, folder: Path, progress: Progress) -> tup
         name = f"data/part-{number:05d}.{ENDINGS[form]}"
         path = folder / name
         write_table(prepared.finished(placed), path, format=form)
+        if aside is not None:
+            aside(number, placed)
         return DataFile(
             name=name,
             format=form,

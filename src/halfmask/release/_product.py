@@ -43,6 +43,9 @@ class Product:
         Makes a page of its own, as HTML, in place of the one of blocks: from the manifest, which
         lacks the page's hash yet, and from what the verifier found. It is called only for a
         release that holds.
+    evidence
+        Returns files outside of the release that claims are checked against, from the files that
+        were written: arguments of `halfmask.verify` by name.
     """
 
     kind: str
@@ -54,3 +57,4 @@ class Product:
     details: Mapping[str, Json] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
     page: Callable[[Manifest, AnyVerification], str] | None = None
+    evidence: Callable[[Sequence[DataFile]], Mapping[str, Path]] | None = None

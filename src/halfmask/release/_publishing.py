@@ -84,7 +84,8 @@ def publish_verified(
             manifest = _with_page(manifest, page, folder)
         write_manifest(manifest, folder)
         progress("verifying on disk")
-        verification = verify(folder)
+        evidence = {} if product.evidence is None else product.evidence(manifest.files)
+        verification = verify(folder, **evidence)
         verification.raise_if_broken()
         if product.page is not None:
             progress("reporting")

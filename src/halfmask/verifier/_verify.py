@@ -23,13 +23,16 @@ __all__ = ["AnyVerification", "verify"]
 AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
 
 
-def verify(release: str | Path) -> AnyVerification:
+def verify(release: str | Path, *, persons: str | Path | None = None) -> AnyVerification:
     """Verify a release of any kind: count its claims again from the files.
 
     Parameters
     ----------
     release
         The release folder. For events and other streams: the output, or its manifest next to it.
+    persons
+        For a table whose guarantees count persons: the file that says whose rows they are, which
+        the owner kept. Without it these claims aren't checked.
 
     Returns
     -------
@@ -59,6 +62,8 @@ def verify(release: str | Path) -> AnyVerification:
     """
     path = manifest_path(Path(release))
     manifest = read_manifest(path)
+    if persons is not None and manifest.kind != MICRODATA:
+        raise VerificationError("Only the release of a protected table has claims about persons.")
     if manifest.kind == EVENTS:
         from halfmask.verifier.events import verify_release  # noqa: PLC0415 # tables don't need it
 
@@ -66,7 +71,7 @@ def verify(release: str | Path) -> AnyVerification:
     if manifest.kind == MICRODATA:
         from halfmask.verifier.tables import verify as verify_table  # noqa: PLC0415 # loads polars
 
-        return verify_table(path.parent)
+        return verify_table(path.parent, persons=persons)
     if manifest.kind == MASKED:
         from halfmask.verifier.masked import check_masked  # noqa: PLC0415 # loads polars
 

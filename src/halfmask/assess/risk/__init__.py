@@ -48,6 +48,7 @@ from halfmask.assess.risk._individual import (
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
 from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
+from halfmask.assess.risk._linked_rows import LinkedRows, linked_rows
 from halfmask.assess.risk._log_linear import (
     LogLinearMethod,
     LogLinearRisk,
@@ -90,6 +91,7 @@ __all__ = [
     "IndividualRisk",
     "IntervalScale",
     "JournalistRisk",
+    "LinkedRows",
     "LogLinearMethod",
     "LogLinearRisk",
     "MarketerRisk",
@@ -115,6 +117,7 @@ __all__ = [
     "individual_risk",
     "interval_disclosure",
     "journalist_risk",
+    "linked_rows",
     "listed",
     "log_linear_risk",
     "marketer_risk",

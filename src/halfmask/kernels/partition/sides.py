@@ -124,14 +124,19 @@ def _count_sides(
     counts: NDArray[np.int64],
 ) -> Int:
     """Count the sensitive values on both sides of a cut; return how many rows go left."""
-    for side in range(2):
-        for value in range(rules.offsets[-1]):
-            counts[side, value] = 0
     n_columns, offsets = columns.scale.shape[0], rules.offsets
+    # Columns behind the last one that a rule of counts judges, such as persons, aren't counted.
+    judged: Int = 0
+    for r in range(rules.kinds.shape[0]):
+        if rules.kinds[r] != DISTINCT_L:
+            judged = max(judged, rules.columns[r] + 1)
+    for side in range(2):
+        for value in range(offsets[judged]):
+            counts[side, value] = 0
     left: Int = 0
     for i in range(start, stop):
         right = np.int64(lanes[i, feature] > cut)
         left += 1 - right
-        for s in range(columns.n_sensitive):
+        for s in range(judged):
             counts[right, offsets[s] + lanes[i, n_columns + s]] += 1
     return left

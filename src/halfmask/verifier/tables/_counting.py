@@ -7,7 +7,7 @@ of ten million rows with nine text columns, polars' own ``group_by`` over the te
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -37,15 +37,20 @@ class Cells:
         Where the cells of each class begin, and the end of the last: (classes + 1,).
     values, counts
         The number of the value, ascending within a class, and how many rows have it.
+    persons
+        The persons of each class, where counts are of persons, who may have several values.
     """
 
     starts: Ints
     values: Ints
     counts: Ints
+    persons: Ints | None = None
 
     @property
     def sizes(self) -> Ints:
-        """The rows of each class."""
+        """The rows of each class; its persons where counts are of persons."""
+        if self.persons is not None:
+            return self.persons
         return np.add.reduceat(self.counts, self.starts[:-1])
 
     @property
@@ -66,11 +71,15 @@ class Counted:
         For each sensitive column its cells.
     codes
         The code of each class in each quasi-identifier, 0 for missing: (classes, columns).
+    class_of_row, values_of_rows
+        The class of each row, and its value of each sensitive column, where they were asked for.
     """
 
     sizes: Ints
     cells: Mapping[str, Cells]
     codes: Ints
+    class_of_row: Ints | None = None
+    values_of_rows: Mapping[str, Ints] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -88,6 +97,8 @@ def count_classes(
     table: pl.LazyFrame,
     quasi_identifiers: Sequence[Dictionary],
     sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
+    *,
+    of_rows: bool = False,
 ) -> Counted:
     """Group a table with rows by its quasi-identifiers and count the values of each class.
 
@@ -99,6 +110,8 @@ def count_classes(
         The dictionaries of the columns that make a class; one at least.
     sensitive
         For each column to count its dictionary and values.
+    of_rows
+        Whether to return the class and the values of each row, too.
 
     Notes
     -----
@@ -115,14 +128,19 @@ def count_classes(
         [rows[f"word {i}"].to_numpy() for i in range(len(words))],
         [math.prod(spans[i] for i in packed) for packed in packing],
     )
-    cells = {}
+    cells, values_of_rows = {}, {}
     for i, (name, (_, values)) in enumerate(sensitive.items()):
         keys = keys.with_room_for(values.n_values)
         of_row = values.value_of_code[rows[f"value {i}"].to_numpy()]
         cells[name] = _cells(keys.keys * values.n_values + of_row, values.n_values)
+        if of_rows:
+            values_of_rows[name] = of_row
     del rows
     classes, sizes = _run_lengths(keys.keys)
-    return Counted(sizes, cells, _codes(keys.words_of(classes), packing, spans))
+    codes = _codes(keys.words_of(classes), packing, spans)
+    if not of_rows:
+        return Counted(sizes, cells, codes)
+    return Counted(sizes, cells, codes, np.searchsorted(classes, keys.keys), values_of_rows)
 
 
 def _word(columns: Sequence[pl.Expr], packed: Sequence[int], spans: Sequence[int]) -> pl.Expr:

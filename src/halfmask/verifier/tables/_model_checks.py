@@ -78,7 +78,14 @@ def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule:
         raise Unjudgeable(f"its parameters aren't {' and '.join(sorted(check.parameters))}")
     if (claim.column is not None) != check.of_column:
         raise Unjudgeable("it names a column that its model doesn't have, or lacks the one it has")
+    if claim.unit == "person" and not check.of_persons:
+        raise Unjudgeable("its model isn't defined for persons")
     return check.make(claim.parameters)
+
+
+def takes_several_values(claim: ClassClaim) -> bool:
+    """Return whether a claim is defined where a person has several values of its column."""
+    return _checks[claim.model].several_values
 
 
 def _k_anonymity(parameters: Parameters) -> LevelRule:
@@ -200,16 +207,22 @@ def _reordered(totals: NDArray[np.int64], tree: Tree) -> NDArray[np.int64]:
 
 
 _checks: dict[str, ModelCheck] = {
-    "k-anonymity": ModelCheck(_k_anonymity, frozenset({"k"}), of_column=False),
-    "distinct-l-diversity": ModelCheck(_distinct, frozenset({"l"})),
-    "entropy-l-diversity": ModelCheck(_entropy, frozenset({"l"})),
-    "recursive-cl-diversity": ModelCheck(_recursive, frozenset({"c", "l"})),
-    "t-closeness": ModelCheck(_t_closeness, frozenset({"t", "distance"})),
-    "alpha-k-anonymity": ModelCheck(_alpha_k, frozenset({"alpha", "k"})),
-    "delta-disclosure-privacy": ModelCheck(_delta_disclosure, frozenset({"delta"})),
-    "basic-beta-likeness": ModelCheck(_basic_beta, frozenset({"beta"})),
-    "enhanced-beta-likeness": ModelCheck(_enhanced_beta, frozenset({"beta"})),
-    "largest-risk": ModelCheck(_largest_risk, frozenset({"risk"}), of_column=False),
+    "k-anonymity": ModelCheck(_k_anonymity, frozenset({"k"}), of_column=False, of_persons=True),
+    "distinct-l-diversity": ModelCheck(_distinct, frozenset({"l"}), of_persons=True),
+    "entropy-l-diversity": ModelCheck(_entropy, frozenset({"l"}), of_persons=True),
+    "recursive-cl-diversity": ModelCheck(_recursive, frozenset({"c", "l"}), of_persons=True),
+    "t-closeness": ModelCheck(_t_closeness, frozenset({"t", "distance"}), of_persons=True),
+    "alpha-k-anonymity": ModelCheck(
+        _alpha_k, frozenset({"alpha", "k"}), of_persons=True, several_values=True
+    ),
+    "delta-disclosure-privacy": ModelCheck(
+        _delta_disclosure, frozenset({"delta"}), of_persons=True
+    ),
+    "basic-beta-likeness": ModelCheck(_basic_beta, frozenset({"beta"}), of_persons=True),
+    "enhanced-beta-likeness": ModelCheck(_enhanced_beta, frozenset({"beta"}), of_persons=True),
+    "largest-risk": ModelCheck(
+        _largest_risk, frozenset({"risk"}), of_column=False, of_persons=True
+    ),
     "average-risk": ModelCheck(average_risk, frozenset({"risk"}), of_column=False),
     "sample-uniqueness": ModelCheck(sample_uniqueness, frozenset({"share"}), of_column=False),
     "records-at-risk": ModelCheck(records_at_risk, frozenset({"share", "risk"}), of_column=False),

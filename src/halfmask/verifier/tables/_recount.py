@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._counting import Cells, Counted, count_classes
-from halfmask.verifier.tables._model_checks import level_rule_of
+from halfmask.verifier.tables._model_checks import level_rule_of, takes_several_values
+from halfmask.verifier.tables._persons import Persons, count_persons
 from halfmask.verifier.tables._rules import LevelRule, Rule, TableRule, Unjudgeable
 from halfmask.verifier.tables._support import Tree, read_tree
 from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
@@ -44,12 +45,15 @@ class Released:
         The kind of each column.
     support
         The support files, by name.
+    persons
+        Whose rows they are, where that is known.
     """
 
     table: pl.LazyFrame
     dictionaries: Mapping[str, Dictionary]
     kinds: Mapping[str, str]
     support: Mapping[str, Path]
+    persons: Persons | None = None
 
 
 @dataclass(slots=True)
@@ -67,6 +71,8 @@ class Finding:
         As counted; ``None`` where the claim couldn't be counted.
     reasons
         Parts of a sentence; empty where the claim holds.
+    unchecked
+        Why the claim can't be checked from what is there; ``None`` where it can.
     """
 
     counted: float | None = None
@@ -76,6 +82,7 @@ class Finding:
     rows: int | None = None
     smallest: int | None = None
     reasons: list[str] = field(default_factory=list)
+    unchecked: str | None = None
 
 
 def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
@@ -94,25 +101,33 @@ def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
                 known,
                 sensitive_values(known, kind=released.kinds[known.name]),
             )
+        of_persons = claims[group[0]].unit == "person"
         counted = count_classes(
-            released.table, [released.dictionaries[name] for name in names], sensitive
+            released.table,
+            [released.dictionaries[name] for name in names],
+            sensitive,
+            of_rows=of_persons and released.persons is not None,
         )
-        tasks = [
+        tasks: list[_Task | _WholeTask] = [
             task
             for i in group
             if (task := _task(findings[i], claims[i], counted, sensitive, released.support))
         ]
-        _count([task for task in tasks if isinstance(task, _Task)], counted)
-        _count_wholes([task for task in tasks if isinstance(task, _WholeTask)], counted)
+        of_classes = [task for task in tasks if isinstance(task, _Task)]
+        if of_persons:
+            tasks = [*_count_persons(of_classes, counted, released.persons)]
+        else:
+            _count(of_classes, counted)
+            _count_wholes([task for task in tasks if isinstance(task, _WholeTask)], counted)
         for task in tasks:
             _compare(task.finding, task.claim, task.rule)
     return findings
 
 
 def _by_columns(claims: Sequence[ClassClaim]) -> Iterator[list[int]]:
-    groups: dict[frozenset[str], list[int]] = {}
+    groups: dict[tuple[frozenset[str], str], list[int]] = {}
     for i, claim in enumerate(claims):
-        groups.setdefault(frozenset(claim.quasi_identifiers), []).append(i)
+        groups.setdefault((frozenset(claim.quasi_identifiers), claim.unit), []).append(i)
     yield from groups.values()
 
 
@@ -201,6 +216,36 @@ def _count_wholes(tasks: Sequence[_WholeTask], counted: Counted) -> None:
             task.finding.reasons.append(str(reason))
 
 
+def _count_persons(
+    tasks: Sequence[_Task], counted: Counted, persons: Persons | None
+) -> list[_Task]:
+    """Find the worst level of each claim in persons; return the claims that could be counted."""
+    if persons is None or counted.class_of_row is None:
+        for task in tasks:
+            _compare_rows(task.finding, task.claim)
+            task.finding.unchecked = (
+                "it counts persons, and whose rows they are isn't in the release"
+            )
+        return []
+    missing = not counted.codes.all()
+    done = []
+    for task in tasks:
+        column = task.claim.column
+        values = None if column is None else counted.values_of_rows[column]
+        found = count_persons(counted.class_of_row, values, persons, counted.codes)
+        if column is not None and not takes_several_values(task.claim) and found.several_values:
+            task.finding.reasons.append("it isn't defined for persons with several values")
+            continue
+        cells = found.cells
+        totals = np.bincount(cells.values, weights=cells.counts).astype(np.int64)
+        task.finding.counted = task.finding.wildcard = task.worst(cells, totals)
+        if missing:
+            levels = [task.worst(block, totals) for block in found.compatible()]
+            task.finding.wildcard = functools.reduce(task.rule.worst, levels)
+        done.append(task)
+    return done
+
+
 def _tree(
     rule: LevelRule, claim: ClassClaim, values: SensitiveValues | None, support: Mapping[str, Path]
 ) -> Tree | None:
@@ -216,7 +261,7 @@ def _tree(
 def _compare(finding: Finding, claim: ClassClaim, rule: Rule) -> None:
     """Compare what was counted with the guarantee and with the evidence."""
     evidence, reasons = claim.evidence, finding.reasons
-    if finding.counted is None or finding.wildcard is None or finding.smallest is None:
+    if finding.counted is None or finding.wildcard is None:
         return
     if not rule.keeps(finding.counted):
         reasons.append("the guarantee isn't kept")
@@ -224,7 +269,13 @@ def _compare(finding: Finding, claim: ClassClaim, rule: Rule) -> None:
         reasons.append("the guarantee isn't kept when missing cells are wildcards")
     if not rule.states_no_better(evidence.achieved, finding.counted):
         reasons.append("its evidence states a better level than was counted")
+    _compare_rows(finding, claim)
+
+
+def _compare_rows(finding: Finding, claim: ClassClaim) -> None:
+    """Compare the classes and rows that were counted with the evidence."""
+    evidence, reasons = claim.evidence, finding.reasons
     if evidence.classes != finding.classes or evidence.rows != finding.rows:
         reasons.append("its evidence states another number of classes or rows than was counted")
-    if evidence.smallest_class > finding.smallest:
+    if finding.smallest is not None and evidence.smallest_class > finding.smallest:
         reasons.append("its evidence states a larger smallest class than was counted")

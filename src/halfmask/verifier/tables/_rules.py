@@ -127,11 +127,17 @@ class ModelCheck:
         The names of the parameters.
     of_column
         Whether the model is about a sensitive column.
+    of_persons
+        Whether it is defined where a person with several rows counts once in a class.
+    several_values
+        Whether that is so, too, where a person has several values of the column.
     """
 
     make: Callable[[Parameters], LevelRule | TableRule]
     parameters: frozenset[str]
     of_column: bool = True
+    of_persons: bool = False
+    several_values: bool = False
 
 
 def number(parameters: Parameters, name: str, low: float) -> float:

@@ -18,7 +18,10 @@ def sentence_of(claim: ClassClaim, finding: Finding) -> str:
     """Return one sentence that says whether a claim holds, what was counted, and why not."""
     parameters = ", ".join(f"{name} = {value}" for name, value in claim.parameters.items())
     about = "" if claim.column is None else f" of column {claim.column!r}"
+    about += " in persons" if claim.unit == "person" else ""
     verdict = "does not hold" if finding.reasons else "holds"
+    if finding.unchecked is not None and not finding.reasons:
+        verdict = "is not checked"
     sentence = (
         f"{claim.model} with {parameters}{about} over {len(claim.quasi_identifiers)} "
         f"quasi-identifiers {verdict}"
@@ -32,6 +35,8 @@ def sentence_of(claim: ClassClaim, finding: Finding) -> str:
             sentence += f", and {finding.wildcard:.6g} with missing cells as wildcards"
     if finding.reasons:
         sentence += f" ({'; '.join(finding.reasons)})"
+    elif finding.unchecked is not None:
+        sentence += f" ({finding.unchecked})"
     return f"{sentence}."
 
 

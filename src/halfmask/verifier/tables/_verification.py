@@ -59,6 +59,9 @@ class ClaimCheck:
         counted.
     sentence
         The same in words.
+    checked
+        Whether it could be checked. A claim about persons can't without the file that says whose
+        rows they are: then ``holds`` is false, and nothing was found that is wrong with it.
     """
 
     model: str
@@ -72,6 +75,7 @@ class ClaimCheck:
     smallest_class: int | None
     holds: bool
     sentence: str
+    checked: bool = True
 
     def to_dict(self) -> dict[str, Json]:
         """Return the check as a JSON object; an infinite level is the text ``"inf"``."""
@@ -86,6 +90,7 @@ class ClaimCheck:
             "classes": self.classes,
             "smallest_class": self.smallest_class,
             "holds": self.holds,
+            "checked": self.checked,
             "sentence": self.sentence,
         }
 
@@ -169,8 +174,14 @@ class Verification:
         """Whether there is a claim, every claim holds, and nothing else is wrong."""
         return bool(self.claims) and not self.problems and all(each.holds for each in self.claims)
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether something is wrong; false where claims only couldn't be checked."""
+        broken = any(each.checked and not each.holds for each in self.claims)
+        return broken or bool(self.problems) or not self.claims
+
     def raise_if_broken(self) -> None:
-        """Raise unless everything holds.
+        """Raise unless everything was checked and holds.
 
         Raises
         ------
@@ -180,6 +191,11 @@ class Verification:
         if self.holds:
             return
         broken = [each.sentence for each in self.claims if not each.holds]
+        if not self.is_broken:
+            raise VerificationError(
+                "Not every claim of the release could be checked. " + " ".join(broken),
+                hint="Give the file of persons that protect wrote: verify(release, persons=FILE).",
+            )
         raise VerificationError(
             "The release on disk doesn't bear out what it claims. "
             + " ".join([*self.problems, *broken]),

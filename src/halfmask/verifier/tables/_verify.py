@@ -10,6 +10,7 @@ from halfmask.claims._table_reader import StatedSets, stated_sets
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
 from halfmask.verifier.tables._part import READ_ERRORS
+from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Finding, Released, recount
 from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
 from halfmask.verifier.tables._values import dictionaries
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 
-def verify(folder: str | Path) -> Verification:
+def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verification:
     """Count again, from the files on disk, everything that a release claims.
 
     Parameters
     ----------
     folder
         The release folder: ``manifest.json``, ``data/``, and ``support/`` where a claim needs it.
+    persons
+        The file that says whose rows they are, which the owner kept. Without it, claims about
+        persons aren't checked, and the release doesn't hold.
 
     Returns
     -------
@@ -41,8 +45,8 @@ def verify(folder: str | Path) -> Verification:
     Raises
     ------
     VerificationError
-        If there is no manifest or it isn't one of version 1 or 2. What the files say is never
-        raised but returned.
+        If there is no manifest or it isn't one of version 1 or 2, or the file of persons isn't of
+        this release. What the files say is never raised but returned.
 
     Notes
     -----
@@ -72,6 +76,7 @@ def verify(folder: str | Path) -> Verification:
     """
     where = Path(folder)
     manifest = read_table_manifest(where)
+    whose = None if persons is None else read_persons(Path(persons), manifest)
     files = check_files(where, manifest)
     stated = stated_sets(manifest)
     problems = [*files.problems, *_exposed(manifest)]
@@ -82,7 +87,7 @@ def verify(folder: str | Path) -> Verification:
         if files.table is None or not files.rows:
             _fail(findings, "the data files can't be read as the manifest states")
         else:
-            missing = _recount(files.table, files, manifest, findings)
+            missing = _recount(files.table, files, manifest, findings, whose)
             if stated is not None:
                 sets, faults = _recount_sets(files.table, files, manifest, stated)
                 problems += faults
@@ -115,7 +120,11 @@ def _fail(findings: Sequence[Finding], reason: str) -> None:
 
 
 def _recount(
-    table: pl.LazyFrame, files: Files, manifest: TableManifest, findings: list[Finding]
+    table: pl.LazyFrame,
+    files: Files,
+    manifest: TableManifest,
+    findings: list[Finding],
+    persons: Persons | None,
 ) -> list[str]:
     """Count the claims whose columns are there; return the columns that miss cells."""
     countable = []
@@ -133,6 +142,8 @@ def _recount(
         dictionaries=known,
         kinds={each.name: each.kind for each in manifest.columns},
         support=files.support,
+        # Numbers of other rows than there are would be given to the wrong ones.
+        persons=persons if persons is None or len(persons.of_row) == files.rows else None,
     )
     for i, finding in zip(countable, recount(released, claims), strict=True):
         findings[i] = finding
@@ -186,6 +197,7 @@ def _check(claim: ClassClaim, finding: Finding) -> ClaimCheck:
         counted_wildcard=finding.wildcard,
         classes=finding.classes,
         smallest_class=finding.smallest,
-        holds=not finding.reasons,
+        holds=not finding.reasons and finding.unchecked is None,
+        checked=bool(finding.reasons) or finding.unchecked is None,
         sentence=sentence_of(claim, finding),
     )

@@ -1,0 +1,165 @@
+"""Claims that count persons: the number of each row's person, from a file outside of the release.
+
+A release has no column of persons, so its files alone can't say which rows are of one person. The
+owner keeps a Parquet file with one column, ``person``: a number for each row, in the order in which
+the data files of the manifest have them. Its metadata name these files by their hashes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask._errors import VerificationError
+from halfmask.verifier.tables._counting import Cells, Counted, starts_of, sum_cells
+from halfmask.verifier.tables._wildcards import compatible_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from halfmask.claims._table_manifest import TableManifest
+
+__all__ = ["COLUMN", "FILES_KEY", "PersonCells", "Persons", "count_persons", "read_persons"]
+
+Ints: TypeAlias = NDArray[np.int64]
+
+#: The column of the file, and the key of its metadata.
+COLUMN: Final = "person"
+FILES_KEY: Final = b"halfmask.files"
+
+
+@dataclass(frozen=True, slots=True)
+class Persons:
+    """The number of each row's person, and the number of persons.
+
+    Attributes
+    ----------
+    of_row
+        Numbers from 0, in the order of the rows.
+    n
+        How many persons there are.
+    """
+
+    of_row: Ints
+    n: int
+
+
+def read_persons(path: Path, manifest: TableManifest) -> Persons:
+    """Read the persons of a release's rows.
+
+    Parameters
+    ----------
+    path
+        The file that the owner kept.
+    manifest
+        The manifest of the release.
+
+    Raises
+    ------
+    VerificationError
+        If it can't be read, or is of other data files than the manifest lists.
+    """
+    import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+    import pyarrow.parquet as pq  # noqa: PLC0415 # the same
+
+    try:
+        table = pq.read_table(path, memory_map=True)
+        found = table.schema.metadata or {}
+        hashes = json.loads(found.get(FILES_KEY, b"null"))
+        numbers = table.column(COLUMN).to_numpy()
+    except (OSError, ValueError, KeyError, pa.ArrowException):
+        raise VerificationError(
+            "The file of persons can't be read.", hint="Give the file that protect wrote."
+        ) from None
+    rows = sum(each.n_rows for each in manifest.files)
+    if hashes != [each.sha256 for each in manifest.files] or len(numbers) != rows:
+        raise VerificationError(
+            "The file of persons is of other data files than the release has.",
+            hint="Give the file that was written with this release.",
+        )
+    if numbers.dtype.kind not in "iu" or table.column(COLUMN).null_count:
+        raise VerificationError("The file of persons doesn't hold a whole number for each row.")
+    known, of_row = np.unique(numbers, return_inverse=True)
+    return Persons(of_row.astype(np.int64), len(known))
+
+
+@dataclass(frozen=True, slots=True)
+class PersonCells:
+    """The persons of each class, for one sensitive column or for none.
+
+    Attributes
+    ----------
+    pairs
+        Each value and person that occur together in a class, once:
+        ``value * n_persons + person``; without a column the value is 0.
+    codes
+        The code of each class in each quasi-identifier.
+    n_persons
+        How many persons there are.
+    """
+
+    pairs: Cells
+    codes: Ints
+    n_persons: int
+
+    @property
+    def several_values(self) -> int:
+        """How many persons have more than one value."""
+        known = np.unique(self.pairs.values)
+        of_person = np.bincount(known % self.n_persons)
+        return int(np.count_nonzero(of_person > 1))
+
+    @property
+    def cells(self) -> Cells:
+        """How many persons of each class have each value."""
+        return self._by_value(self.pairs)
+
+    def compatible(self) -> Iterator[Cells]:
+        """Yield the same for all rows that are compatible with each class.
+
+        A person who has rows in several of them counts once.
+        """
+        sizes = np.ones(len(self.codes), dtype=np.int64)
+        counted = Counted(sizes, {COLUMN: self.pairs}, self.codes)
+        yield from map(self._by_value, compatible_cells(counted, COLUMN))
+
+    def _by_value(self, pairs: Cells) -> Cells:
+        owners = pairs.owners
+        values, persons = np.divmod(pairs.values, self.n_persons)
+        ones = np.ones(len(values), dtype=np.int64)
+        found = sum_cells(owners, values, ones, int(values.max()) + 1)
+        different = np.unique(owners * self.n_persons + persons)
+        sizes = np.bincount(different // self.n_persons, minlength=len(pairs.starts) - 1)
+        return Cells(found.starts, found.values, found.counts, sizes.astype(np.int64))
+
+
+def count_persons(
+    class_of_row: Ints, value_of_row: Ints | None, persons: Persons, codes: Ints
+) -> PersonCells:
+    """Count the persons of each class, and their values of a sensitive column.
+
+    Parameters
+    ----------
+    class_of_row
+        The class of each row; each class has one at least.
+    value_of_row
+        The value of each row; ``None``: no column.
+    persons
+        Whose rows they are.
+    codes
+        The code of each class in each quasi-identifier.
+    """
+    values = np.zeros_like(class_of_row) if value_of_row is None else value_of_row
+    pairs = values * persons.n + persons.of_row
+    order = np.lexsort((pairs, class_of_row))
+    classes, pairs = class_of_row[order], pairs[order]
+    new = (classes[1:] != classes[:-1]) | (pairs[1:] != pairs[:-1])
+    first = np.flatnonzero(np.concatenate(([True], new)))
+    owners, pairs = classes[first], pairs[first]
+    cells = Cells(starts_of(owners), pairs, np.ones(len(pairs), dtype=np.int64))
+    return PersonCells(cells, codes, persons.n)

@@ -20,7 +20,7 @@ class TableJudge:
     lattice: Lattice
     holds: np.ndarray
     losses: np.ndarray
-    bounds: np.ndarray
+    bound_table: np.ndarray
     monotone: bool
     above: np.ndarray
     asked: list[tuple[int, ...]] = field(default_factory=list)
@@ -36,7 +36,10 @@ class TableJudge:
         )
 
     def bound(self, levels):
-        return float(self.bounds[self.place(levels)])
+        return float(self.bound_table[self.place(levels)])
+
+    def bounds(self, nodes):
+        return np.array([self.bound(levels) for levels in nodes.tolist()])
 
     def place(self, levels):
         return tuple(np.subtract(levels, self.lattice.least))

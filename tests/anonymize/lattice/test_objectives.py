@@ -100,6 +100,15 @@ def test_no_node_at_or_above_falls_below_a_bound(objective, count, seed, k, odd)
         assert scorer.bound(levels) <= scorer.bound_above(judged) <= above
 
 
+@pytest.mark.parametrize(("objective", "count"), COUNTED, ids=NAMES)
+def test_the_bounds_of_many_nodes_are_those_of_each(objective, count):  # noqa: ARG001
+    for seed in range(5):
+        table = SmallTable.drawn(seed)
+        scorer = objective.scorer(table.columns(), n_rows=len(table.rows), min_rows=2)
+        nodes = list(table.nodes())
+        assert scorer.bounds(np.array(nodes)) == pytest.approx([scorer.bound(it) for it in nodes])
+
+
 @pytest.mark.parametrize("name", sorted(OBJECTIVES))
 def test_bounds_prune_somewhere(name):
     """A bound of 0 is valid and useless: at the top it is near the loss of some node."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.anonymize.lattice._column_means import column_means, rounded_down
+from halfmask.anonymize.lattice._column_means import bounds_of_sums, column_means, rounded_down
 from halfmask.anonymize.lattice._objective import Objective, Scorer
 
 if TYPE_CHECKING:
@@ -101,6 +101,9 @@ class _AmbiguityScorer(_AreaScorer):
 
     def bound(self, levels: Levels) -> float:
         return rounded_down(self._mean(levels))
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        return bounds_of_sums([column.means for column in self.areas], nodes)
 
     def bound_above(self, classes: NodeClasses) -> float:
         counted = rounded_down(self._mean_area(classes, of_suppressed=0.0))

@@ -18,8 +18,6 @@ from halfmask.anonymize.lattice._known_nodes import KnownNodes
 from halfmask.anonymize.lattice._node_model import NodeModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from halfmask.anonymize.lattice._judged_nodes import JudgedNodes
@@ -114,7 +112,7 @@ class _BestEffort:
         """Return a random node a step below the best one, or a step down and a step up."""
         best = self._best[0].levels
         near = [*self._lattice.below(best), *self._lattice.exchanged(best)]
-        nodes, _ = self._open(near)
+        nodes, _ = self._open(np.array(near, np.int64).reshape(-1, len(best)))
         return self._first_unsettled(nodes, self._rng.permutation(len(nodes)))
 
     def _best_expected(self) -> Levels | None:
@@ -126,24 +124,19 @@ class _BestEffort:
         is_moved = rng.random(shape).argsort(axis=1) < n_moved[:, None]
         steps = rng.choice([-1, 1], shape) * np.where(rng.random(shape) < _BY_TWO, 2, 1)
         drawn = np.clip(start + is_moved * steps, lattice.least, lattice.greatest)
-        nodes, bounds = self._open([tuple(levels) for levels in drawn.tolist()])
-        if not nodes:
-            return None
-        expected = self._model.improvements(
-            np.array(nodes), np.array(bounds), self._nodes.least_loss
-        )
+        nodes, bounds = self._open(drawn)
+        expected = self._model.improvements(nodes, bounds, self._nodes.least_loss)
         return self._first_unsettled(nodes, np.argsort(-expected, kind="stable"))
 
-    def _open(self, nodes: Iterable[Levels]) -> tuple[list[Levels], list[float]]:
-        """Return nodes that may be better and weren't judged, and their bounds."""
-        bound, least_loss = self._nodes.judge.bound, self._nodes.least_loss
-        bounds = {levels: bound(levels) for levels in nodes if not self.known.is_judged(levels)}
-        still = {levels: low for levels, low in bounds.items() if low < least_loss}
-        return list(still), list(still.values())
+    def _open(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return nodes that may be better than the best, and their bounds."""
+        bounds = self._nodes.judge.bounds(nodes)
+        still = bounds < self._nodes.least_loss
+        return nodes[still], bounds[still]
 
-    def _first_unsettled(self, nodes: list[Levels], order: NDArray[np.intp]) -> Levels | None:
-        """Return the first node, in an order, that isn't known to fail."""
-        in_order = (nodes[place] for place in order)
+    def _first_unsettled(self, nodes: NDArray[np.int64], order: NDArray[np.intp]) -> Levels | None:
+        """Return the first node, in an order, that isn't judged or known to fail."""
+        in_order = (tuple(nodes[place].tolist()) for place in order)
         return next((levels for levels in in_order if not self.known.is_settled(levels)), None)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.anonymize.lattice._lattice import LatticeColumn
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = ["ColumnMeans", "column_means", "rounded_down"]
+__all__ = ["ColumnMeans", "bounds_of_sums", "column_means", "rounded_down"]
 
 #: The share of a bound by which rounding could have raised it above the loss that it bounds.
 ROUNDING = 1e-12
@@ -87,6 +88,24 @@ def column_means(
         means = tuple(float(numbers[each] @ column.rows_below(each)) / n_rows for each in levels)
         made.append(ColumnMeans(numbers, means))
     return tuple(made)
+
+
+def bounds_of_sums(
+    numbers: Sequence[Sequence[float]], nodes: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the sum over columns of a number of each level, rounded down, for many nodes.
+
+    Parameters
+    ----------
+    numbers
+        For each column, the number of each level.
+    nodes
+        The levels of the nodes, (nodes, columns).
+    """
+    total = np.zeros(len(nodes))
+    for place, of_levels in enumerate(numbers):
+        total += np.asarray(of_levels, np.float64)[nodes[:, place]]
+    return total - ROUNDING * np.abs(total)
 
 
 def rounded_down(bound: float) -> float:

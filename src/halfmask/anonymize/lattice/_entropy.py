@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from halfmask.anonymize.lattice._column_means import bounds_of_sums
 from halfmask.anonymize.lattice._objective import Objective, Scorer
 
 if TYPE_CHECKING:
@@ -107,6 +108,13 @@ class _EntropyScorer(Scorer):
 
     def bound(self, levels: Levels) -> float:
         return self._of_levels(levels) * (1 - ROUNDING)
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        lost = [
+            [column.weight * each for each in bits]
+            for column, bits in zip(self.columns, self.bits, strict=True)
+        ]
+        return bounds_of_sums(lost, nodes)
 
     def _of_levels(self, levels: Levels) -> float:
         return sum(

@@ -156,6 +156,16 @@ class TableJudge:
         """
         return self._scorer.bound(levels)
 
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the bound of each of many nodes.
+
+        Parameters
+        ----------
+        nodes
+            The levels of the nodes, (nodes, columns).
+        """
+        return self._scorer.bounds(nodes)
+
     def chosen(self, levels: Levels) -> ChosenNode:
         """Return the released classes of a node that holds.
 

@@ -35,16 +35,6 @@ class KnownNodes:
         """How many nodes were judged."""
         return len(self._scores)
 
-    def is_judged(self, levels: Levels) -> bool:
-        """Return whether a node was judged.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
-        return levels in self._scores
-
     def is_settled(self, levels: Levels) -> bool:
         """Return whether a node was judged, or is known to fail without that.
 

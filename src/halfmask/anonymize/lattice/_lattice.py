@@ -41,7 +41,12 @@ class Lattice:
     @property
     def n_nodes(self) -> int:
         """The number of nodes, exact at any size."""
-        return prod(high - low + 1 for low, high in zip(self.least, self.greatest, strict=True))
+        return prod(self.shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of levels of each column."""
+        return tuple(high - low + 1 for low, high in zip(self.least, self.greatest, strict=True))
 
     def above(self, levels: Levels) -> Iterator[Levels]:
         """Yield the nodes with one column a level higher.

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from halfmask.anonymize.lattice._column_means import rounded_down
+from halfmask.anonymize.lattice._column_means import bounds_of_sums, rounded_down
 from halfmask.anonymize.lattice._column_weights import shares_of
 from halfmask.anonymize.lattice._factors import Factors, factors_of
 from halfmask.anonymize.lattice._objective import Objective, Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import NodeClasses
@@ -106,6 +109,14 @@ class _PrecisionScorer(Scorer):
         bound = sum(share * each for share, each in zip(self.shares, least, strict=True))
         return rounded_down(bound)
 
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        of_released, of_suppressed = self.factors
+        lost = [
+            [share * min(of_released * each / max(height, 1), of_suppressed) for each in levels]
+            for share, height, levels in zip(self.shares, self.heights, _levels(nodes), strict=True)
+        ]
+        return bounds_of_sums(lost, nodes)
+
     def _raised(self, levels: Levels) -> list[float]:
         return [level / max(height, 1) for level, height in zip(levels, self.heights, strict=True)]
 
@@ -158,5 +169,17 @@ class _HeightScorer(Scorer):
     def bound(self, levels: Levels) -> float:
         return rounded_down(self._height(levels))
 
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        lost = [
+            [weight * each for each in levels]
+            for weight, levels in zip(self.weights, _levels(nodes), strict=True)
+        ]
+        return bounds_of_sums(lost, nodes)
+
     def _height(self, levels: Levels) -> float:
         return sum(weight * level for weight, level in zip(self.weights, levels, strict=True))
+
+
+def _levels(nodes: NDArray[np.intp]) -> list[range]:
+    """Return the levels of each column from 0 to the highest of some nodes."""
+    return [range(int(highest) + 1) for highest in nodes.max(axis=0)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from halfmask.anonymize.lattice._column_means import column_means, rounded_down
+from halfmask.anonymize.lattice._column_means import bounds_of_sums, column_means, rounded_down
 from halfmask.anonymize.lattice._column_weights import shares_of
 from halfmask.anonymize.lattice._factors import Factors, factors_of
 from halfmask.anonymize.lattice._objective import Objective, Scorer
@@ -110,6 +110,13 @@ class _LossScorer(Scorer):
         means = (column.means[level] for column, level in zip(self.means, levels, strict=True))
         mean = sum(share * each for share, each in zip(self.shares, means, strict=True))
         return rounded_down(self.factors.generalization * mean)
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        lost = [
+            [self.factors.generalization * share * mean for mean in column.means]
+            for share, column in zip(self.shares, self.means, strict=True)
+        ]
+        return bounds_of_sums(lost, nodes)
 
 
 def _share(values: NDArray[np.int64], n_values: int) -> NDArray[np.float64]:

@@ -7,6 +7,9 @@ from math import inf
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from halfmask.anonymize.lattice._lattice import Levels
 
 __all__ = ["NodeJudge", "NodeScore", "SearchLimit"]
@@ -63,6 +66,15 @@ class NodeJudge(Protocol):
         ----------
         levels
             The node.
+        """
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the bound of each of many nodes.
+
+        Parameters
+        ----------
+        nodes
+            The levels of the nodes, (nodes, columns).
         """
 
 

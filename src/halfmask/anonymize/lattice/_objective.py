@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
@@ -71,6 +72,16 @@ class Scorer(Protocol):
         levels
             The node.
         """
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the bound of each of many nodes, as `bound` does.
+
+        Parameters
+        ----------
+        nodes
+            The levels of the nodes, (nodes, columns).
+        """
+        return np.array([self.bound(tuple(levels)) for levels in nodes.tolist()], np.float64)
 
     def bound_above(self, classes: NodeClasses) -> float:
         """Return a loss that no node at or above a counted one falls below.

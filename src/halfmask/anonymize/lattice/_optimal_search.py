@@ -10,7 +10,6 @@ The bounds and a byte for each node are in memory: 9 bytes a node.
 
 from __future__ import annotations
 
-from itertools import product
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,8 @@ __all__ = ["search_optimal"]
 
 #: Nodes are visited at steps of this share of them, so that the next is far from the last ones.
 _GOLDEN = 0.6180339887498949
+#: Bounds are asked for so many nodes at once.
+_CHUNK = 2**16
 
 
 def search_optimal(lattice: Lattice, nodes: JudgedNodes) -> None:
@@ -67,9 +68,7 @@ class _OpenNodes:
         self._kernel = climbing
         self._nodes = nodes
         self._least = lattice.least
-        self._shape = tuple(
-            high - low + 1 for low, high in zip(lattice.least, lattice.greatest, strict=True)
-        )
+        self._shape = lattice.shape
         self._bound_grid = _bounds(lattice, nodes.judge)
         self._bounds = self._bound_grid.reshape(-1)
         self._grid = np.zeros(self._shape, np.uint8)
@@ -150,11 +149,13 @@ class _OpenNodes:
 
 def _bounds(lattice: Lattice, judge: NodeJudge) -> NDArray[np.float64]:
     """Return the greatest bound of the nodes at or below each node: all of them bound it."""
-    levels = [
-        range(low, high + 1) for low, high in zip(lattice.least, lattice.greatest, strict=True)
-    ]
-    bounds = np.fromiter(map(judge.bound, product(*levels)), np.float64, lattice.n_nodes)
-    grid = bounds.reshape([len(of_column) for of_column in levels])
+    shape = lattice.shape
+    grid = np.empty(shape)
+    flat = grid.reshape(-1)
+    for start in range(0, len(flat), _CHUNK):
+        numbers = np.arange(start, min(start + _CHUNK, len(flat)))
+        nodes = np.stack(np.unravel_index(numbers, shape), axis=1) + lattice.least
+        flat[numbers] = judge.bounds(nodes)
     for axis in range(grid.ndim):
         np.maximum.accumulate(grid, axis=axis, out=grid)
     return grid

@@ -68,6 +68,22 @@ def test_a_release_is_attacked_and_no_cell_is_shown(released, run):
     assert all(len(line.rstrip()) <= 80 for line in said.out.splitlines() if "[" in line)
 
 
+def test_both_bounds_of_a_range_are_attacked_as_one(released, run):
+    """An attack on bounds knows as much as one on texts."""
+
+    def found():
+        said = run(*words(released, "--json"))
+        assert said.status == 0, said.err
+        return {each["attack"]: each.get("risk") for each in said.json["findings"]}
+
+    texts = found()
+    more = '[recoding]\nname = "ranges"\nform = "bounds"\n'
+    released.policy.write_text(released.policy.read_text() + more)
+    assert run(*released.protect("--overwrite")).status == 0
+
+    assert found() == texts
+
+
 def test_without_a_control_table_classes_are_attacked(released, run):
     said = run(*words(released, "--policy", released.policy, "--json"))
     assert said.status == 0

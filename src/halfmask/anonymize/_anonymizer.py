@@ -22,7 +22,7 @@ from halfmask.anonymize._settings import (
     several_names,
     weights_given,
 )
-from halfmask.anonymize.recodings import Centroid
+from halfmask.anonymize.recodings import Centroid, Ranges
 from halfmask.data import Column, Schema, like, orders_of
 from halfmask.data._text_forms import TextWatch
 from halfmask.guarantees import size_asked
@@ -156,6 +156,11 @@ class Anonymizer(
         method_given(self.method, owner="Anonymizer")
         hierarchies_given(self.hierarchies, owner="Anonymizer")
         weights_given(self.weights, owner="Anonymizer")
+        if isinstance(self.recoding, Ranges) and self.recoding.form == "bounds":
+            raise ParameterError(
+                "Anonymizer returns the columns that it is given, and can't write a range as two.",
+                hint='Use protect with a policy, or Ranges(form="text").',
+            )
         several_names(owner="Anonymizer", quasi_identifiers=self.quasi_identifiers)
         table = self._table(X, reset=True)
         protection = self._protection(table, orders_of(X))

@@ -13,7 +13,7 @@ from halfmask.anonymize._cells import CellColumn
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,7 +38,7 @@ class Plan:
     partition
         The cells.
     written
-        What each quasi-identifier is in each cell, (cells,) each.
+        What each quasi-identifier is in each cell, (cells,) each; both bounds are a struct.
     guarantees, method, recoding
         The guarantees, and how the cells were found and are written.
     column_recodings
@@ -123,7 +123,36 @@ class Plan:
         placed = pl.Series(cells >= 0)
         if not placed.all():
             batch, cells = batch.filter(placed), cells[cells >= 0]
-        return batch.with_columns(self.written_for(pl.Series(cells)))
+        columns = self.released_columns(batch.columns)
+        return batch.with_columns(self.written_for(pl.Series(cells))).select(columns)
+
+    @property
+    def released(self) -> tuple[pl.Series, ...]:
+        """What is released of each quasi-identifier in each cell: bounds are two."""
+        return tuple(
+            column
+            for series in self.written
+            for column in (series.struct.unnest() if series.dtype == pl.Struct else [series])
+        )
+
+    def released_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return the names of columns in a release, in their order.
+
+        Parameters
+        ----------
+        columns
+            Columns of the table.
+        """
+        written = dict(zip(self.quasi_identifiers, self.written, strict=True))
+        return [
+            each
+            for name in columns
+            for each in (
+                written[name].struct.fields
+                if name in written and written[name].dtype == pl.Struct
+                else [name]
+            )
+        ]
 
     def value_spans(self, counts: CellCounts) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Return the least and greatest code of each cell, per quasi-identifier.
@@ -141,7 +170,7 @@ class Plan:
         ]
 
     def written_for(self, cells: pl.Series) -> list[pl.Series]:
-        """Return each quasi-identifier's written values for rows of these cells.
+        """Return each released column of the quasi-identifiers for rows of these cells.
 
         Parameters
         ----------
@@ -150,4 +179,4 @@ class Plan:
         """
         # polars turns indices of any other type into these, once a column.
         places = cells.cast(pl.UInt32)
-        return list(map_in_order(self.written, lambda series: series.gather(places)))
+        return list(map_in_order(self.released, lambda series: series.gather(places)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError, SchemaError
 from halfmask._validation import fraction
@@ -23,7 +24,6 @@ from halfmask.engines import map_in_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.anonymize._method import Method
@@ -282,9 +282,23 @@ class Protection:
                 counts=counts,
                 representatives=chosen[place],
             )
-            return recodings[place].write(column)
+            series = recodings[place].write(column)
+            self._check_names(series)
+            return series
 
         return map_in_order(range(len(fitted.codings)), write)
+
+    def _check_names(self, written: pl.Series) -> None:
+        """Raise if a column of bounds would have the name of another column."""
+        if written.dtype != pl.Struct:
+            return
+        for name in written.struct.fields:
+            if name in self.schema:
+                raise SchemaError(
+                    f"The bounds of column {written.name!r} need the name {name!r}, which another "
+                    "column has.",
+                    hint="Rename that column, or write the ranges as text.",
+                )
 
 
 def _check_kept(fitted: Fitted, counts: CellCounts) -> None:

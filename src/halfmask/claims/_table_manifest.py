@@ -80,6 +80,9 @@ class ReleasedColumn:
         The type of what is released.
     mask_parameters
         The parameters of the mask, as the policy has them.
+    bound_of
+        The column of the table whose range this is an end of: the lower one, followed by the
+        upper one, both included.
     """
 
     name: str
@@ -89,6 +92,7 @@ class ReleasedColumn:
     dtype: str
     mask: str | None = None
     mask_parameters: Mapping[str, Json] | None = None
+    bound_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +166,7 @@ class ClassClaim:
 
 def _column_dict(column: ReleasedColumn) -> dict[str, Json]:
     parts: dict[str, Json] = dataclasses.asdict(column)
-    return {k: v for k, v in parts.items() if v is not None or not k.startswith("mask")}
+    return {k: v for k, v in parts.items() if v is not None or k == "recoding"}
 
 
 def table_details(

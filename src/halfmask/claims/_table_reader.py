@@ -192,8 +192,8 @@ def _first_column(at: At) -> ReleasedColumn:
 
 
 def _column(at: At) -> ReleasedColumn:
-    masked = ("mask", "mask_parameters")
-    found = at.keys("name", "role", "kind", "recoding", "dtype", optional=masked)
+    optional = ("mask", "mask_parameters", "bound_of")
+    found = at.keys("name", "role", "kind", "recoding", "dtype", optional=optional)
     if "mask_parameters" in found and "mask" not in found:
         found["mask_parameters"].refuse("left out where there is no mask")
     return ReleasedColumn(
@@ -206,6 +206,7 @@ def _column(at: At) -> ReleasedColumn:
         mask_parameters=(
             found["mask_parameters"].mapping() if "mask_parameters" in found else None
         ),
+        bound_of=found["bound_of"].text() if "bound_of" in found else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,6 +16,8 @@ from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
 
     from halfmask.assess.attacks import Shuffled
@@ -110,6 +112,7 @@ class _Stated:
     unchanged: frozenset[str]
     n_in: int
     is_sampled: bool
+    bounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, manifest: Manifest) -> _Stated:
@@ -131,7 +134,12 @@ class _Stated:
         return cls(
             files=table.files,
             policy_sha256=table.policy_sha256,
-            columns=table.columns,
+            columns=_with_ranges(table.columns),
+            bounds={
+                name: tuple(each.name for each in table.columns if each.bound_of == name)
+                for name in dict.fromkeys(each.bound_of for each in table.columns)
+                if name is not None
+            },
             unchanged=frozenset(
                 c.name for c in table.columns if c.recoding is None and c.mask is None
             ),
@@ -141,6 +149,15 @@ class _Stated:
 
     def of_role(self, role: str) -> tuple[str, ...]:
         return tuple(each.name for each in self.columns if each.role == role)
+
+
+def _with_ranges(columns: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...]:
+    """Return the columns of the table: both bounds of a range as the one that they are of."""
+    named = {
+        each.bound_of or each.name: replace(each, name=each.bound_of or each.name)
+        for each in columns
+    }
+    return tuple(named.values())
 
 
 def _shuffled(
@@ -224,9 +241,15 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
 
     from halfmask.verifier.tables._part import open_part  # noqa: PLC0415 # the same
 
-    return pl.concat(
+    rows = pl.concat(
         [open_part(folder / each.name, each.format) for each in stated.files]
     ).collect()
+    for name, (low, high) in stated.bounds.items():
+        range_ = pl.format("[{}, {}]", low, high)
+        same = pl.col(low).cast(pl.String)
+        text = pl.when(pl.col(low) == pl.col(high)).then(same).otherwise(range_)
+        rows = rows.with_columns(text.alias(name)).drop(low, high)
+    return rows
 
 
 def _hierarchies(policy: Policy, names: tuple[str, ...]) -> dict[str, Hierarchy]:

@@ -64,7 +64,7 @@ def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
 
 def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.int64]]:
     """Return the released classes, and that of each cell: cells written alike are one."""
-    written = pl.DataFrame(list(plan.written))
+    written = pl.DataFrame(list(plan.released))
     into, n_classes = class_of_row(written, quasi_identifiers=written.columns)
     return classes.coarsened(into, n_classes), into
 

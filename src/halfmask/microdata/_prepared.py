@@ -88,6 +88,11 @@ class Prepared:
         dropped = set(self.schema.identifiers)
         return [name for name in self.source.columns if name not in dropped]
 
+    @property
+    def released_columns(self) -> list[str]:
+        """The same where bounds of ranges are two columns each."""
+        return self.plan.released_columns(self.columns)
+
     def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
         """Yield the cell (`CELL`) and the unchanged columns of each released row.
 
@@ -121,7 +126,7 @@ class Prepared:
         """Return placed rows with what is written for their cells."""
         cells = placed[CELL]
         written = self.plan.written_for(cells)
-        return placed.with_columns(written).select(self.columns)
+        return placed.with_columns(written).select(self.released_columns)
 
     def shuffled(self) -> pl.DataFrame:
         """Return all protected rows in the keyed order."""

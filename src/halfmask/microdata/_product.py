@@ -115,12 +115,12 @@ def _check_stated(
     roles = {
         name: column.role for name, column in policy.columns.items() if column.role != "identifier"
     }
-    stated = {column.name: column.role for column in columns}
+    stated = {column.bound_of or column.name: column.role for column in columns}
     asked = [
         (section.named, section.about, section.parameters) for section in policy.guarantee_sections
     ]
     claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in claims]
-    known = {name for name, role in roles.items() if role == "quasi_identifier"}
+    known = {column.name for column in columns if column.role == "quasi_identifier"}
     unit = "row" if policy.person is None else "person"
     if (
         roles != stated
@@ -169,23 +169,26 @@ def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, A
 
 
 def _columns(prepared: Prepared) -> list[ReleasedColumn]:
-    written = dict(zip(prepared.plan.quasi_identifiers, prepared.plan.written, strict=True))
+    known = prepared.plan.quasi_identifiers
+    written = {series.name: series for series in prepared.plan.released}
     columns = []
     for name in prepared.columns:
         column = prepared.schema[name]
         mask, parameters = stated_masks(prepared.policy.masks_of(name))
-        dtype = written[name].dtype if name in written else prepared.source.dtypes[name]
-        columns.append(
-            ReleasedColumn(
-                name=name,
-                role=column.role,
-                kind=column.kind,
-                recoding=prepared.plan.recoding_of(name).name if name in written else None,
-                dtype=str(dtype),
-                mask=mask,
-                mask_parameters=parameters,
+        for released in prepared.plan.released_columns([name]):
+            dtype = written[released].dtype if name in known else prepared.source.dtypes[name]
+            columns.append(
+                ReleasedColumn(
+                    name=released,
+                    role=column.role,
+                    kind=column.kind,
+                    recoding=prepared.plan.recoding_of(name).name if name in known else None,
+                    dtype=str(dtype),
+                    mask=mask,
+                    mask_parameters=parameters,
+                    bound_of=None if released == name else name,
+                )
             )
-        )
     return columns
 
 

@@ -256,7 +256,11 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
     model = _learn(sample, protection, prepared, unmasked, label)
     return Release(
-        claims=make_claims(fit.plan.guarantees, released, schema.quasi_identifiers),
+        claims=make_claims(
+            fit.plan.guarantees,
+            released,
+            fit.plan.released_columns(schema.quasi_identifiers),
+        ),
         risk=evaluate_risk(
             fit.raw,
             released,

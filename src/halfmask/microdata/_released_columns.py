@@ -55,7 +55,9 @@ def released_columns_risk(
     k = size_asked(prepared.guarantees, least=2)
     unchanged = _unchanged(prepared)
     known = {*prepared.plan.quasi_identifiers, *unchanged}
-    counted = tuple(name for name in prepared.columns if name in known)
+    counted = tuple(
+        prepared.plan.released_columns([name for name in prepared.columns if name in known])
+    )
     sizes = released.sizes
     if not unchanged:
         every = ColumnSetRisk(

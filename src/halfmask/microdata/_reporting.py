@@ -158,6 +158,9 @@ def _treatment(prepared: Prepared, name: str) -> str:
         partition, place = plan.partition, plan.quasi_identifiers.index(name)
         if isinstance(partition, LatticePartition):
             steps.append(f"level {partition.levels[place]} of {partition.heights[place]}")
+        released = plan.released_columns([name])
+        if len(released) > 1:
+            steps[-1] = f"written as ranges, in the columns {' and '.join(released)}"
     return "; ".join(steps) or "released unchanged"
 
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import numpy as np
 import polars as pl
 
+from halfmask._errors import SchemaError
+from halfmask._validation import one_of
+
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
 
-__all__ = ["MAX_MEMBERS", "Ranges"]
+__all__ = ["BOUND_SUFFIXES", "MAX_MEMBERS", "Ranges"]
+
+#: What the names of both columns of bounds end in.
+BOUND_SUFFIXES: Final = ("_from", "_to")
 
 #: A set with more members than this is written with its first members and a count.
 MAX_MEMBERS = 32
@@ -33,6 +39,20 @@ class Ranges:
     by itself. A class that has missing cells too ends in ``or missing``; one of missing cells only
     stays missing.
 
+    Parameters
+    ----------
+    form
+        ``"text"``: as above. ``"bounds"``: numbers and dates are two columns of their own type,
+        ``NAME_from`` and ``NAME_to``, both ends included; categories stay sets.
+
+    Raises
+    ------
+    ParameterError
+        If the form is neither.
+    SchemaError
+        If a class of a column that is written as bounds has missing cells and values, which two
+        numbers can't say.
+
     See Also
     --------
     Level : Labels of a hierarchy.
@@ -46,22 +66,32 @@ class Ranges:
 
     Examples
     --------
-    >>> Ranges()
-    Ranges()
+    >>> Ranges(), Ranges(form="bounds")
+    (Ranges(form='text'), Ranges(form='bounds'))
     """
 
     name: ClassVar[str] = "ranges"
     sentence: ClassVar[str] = "Ranges of numbers and sets of categories are written for a class."
     weaknesses: ClassVar[tuple[str, ...]] = ("range-ends-are-values",)
 
+    form: Literal["text", "bounds"] = field(
+        default="text",
+        metadata={"description": "Whether numbers and dates are texts, or two columns of bounds."},
+    )
+
+    def __post_init__(self) -> None:
+        one_of(("text", "bounds"), owner="Ranges", form=self.form)
+
     def write(self, cells: CellColumn) -> pl.Series:
-        """Return one column's text for each cell.
+        """Return one column's text, or both its bounds, for each cell.
 
         Parameters
         ----------
         cells
             One column of all cells.
         """
+        if self.form == "bounds" and cells.coding.ordered:
+            return _bounds(cells)
         low, high = cells.value_range()
         mixed = cells.mixes_missing() & (low >= 0)
         n_values = cells.coding.n_values + 1
@@ -84,6 +114,24 @@ class Ranges:
                 text = _set([texts[i] for i in range(first, last + 1) if occurring[i]])
             labels.append(f"{text} or missing" if with_missing else text)
         return pl.Series(cells.coding.column.name, labels, dtype=pl.String).gather(of_cell)
+
+
+def _bounds(cells: CellColumn) -> pl.Series:
+    """Return the least and the greatest value of each cell as the fields of a struct."""
+    name = cells.coding.column.name
+    low, high = cells.value_range()
+    mixed = int(np.count_nonzero(cells.mixes_missing() & (low >= 0)))
+    if mixed:
+        raise SchemaError(
+            f"Column {name!r} can't be written as bounds: {mixed} classes have missing cells and "
+            "values.",
+            hint='Set missing = "suppress" for the column, or write form = "text".',
+        )
+    ends = {
+        name + suffix: cells.coding.values.gather(pl.Series(codes).replace(-1, None))
+        for suffix, codes in zip(BOUND_SUFFIXES, (low, high), strict=True)
+    }
+    return pl.DataFrame(ends).to_struct(name)
 
 
 def _set(members: list[str]) -> str:

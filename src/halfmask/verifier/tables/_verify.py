@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from halfmask.claims._manifest_reader import read_table_manifest
 from halfmask.claims._table_reader import StatedSets, stated_sets
+from halfmask.verifier.tables._bounds import misplaced_bounds
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
 from halfmask.verifier.tables._part import READ_ERRORS
@@ -56,7 +57,8 @@ def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verifica
     is kept both with a missing quasi-identifier as a value of its own and with it as a wildcard
     that agrees with everything, its evidence stating nothing better than was counted. Counts are
     exact: rows are compared cell by cell as the file has them, not by hashes. Where the manifest
-    states how many rows are unique over sets of released columns, no more are. Fractions (entropy,
+    states how many rows are unique over sets of released columns, no more are. Of a range in two
+    columns, the lower end is nowhere above the upper one. Fractions (entropy,
     t) may miss their threshold by 1e-9.
 
     For the models known today the count with wildcards is never the worse one: all rows that are
@@ -88,6 +90,7 @@ def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verifica
             _fail(findings, "the data files can't be read as the manifest states")
         else:
             missing = _recount(files.table, files, manifest, findings, whose)
+            problems += misplaced_bounds(files.table, files.schema, manifest)
             if stated is not None:
                 sets, faults = _recount_sets(files.table, files, manifest, stated)
                 problems += faults

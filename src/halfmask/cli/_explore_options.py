@@ -110,8 +110,9 @@ class MeasureOptions:
         typer.Option(
             "--utility",
             metavar="NAME",
-            help="The axis of utility: loss, discernibility, suppressed, detail:COLUMN, or "
-            "accuracy with --label-model.",
+            help="The axis of utility: loss, detail, detail:COLUMN, discernibility, "
+            "non-uniform-entropy, ambiguity, squared-error, suppressed, or accuracy with "
+            "--label-model.",
         ),
     ] = "loss"
     label_model: Annotated[

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import InformationLoss
     from halfmask.guarantees import Classes, Guarantee
 
-__all__ = ["DetailKept", "GuaranteeCost", "detail_kept"]
+__all__ = ["DetailKept", "GuaranteeCost", "detail_kept", "weighed_loss"]
 
 #: A column that keeps less than this has lost nearly all of its detail.
 NEARLY_NOTHING = 0.05
@@ -155,7 +155,7 @@ def detail_kept(
     sample
         Raw rows drawn at random: guarantees are tried on them where little is kept.
     """
-    average = 1 - _weighed(loss, protection)
+    average = 1 - weighed_loss(loss, protection)
     k = size_asked(protection.guarantees, least=2)
     little = average < LITTLE or released.rows > LARGE * k * released.n_classes
     return DetailKept(
@@ -165,8 +165,16 @@ def detail_kept(
     )
 
 
-def _weighed(loss: InformationLoss, protection: Protection) -> float:
-    """Return the mean of the columns' losses, each by its weight."""
+def weighed_loss(loss: InformationLoss, protection: Protection) -> float:
+    """Return the mean of the columns' losses, each by its weight.
+
+    Parameters
+    ----------
+    loss
+        The loss of each column.
+    protection
+        The protection, whose columns have weights.
+    """
     weights = {name: protection.schema[name].weight for name in loss.columns}
     total = sum(weights[name] * each.loss for name, each in loss.columns.items())
     return total / sum(weights.values()) if weights else 0.0
@@ -238,4 +246,4 @@ def _tried(
         return None
     suppressed = rows.height - counts.classes.rows
     loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
-    return _Trial(1 - _weighed(loss, wanted), counts.classes.n_classes)
+    return _Trial(1 - weighed_loss(loss, wanted), counts.classes.n_classes)

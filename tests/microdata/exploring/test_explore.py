@@ -24,7 +24,7 @@ halfmask = 1
 [columns]
 name = { role = "identifier" }
 age = { role = "quasi_identifier", kind = "numeric", hierarchy = { intervals = [5, 20] } }
-town = { role = "quasi_identifier", kind = "categorical", hierarchy = { prefix = [8] } }
+town = { role = "quasi_identifier", kind = "text", weight = 2, hierarchy = { prefix = [8] } }
 ill = { role = "sensitive", kind = "categorical" }
 buys = { role = "insensitive", kind = "categorical", label = true }
 [[guarantees]]
@@ -78,6 +78,10 @@ def is_measured_as_released(folder, point):
     assert measures.suppressed == utility.class_sizes.suppressed
     assert measures.discernibility == utility.class_sizes.discernibility
     assert measures.loss == pytest.approx(utility.loss.loss)
+    assert measures.kept == pytest.approx(utility.detail.average)
+    assert measures.non_uniform_entropy == pytest.approx(utility.measures.non_uniform_entropy)
+    assert measures.ambiguity == pytest.approx(utility.measures.ambiguity)
+    assert measures.squared_error == pytest.approx(utility.measures.squared_error)
     assert measures.ncp == pytest.approx(utility.loss.ncp)
     assert measures.detail == pytest.approx(dict(utility.detail.columns))
     assert measures.unique == release.risk.columns.every.share_unique
@@ -148,7 +152,10 @@ def test_what_the_table_cannot_keep_is_listed_with_the_reason(found):
     beyond = [each for each in found.refused if each.parameters.get("k") == 1000]
 
     assert beyond
-    assert all("whole table as one class of 300 rows" in each.why for each in beyond)
+    assert {each.why for each in beyond} == {
+        "KAnonymity(k=1000) can't be met: the whole table as one class of 300 rows reaches 300.",
+        "Mdav weighs columns only where all quasi-identifiers are numbers or dates.",
+    }
     asked = {*(each.asked.number for each in found.points), *(it.number for it in found.refused)}
     assert asked == set(range(len(asked)))
 
@@ -241,6 +248,18 @@ def test_masks_are_applied_before():
     assert point.measures.classes == protect(PEOPLE, masked).utility.class_sizes.classes
 
 
+def test_a_model_is_compared_with_one_of_the_original_columns():
+    masked = Policy.from_toml(
+        TEXT.replace("hierarchy = { intervals = [5, 20] }", 'mask = { name = "round", base = 50 }')
+    )
+    found = explore(PEOPLE, masked, k=[4], methods=["mondrian"], max_points=1, label_model=True)
+    model = protect(PEOPLE, masked).utility.model
+
+    assert model is not None
+    assert found.points[0].measures.score == model.released.accuracy
+    assert found.points[0].measures.score_raw == model.raw.accuracy
+
+
 def test_rows_with_a_missing_cell_that_is_suppressed_count_as_suppressed():
     gaps = PEOPLE.with_columns(age=pl.when(pl.col("age") < 25).then(None).otherwise("age"))
     policy = Policy.from_toml(TEXT.replace("intervals = [5, 20] }", "intervals = [5, 20] }, "
@@ -296,7 +315,7 @@ def test_the_picture_is_the_same_each_time_and_names_the_frontier(found, folder)
 
 
 @pytest.mark.parametrize("risk", ["highest", "average", "all-columns"])
-@pytest.mark.parametrize("utility", ["loss", "discernibility", "suppressed", "detail:age"])
+@pytest.mark.parametrize("utility", ["loss", "ambiguity", "suppressed", "detail:age"])
 def test_every_axis_has_a_frontier_and_a_picture(risk, utility):
     found = explore(
         PEOPLE, POLICY, k=[2, 9], methods=["mondrian"], risk=risk, utility=utility, max_points=5

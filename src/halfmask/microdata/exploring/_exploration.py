@@ -26,7 +26,8 @@ MARKER: Final = "exploration.json"
 #: Columns of `to_frame` that are the measures of a point, other than the detail of columns.
 MEASURES: Final = (
     "classes", "suppressed", "highest", "average", "journalist_highest", "journalist_average",
-    "all_columns", "unique", "loss", "ncp", "discernibility", "score", "score_raw",
+    "all_columns", "unique", "loss", "ncp", "discernibility", "non_uniform_entropy",
+    "ambiguity", "squared_error", "kept", "score", "score_raw",
 )  # fmt: skip
 
 

@@ -73,8 +73,8 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         The axis of risk: ``"highest"``, ``"average"``, ``"journalist-highest"``,
         ``"journalist-average"``, or ``"all-columns"``.
     utility
-        The axis of utility: ``"loss"``, ``"discernibility"``, ``"suppressed"``, ``"accuracy"`` with
-        `label_model`, or ``"detail:COLUMN"``.
+        The axis of utility: a key of `UTILITIES` such as ``"loss"`` or ``"discernibility"``,
+        ``"accuracy"`` with `label_model`, or ``"detail:COLUMN"``.
     label_model
         Whether to train a model of the label on each release. This takes seconds for each.
     random_state
@@ -157,6 +157,7 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         policy,
         at_most=rows,
         random_state=random_state,
+        is_learnt=label_model,
         population=population,
         key=key,
         vault=vault,

@@ -16,7 +16,7 @@ from halfmask.microdata._opening import opened_as
 from halfmask.microdata._policy_protection import people_of, protection_of, schema_on
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -46,6 +46,8 @@ class ExploredTable:
         covers. ``None`` without such columns.
     raw
         The classes of the raw rows.
+    unmasked
+        The original columns of the same rows, where a model learns and columns are masked.
     n_rows
         The rows of the whole table.
     people
@@ -57,6 +59,7 @@ class ExploredTable:
     summary: Summary
     unchanged: NDArray[np.int64] | None
     raw: Classes
+    unmasked: pl.DataFrame | None
     n_rows: int
     people: pl.DataFrame | None
 
@@ -64,13 +67,14 @@ class ExploredTable:
         return f"ExploredTable({self.rows.height} of {self.n_rows} rows)"
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 # each says one thing, by its name
         cls,
         table: object,
         policy: Policy,
         *,
         at_most: int,
         random_state: int,
+        is_learnt: bool,
         population: object,
         key: bytes,
         vault: Vault | None,
@@ -86,6 +90,8 @@ class ExploredTable:
             The limit of rows; those of a larger table are drawn.
         random_state
             The seed of the draw.
+        is_learnt
+            Whether models of the label will be trained.
         progress
             Called with how far the reading is.
 
@@ -103,16 +109,23 @@ class ExploredTable:
         schema = schema_on(policy, masked.masked)
         people = None if population is None else people_of(population, policy, schema)
         protection = protection_of(policy, schema)
-        rows = _read(
-            masked.masked,
-            schema,
-            protection.columns,
-            at_most=at_most,
-            random_state=random_state,
-            progress=progress,
-        )
+        needed = {*protection.columns}
+        columns = [
+            name
+            for name in masked.masked.columns
+            if name not in schema.identifiers or name in needed
+        ]
+        drawn = _drawn(masked.masked.n_rows, at_most, random_state)
+        rows = _read(masked.masked, columns, drawn, progress)
         if not rows.height:
             raise GuaranteeNotMetError("There are no rows to protect.")
+        originals = [
+            name
+            for name in columns
+            if is_learnt
+            and policy.masks_of(name)
+            and all(mask.is_matchable for mask in policy.masks_of(name))
+        ]
         # The split targets of any policy: those named, or the labels.
         targets = (*policy.split_targets, *(name for name in schema.label if name in rows.columns))
         wide = replace(protection, split_targets=tuple(dict.fromkeys(targets)))
@@ -123,6 +136,7 @@ class ExploredTable:
             summary=wide.summarize(rows),
             unchanged=_unchanged(policy, schema, kept),
             raw=_raw(schema, kept),
+            unmasked=_read(masked.unmasked, originals, drawn, progress) if originals else None,
             n_rows=masked.masked.n_rows,
             people=people,
         )
@@ -138,28 +152,25 @@ class ExploredTable:
         return protection_of(policy, self.schema)
 
 
-def _read(
-    source: Source,
-    schema: Schema,
-    needed: Collection[str],
-    *,
-    at_most: int,
-    random_state: int,
-    progress: Progress,
-) -> pl.DataFrame:
-    """Read the columns that are released or needed; of more rows than may be, draw some."""
-    leaving = [name for name in source.columns if name not in schema.identifiers or name in needed]
-    rng = np.random.default_rng(random_state)
-    n_rows = source.n_rows
+def _drawn(n_rows: int, at_most: int, random_state: int) -> NDArray[np.bool_]:
+    """Return which rows are kept: all, or some at random."""
     kept = np.ones(n_rows, dtype=np.bool_)
     if n_rows > at_most:
         kept[:] = False
+        rng = np.random.default_rng(random_state)
         kept[rng.choice(n_rows, at_most, replace=False)] = True
+    return kept
+
+
+def _read(
+    source: Source, columns: Sequence[str], kept: NDArray[np.bool_], progress: Progress
+) -> pl.DataFrame:
+    """Read columns of the rows that are kept."""
     parts, start = [], 0
-    for batch in read_batches(source, leaving, "reading", progress):
+    for batch in read_batches(source, columns, "reading", progress):
         parts.append(batch.filter(pl.Series(kept[start : start + batch.height])))
         start += batch.height
-    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(leaving, pl.String))
+    return pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
 
 
 def _unchanged(policy: Policy, schema: Schema, rows: pl.DataFrame) -> NDArray[np.int64] | None:

@@ -9,6 +9,7 @@ from halfmask._errors import HalfmaskError
 from halfmask.assess.risk import percent
 from halfmask.assess.utility import information_loss
 from halfmask.engines import map_in_order
+from halfmask.microdata._detail_kept import weighed_loss
 from halfmask.microdata._extents import leaving_extents
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class GuaranteeTrial:
         The guarantees that are left out, in words; empty for all of the policy.
     classes, suppressed
         How many classes the release has, and how many rows are left out.
+    kept
+        The share of the detail that is kept, columns by their weights, in [0, 1].
     loss
         The information loss, in [0, 1].
     detail
@@ -43,6 +46,7 @@ class GuaranteeTrial:
     without: tuple[str, ...]
     classes: int | None
     suppressed: int | None
+    kept: float | None
     loss: float | None
     detail: Mapping[str, float]
     why: str = ""
@@ -51,9 +55,9 @@ class GuaranteeTrial:
     def sentence(self) -> str:
         """What is left out, and what a release keeps then."""
         what = f"Without {' and '.join(self.without)}" if self.without else "With all guarantees"
-        if self.classes is None or self.loss is None:
+        if self.classes is None or self.kept is None:
             return f"{what}: {self.why}"
-        return f"{what}: {self.classes:,} classes, {percent(1 - self.loss)} of the detail."
+        return f"{what}: {self.classes:,} classes, {percent(self.kept)} of the detail."
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON."""
@@ -87,13 +91,21 @@ def _tried(
     if not kept:
         whole = dict.fromkeys(names, 1.0)
         n = table.raw.n_classes
-        return GuaranteeTrial(without=words, classes=n, suppressed=0, loss=0.0, detail=whole)
+        return GuaranteeTrial(
+            without=words, classes=n, suppressed=0, kept=1.0, loss=0.0, detail=whole
+        )
     try:
         wanted = replace(protection, guarantees=kept)
         plan, _, counts = wanted.plan_counted(wanted.fit(table.summary))
     except HalfmaskError as error:
         return GuaranteeTrial(
-            without=words, classes=None, suppressed=None, loss=None, detail={}, why=error.what
+            without=words,
+            classes=None,
+            suppressed=None,
+            kept=None,
+            loss=None,
+            detail={},
+            why=error.what,
         )
     suppressed = table.rows.height - counts.classes.rows
     loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
@@ -101,6 +113,7 @@ def _tried(
         without=words,
         classes=counts.classes.n_classes,
         suppressed=suppressed,
+        kept=1 - weighed_loss(loss, protection),
         loss=loss.loss,
         detail={name: 1 - each.loss for name, each in loss.columns.items()},
     )

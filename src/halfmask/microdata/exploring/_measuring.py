@@ -12,9 +12,11 @@ from halfmask._errors import HalfmaskError
 from halfmask.assess.risk import classes_risk
 from halfmask.assess.utility import class_size_utility, information_loss
 from halfmask.microdata._claims import merged_classes
+from halfmask.microdata._class_measures import class_measures
+from halfmask.microdata._detail_kept import weighed_loss
 from halfmask.microdata._evaluation import risk_in_population
 from halfmask.microdata._extents import cell_extents, leaving_extents
-from halfmask.microdata._learning import learn
+from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata.exploring._points import ExploredPoint, PointMeasures
 
 if TYPE_CHECKING:
@@ -115,6 +117,7 @@ class Measuring:
             risk = risk_in_population(released, plan, extents, class_of_cell, self.table.people)
         loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
         sizes = class_size_utility(released.sizes, suppressed=suppressed, k=1)
+        classes = class_measures(plan, counts, suppressed=suppressed, raw_sizes=None, labels=None)
         every = self._all_columns(released, class_of_cell, fitted.cell_of_row)
         journalist = risk.journalist
         score, score_raw, score_name = self._score(protection)
@@ -130,6 +133,10 @@ class Measuring:
             loss=loss.loss,
             ncp=loss.ncp,
             discernibility=sizes.discernibility,
+            non_uniform_entropy=classes.non_uniform_entropy,
+            ambiguity=classes.ambiguity,
+            squared_error=classes.squared_error,
+            kept=1 - weighed_loss(loss, protection),
             detail={name: 1 - each.loss for name, each in loss.columns.items()},
             score=score,
             score_raw=score_raw,
@@ -159,8 +166,16 @@ class Measuring:
     def _learnt(self, protection: Protection) -> ModelUtility | None:
         if self.label is None:
             return None
-        labels = protection.schema.label
-        rows = self.table.rows
-        leaving = [name for name in rows.columns if name not in protection.schema.identifiers]
-        features = [name for name in leaving if name not in labels]
-        return learn(rows.select(leaving), protection, features=features, label=self.label)
+        labels, identifiers = protection.schema.label, protection.schema.identifiers
+        rows, unmasked = self.table.rows, self.table.unmasked
+        leaving = [name for name in rows.columns if name not in identifiers]
+        if rows.height > LEARNING_ROWS:
+            some = np.random.default_rng(0).choice(rows.height, LEARNING_ROWS, replace=False)
+            rows, unmasked = rows[some], None if unmasked is None else unmasked[some]
+        return learn(
+            rows.select(leaving),
+            protection,
+            features=[name for name in leaving if name not in labels],
+            label=self.label,
+            unmasked=unmasked,
+        )

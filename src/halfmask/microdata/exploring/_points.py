@@ -23,6 +23,10 @@ RISKS: Final[Mapping[str, str]] = {
 #: Measures of utility that can be an axis, in words; ``detail:COLUMN`` is one for each column.
 UTILITIES: Final[Mapping[str, str]] = {
     "loss": "information loss",
+    "detail": "lost detail, by the weights of columns",
+    "non-uniform-entropy": "non-uniform entropy",
+    "ambiguity": "ambiguity",
+    "squared-error": "squared error of numbers",
     "discernibility": "discernibility",
     "suppressed": "suppressed rows",
     "accuracy": "score of a model of the label",
@@ -54,6 +58,12 @@ class PointMeasures:
         Information loss: granularity and normalized certainty penalty, in [0, 1].
     discernibility
         Sum of the squared class sizes, and for each suppressed row the number of all rows.
+    non_uniform_entropy, ambiguity, squared_error
+        As of the report: the lost share of information, the log2 of the combinations that a row
+        could stand for, and the share of the variation of numbers within classes (``None`` without
+        numbers).
+    kept
+        The share of the detail that is kept, columns by their weights, in [0, 1].
     detail
         The share of the detail that each quasi-identifier keeps, in [0, 1].
     score, score_raw, score_name
@@ -72,6 +82,10 @@ class PointMeasures:
     loss: float
     ncp: float
     discernibility: int
+    non_uniform_entropy: float
+    ambiguity: float
+    squared_error: float | None
+    kept: float
     detail: Mapping[str, float]
     score: float | None = None
     score_raw: float | None = None
@@ -100,7 +114,10 @@ class PointMeasures:
             return 1 - self.detail[axis.removeprefix(DETAIL)]
         if axis == "accuracy":
             return None if self.score is None else 1 - self.score
-        return float(getattr(self, axis))
+        if axis == "detail":
+            return 1 - self.kept
+        found: float | None = getattr(self, axis.replace("-", "_"))
+        return None if found is None else float(found)
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON."""

@@ -253,7 +253,9 @@ def method_row(name: str) -> tuple[str, ...]:
     """Return what a method does, with its parameters."""
     kind: Any = METHODS[name]
     keys = [f"`{entry.name}`" for entry in fields(kind) if entry.init]
-    return f"`{name}`", summary(kind), "yes" if kind.needs_guide else "no", ", ".join(keys) or NONE
+    # A method that needs one only for some objectives has a property in the class's place.
+    needs = {True: "yes", False: "no"}.get(kind.needs_guide, "if the objective does")
+    return f"`{name}`", summary(kind), needs, ", ".join(keys) or NONE
 
 
 def recoding_row(name: str) -> tuple[str, ...]:

@@ -152,6 +152,7 @@ def fit_cells(
             sensitive=sensitive,
             guarantees=guarantees,
             wanted=criterion.lattice,
+            guides=guides,
             max_suppressed=int(max_suppression_fraction * rows.height),
         )
     else:

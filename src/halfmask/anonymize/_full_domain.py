@@ -72,7 +72,6 @@ class FullDomain:
 
     name: ClassVar[str] = "full-domain"
     sentence: ClassVar[str] = "One level of its hierarchy for each column, the same in every row."
-    needs_guide: ClassVar[bool] = False
     judges_release: ClassVar[bool] = True
 
     objective: Objective = field(
@@ -104,7 +103,12 @@ class FullDomain:
         if self.seconds is not None:
             number_between(0, inf, owner="FullDomain", low_open=True, seconds=self.seconds)
 
-    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # it needs none
+    @property
+    def needs_guide(self) -> bool:
+        """Whether the objective needs a label."""
+        return self.objective.needs_label
+
+    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # the judge counts them
         """Return the criterion by which classes are found.
 
         Parameters

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask._errors import ParameterError
 from halfmask.anonymize._curve_growth import boxes
 from halfmask.anonymize._curve_partition import balanced_tree
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
+from halfmask.anonymize._method import MAX_CLASSES
 from halfmask.anonymize.lattice import (
     GroupedRows,
     Lattice,
@@ -24,10 +26,13 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._coding import Coding
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
-    from halfmask.anonymize.lattice import LatticeSearch
+    from halfmask.anonymize.lattice import LatticeSearch, Objective
     from halfmask.guarantees import Guarantee
 
 __all__ = ["choose_levels"]
+
+#: The label among the columns that are counted; no column of a table may have such a name.
+_LABEL = "\0label"
 
 
 def choose_levels(
@@ -37,6 +42,7 @@ def choose_levels(
     sensitive: Sequence[SensitiveCodes],
     guarantees: Sequence[Guarantee],
     wanted: LatticeSearch,
+    guides: NDArray[np.float64] | None,
     max_suppressed: int,
 ) -> tuple[LatticePartition, NDArray[np.int32]]:
     """Choose a level for each column so that every released class keeps every guarantee.
@@ -49,6 +55,8 @@ def choose_levels(
         What every released class must keep.
     wanted
         What is minimized, and how the lattice is searched.
+    guides
+        The labels as columns of numbers, (rows, guides), for an objective that needs a label.
     max_suppressed
         How many rows may be suppressed.
 
@@ -63,19 +71,27 @@ def choose_levels(
         If no node that was judged keeps the guarantees.
     """
     columns = [lattice_column(*each) for each in zip(codings, codes, strict=True)]
-    rows, item_of_row = GroupedRows.of_rows(
-        codes, columns, {column.name: (column.codes, column.n_values) for column in sensitive}
-    )
+    counted = {column.name: (column.codes, column.n_values) for column in sensitive}
+    label = None
+    if wanted.objective.needs_label:
+        label = _LABEL
+        counted[label] = _label_codes(wanted.objective, guides)
+    rows, item_of_row = GroupedRows.of_rows(codes, columns, counted)
     scorer = wanted.objective.scorer(
         columns,
         n_rows=len(item_of_row),
         min_rows=max(each.min_rows for each in guarantees),
     )
     judge = TableJudge(
-        columns, rows, guarantees=guarantees, scorer=scorer, max_suppressed=max_suppressed
+        columns,
+        rows,
+        guarantees=guarantees,
+        scorer=scorer,
+        max_suppressed=max_suppressed,
+        label=label,
     )
     heights = tuple(column.n_levels - 1 for column in columns)
-    lattice = Lattice(least=(0,) * len(columns), greatest=heights)
+    lattice = _lattice(codings, heights)
     found = search(lattice, judge, strategy=wanted.strategy, limit=wanted.limit, seed=wanted.seed)
     best = found.best
     if best is None:
@@ -105,3 +121,35 @@ def choose_levels(
         facts=SearchFacts(nodes=lattice.n_nodes, judged=found.n_judged, optimal=found.optimal),
     )
     return partition, chosen.cell_of_item[item_of_row]
+
+
+def _lattice(codings: Sequence[Coding], heights: tuple[int, ...]) -> Lattice:
+    """Return the lattice between the levels that the columns' declarations allow."""
+    least, greatest = [], []
+    for coding, height in zip(codings, heights, strict=True):
+        column = coding.column
+        for level in (column.least_level, column.greatest_level):
+            if level is not None and level > height:
+                raise ParameterError(
+                    f"Column {column.name!r} has levels 0 to {height}. Got level {level}.",
+                    hint="Level 0 is the raw value, and the last one stands for all values.",
+                )
+        least.append(column.least_level or 0)
+        greatest.append(height if column.greatest_level is None else column.greatest_level)
+    return Lattice(least=tuple(least), greatest=tuple(greatest))
+
+
+def _label_codes(
+    objective: Objective, guides: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], int]:
+    """Return the label of each row as a number from 0, and how many labels there are."""
+    if guides is None:
+        raise ParameterError(f"{objective!r} needs a label. Got none.")
+    labels, codes = np.unique(guides, axis=0, return_inverse=True)
+    if len(labels) > MAX_CLASSES + 1:
+        raise ParameterError(
+            f"{objective!r} needs a label of at most {MAX_CLASSES} classes. "
+            f"Got {len(labels):,} different values.",
+            hint="Give the label itself, and not predictions or numbers.",
+        )
+    return codes.reshape(-1).astype(np.int64), len(labels)

@@ -29,9 +29,12 @@ class Method(Protocol):
     """
 
     name: ClassVar[str]
-    needs_guide: ClassVar[bool]
     judges_release: ClassVar[bool]
     """Whether it suppresses rows itself and judges all classes that are left together."""
+
+    @property
+    def needs_guide(self) -> bool:
+        """Whether it looks at labels or predictions."""
 
     def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:
         """Return the criterion by which classes are cut.

@@ -86,11 +86,25 @@ class Protection:
                     hint='Use FullDomain(); in a policy [method] name = "full-domain".',
                 )
         self._check_recodings()
+        self._check_levels()
         if not self.schema.quasi_identifiers:
             raise SchemaError(
                 "No column is a quasi-identifier; there is nothing to make classes of.",
                 hint="Give the columns that others may know the role quasi_identifier.",
             )
+
+    def _check_levels(self) -> None:
+        """Raise if a column has a least or greatest level that the method can't keep."""
+        if self.method.judges_release:
+            return
+        for name in self.schema.quasi_identifiers:
+            column = self.schema[name]
+            if column.least_level is not None or column.greatest_level is not None:
+                raise ParameterError(
+                    f"Column {name!r} has a least or greatest level, and {self.method!r} cuts "
+                    "classes of various levels.",
+                    hint='Use FullDomain(); in a policy [method] name = "full-domain".',
+                )
 
     def _check_recodings(self) -> None:
         """Raise if a recoding can't write the classes that the method finds."""

@@ -315,6 +315,8 @@ class Policy(WrittenPolicy):
                     missing=section.missing,
                     label=section.label,
                     weight=section.weight,
+                    least_level=section.least_level,
+                    greatest_level=section.greatest_level,
                 )
                 for name, section in self.columns.items()
             )
@@ -411,9 +413,9 @@ class Policy(WrittenPolicy):
 
     @property
     def split_targets(self) -> tuple[str, ...]:
-        """The columns that Guided predicts: those named, else the labels; else none."""
+        """The columns that the method predicts: those named, else the labels; else none."""
         named = getattr(self.method, "split_targets", None)
-        if named is None:
+        if named is None or not self.method.made().needs_guide:
             return ()
         return named or tuple(name for name, each in self.columns.items() if each.label)
 
@@ -493,7 +495,7 @@ class Policy(WrittenPolicy):
             )
 
     def _check_split_targets(self) -> None:
-        if not self.method.kind.needs_guide or self.is_masks_alone:
+        if not self.method.made().needs_guide or self.is_masks_alone:
             return
         split_targets = self.split_targets
         if not split_targets:

@@ -93,6 +93,12 @@ class ColumnSection(Section):
     weight: Annotated[Number, Field(gt=0)] = Field(
         default=1.0, description="How much the detail of a quasi-identifier matters."
     )
+    least_level: Annotated[Whole, Field(ge=0)] | None = Field(
+        default=None, description="Least level of its hierarchy that full-domain may choose."
+    )
+    greatest_level: Annotated[Whole, Field(ge=0)] | None = Field(
+        default=None, description="Greatest level of its hierarchy that full-domain may choose."
+    )
     recoding: Annotated[Choice, CHOICES["recoding"]] | None = Field(
         default=None, description="What is written for its classes, in the place of [recoding]."
     )
@@ -124,6 +130,11 @@ class ColumnSection(Section):
                 f"has a weight, which goes with role 'quasi_identifier'. Got {self.role!r}.",
                 hint="Only quasi-identifiers lose detail to classes.",
             )
+        for key in ("least_level", "greatest_level"):
+            if getattr(self, key) is not None and self.role != "quasi_identifier":
+                raise PolicyError(
+                    f"has a {key}, which goes with role 'quasi_identifier'. Got {self.role!r}."
+                )
         if self.hierarchy is not None and self.role not in {"quasi_identifier", "sensitive"}:
             raise PolicyError(
                 f"has a hierarchy, which goes with role 'quasi_identifier' or 'sensitive'. "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize._suppressing import smallest_enough
 from halfmask.anonymize.lattice._grouped_rows import GroupedRows, node_tables
 from halfmask.anonymize.lattice._node_score import NodeScore
 from halfmask.anonymize.lattice._objective import NodeClasses
@@ -77,7 +78,8 @@ class TableJudge:
     Exact: a class is what shares a node in every column. The classes that a guarantee denies are
     suppressed whole. Guarantees that hold a class against the whole table are judged again on what
     is left, until no class misses one; the rows that this takes are an upper bound of what such a
-    guarantee needs.
+    guarantee needs. For those of the table as a whole, the smallest classes are suppressed until
+    they hold.
     """
 
     def __init__(
@@ -91,8 +93,12 @@ class TableJudge:
         label: str | None = None,
     ) -> None:
         self._columns, self._raw, self._scorer = tuple(columns), rows, scorer
-        self._absolute = tuple(each for each in guarantees if not each.relative)
-        self._relative = tuple(each for each in guarantees if each.relative)
+        self._guarantees = tuple(guarantees)
+        self._absolute = tuple(
+            each for each in guarantees if not each.relative and not each.of_table
+        )
+        self._relative = tuple(each for each in guarantees if each.relative and not each.of_table)
+        self._of_table = tuple(each for each in guarantees if each.of_table)
         self._max_suppressed, self._label = max_suppressed, label
         self._min_rows = max((each.min_rows for each in guarantees), default=1)
         from halfmask.kernels.lattice.grouping import group_room  # noqa: PLC0415 # compiles late
@@ -110,10 +116,9 @@ class TableJudge:
         Without suppression that is so where every guarantee is monotone. With it, a class that
         misses a guarantee may come into one that keeps it: that must not break it.
         """
-        guarantees = (*self._absolute, *self._relative)
         if self._max_suppressed:
-            return all(each.monotone_with_suppression for each in guarantees)
-        return all(each.monotone for each in guarantees)
+            return all(each.monotone_with_suppression for each in self._guarantees)
+        return all(each.monotone for each in self._guarantees)
 
     def score(self, levels: Levels) -> NodeScore:
         """Group the rows of a node and judge it.
@@ -204,7 +209,7 @@ class TableJudge:
         missed = [
             f"{it.guarantee!r} reaches {it.achieved:g}, and {it.rows_failing:,} of {it.rows:,} "
             "rows miss it"
-            for it in (each.judge(classes) for each in (*self._absolute, *self._relative))
+            for it in (each.judge(classes) for each in self._guarantees)
             if not it.holds
         ]
         at = ", ".join(
@@ -252,13 +257,19 @@ class TableJudge:
             if suppressed > self._max_suppressed or len(failing) == len(left):
                 return None, suppressed
             left = np.delete(left, failing)
-            if not self._relative:
+            if not self._relative and not self._of_table:
                 return left, suppressed
             if len(failing):
                 current = current.without(failing)
             failing = _failing(current, self._relative)
             if not len(failing):
-                return left, suppressed
+                missed = _failing(current, self._of_table)
+                if not len(missed):
+                    return left, suppressed
+                most = self._max_suppressed - suppressed
+                failing = smallest_enough(current, self._of_table, max_rows=most)
+                if not len(failing):
+                    return None, suppressed + int(current.sizes[missed].sum())
 
     def _node_classes(
         self, grouped: GroupedRows, levels: Levels, released: NDArray[np.int64], suppressed: int

@@ -18,6 +18,7 @@ from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._settings import (
     guarantees_given,
     hierarchies_given,
+    levels_given,
     method_given,
     several_names,
     weights_given,
@@ -67,6 +68,9 @@ class Anonymizer(
         all others as categories.
     weights
         For a column's name how much its detail matters, above 0; 1 for all others.
+    levels
+        For a column's name the lowest and the highest level of its hierarchy that
+        :class:`FullDomain` may choose, such as ``{"age": (1, 3)}``; ``None`` for its own end.
     max_suppression_fraction
         The share of fitted rows, in [0, 1), that may be suppressed if this keeps other rows finer.
         A suppressed row keeps its place and other columns. Its quasi-identifiers and the columns
@@ -127,6 +131,7 @@ class Anonymizer(
         hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None = None,
         kinds: Mapping[str, Kind] | None = None,
         weights: Mapping[str, float] | None = None,
+        levels: Mapping[str, tuple[int | None, int | None]] | None = None,
         max_suppression_fraction: float = 0.0,
         unseen: Literal["error", "suppress"] = "error",
     ) -> None:
@@ -137,6 +142,7 @@ class Anonymizer(
         self.hierarchies = hierarchies
         self.kinds = kinds
         self.weights = weights
+        self.levels = levels
         self.max_suppression_fraction = max_suppression_fraction
         self.unseen = unseen
 
@@ -156,6 +162,7 @@ class Anonymizer(
         method_given(self.method, owner="Anonymizer")
         hierarchies_given(self.hierarchies, owner="Anonymizer")
         weights_given(self.weights, owner="Anonymizer")
+        levels_given(self.levels, owner="Anonymizer")
         if isinstance(self.recoding, Ranges) and self.recoding.form == "bounds":
             raise ParameterError(
                 "Anonymizer returns the columns that it is given, and can't write a range as two.",
@@ -265,7 +272,7 @@ class Anonymizer(
             *sensitive,
             *(
                 each
-                for given in (self.hierarchies, self.kinds, self.weights)
+                for given in (self.hierarchies, self.kinds, self.weights, self.levels)
                 for each in given or ()
             ),
         ]
@@ -292,12 +299,15 @@ class Anonymizer(
             by_type = "numeric"
         elif series.dtype.is_temporal():
             by_type = "datetime"
+        least, greatest = (self.levels or {}).get(series.name, (None, None))
         return Column(
             name=series.name,
             role="quasi_identifier" if is_quasi_identifier else "insensitive",
             kind=(self.kinds or {}).get(series.name, by_type),
             hierarchy=(self.hierarchies or {}).get(series.name),
             weight=(self.weights or {}).get(series.name, 1.0),
+            least_level=least,
+            greatest_level=greatest,
             order=orders.get(series.name, ()),
         )
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._method import Method
+    from halfmask.anonymize.lattice import Objective
     from halfmask.anonymize.recodings import Recoding
     from halfmask.data import Schema
     from halfmask.guarantees import Guarantee
@@ -87,6 +88,7 @@ class Protection:
                 )
         self._check_recodings()
         self._check_levels()
+        self._check_weights()
         if not self.schema.quasi_identifiers:
             raise SchemaError(
                 "No column is a quasi-identifier; there is nothing to make classes of.",
@@ -105,6 +107,17 @@ class Protection:
                     "classes of various levels.",
                     hint='Use FullDomain(); in a policy [method] name = "full-domain".',
                 )
+
+    def _check_weights(self) -> None:
+        """Raise if columns have weights that the objective of the method would ignore."""
+        objective: Objective | None = getattr(self.method, "objective", None)
+        weights = {self.schema[name].weight for name in self.schema.quasi_identifiers}
+        if objective is not None and not objective.weighs_columns and len(weights) > 1:
+            raise ParameterError(
+                f"The objective {objective.name!r} doesn't weigh columns, and they have different "
+                "weights.",
+                hint='Leave the weights out, or choose an objective that weighs, such as "loss".',
+            )
 
     def _check_recodings(self) -> None:
         """Raise if a recoding can't write the classes that the method finds."""

@@ -15,6 +15,7 @@ from halfmask.guarantees import Guarantee
 __all__ = [
     "guarantees_given",
     "hierarchies_given",
+    "levels_given",
     "method_given",
     "several_names",
     "weights_given",
@@ -102,6 +103,28 @@ def weights_given(weights: Any, *, owner: str) -> None:  # noqa: ANN401 # the sa
         )
     for column, weight in weights.items():
         number_between(0.0, inf, owner=f"column {column!r}", low_open=True, weight=weight)
+
+
+def levels_given(levels: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
+    """Raise unless these are pairs of levels by column, or none.
+
+    Raises
+    ------
+    ParameterError
+        If they are something else.
+    """
+    if levels is None:
+        return
+    pairs = levels.items() if isinstance(levels, Mapping) else [(None, None)]
+    if not all(
+        isinstance(name, str) and isinstance(pair, tuple | list) and len(pair) == 2
+        for name, pair in pairs
+    ):
+        raise ParameterError(
+            f"The 'levels' parameter of {owner} must be pairs of levels by the column's name. "
+            f"Got {_kinds(levels)} instead.",
+            hint='Write levels={"age": (1, 3)}, with None for an end of its own.',
+        )
 
 
 def several_names(*, owner: str, **given: object) -> None:

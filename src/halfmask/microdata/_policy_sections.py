@@ -135,6 +135,12 @@ class ColumnSection(Section):
                 raise PolicyError(
                     f"has a {key}, which goes with role 'quasi_identifier'. Got {self.role!r}."
                 )
+        least, greatest = self.least_level, self.greatest_level
+        if least is not None and greatest is not None and least > greatest:
+            raise PolicyError(
+                f"has a least_level above its greatest_level. Got {least} and {greatest}.",
+                hint="Level 0 is the raw value; a higher level says less.",
+            )
         if self.hierarchy is not None and self.role not in {"quasi_identifier", "sensitive"}:
             raise PolicyError(
                 f"has a hierarchy, which goes with role 'quasi_identifier' or 'sensitive'. "

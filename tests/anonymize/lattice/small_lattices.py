@@ -180,6 +180,20 @@ class Release:
         assert abs(sum(share.values()) - 1) < 1e-9
         return -sum(log2(share[row]) for row in self.table.rows) / n_rows
 
+    def entropy(self, gs_factor: float = 0.5, *, counts_suppressed: bool = True) -> float:
+        total = 0.0
+        for place, weight in enumerate(self.table.weights):
+            tree = self.table.trees[place][self.levels[place]]
+            codes = [row[place] for row in self.table.rows]
+            for code in codes:
+                below = sum(tree[other] == tree[code] for other in codes)
+                total += weight * min(1.0, 2 - 2 * gs_factor) * log2(below / codes.count(code))
+            gone = [tree[self.table.rows[number][place]] for number in self.gone]
+            for node in gone if counts_suppressed else []:
+                share = log2(len(gone) / gone.count(node))
+                total += weight * min(1.0, 2 * gs_factor) * share
+        return total
+
     def classification(self, gs_factor: float = 0.5) -> float:
         wrong = 0.0
         for numbers in self.kept.values():

@@ -27,7 +27,9 @@ from halfmask.anonymize.lattice import (
     LatticeColumn,
     Loss,
     NodeClasses,
+    NonUniformEntropy,
     Precision,
+    PrecomputedEntropy,
     PublisherPayout,
 )
 
@@ -46,6 +48,8 @@ FACTORS = (0.0, 0.2, 0.5, 0.8, 1.0)
 COUNTED = [
     *((Loss(gs_factor=gs), lambda it, gs=gs: it.loss(gs)) for gs in FACTORS),
     *((Precision(gs_factor=gs), lambda it, gs=gs: it.precision(gs)) for gs in FACTORS),
+    *((NonUniformEntropy(gs_factor=gs), lambda it, gs=gs: it.entropy(gs)) for gs in FACTORS),
+    (PrecomputedEntropy(), lambda it: it.entropy(counts_suppressed=False)),
     (Height(), Release.height),
     (Discernibility(), Release.discernibility),
     (AverageClassSize(), Release.average_class_size),

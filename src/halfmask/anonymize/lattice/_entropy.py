@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from halfmask.anonymize.lattice._column_means import bounds_of_sums
+from halfmask.anonymize.lattice._factors import Factors, factors_of
 from halfmask.anonymize.lattice._objective import Objective, Scorer
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ class NonUniformEntropy(Objective):
     node: each loses ``log2(s / c)`` more, where ``s`` rows are suppressed and ``c`` of them have
     its node. The loss is the sum over rows and columns, a column's part times its weight.
 
+    Parameters
+    ----------
+    gs_factor
+        In [0, 1]. Below 0.5 what suppression adds counts ``2 * gs_factor``. Above 0.5 what the
+        levels lose counts ``2 - 2 * gs_factor``.
+
     See Also
     --------
     PrecomputedEntropy : Ignores what suppression loses.
@@ -49,7 +56,11 @@ class NonUniformEntropy(Objective):
     name: ClassVar[str] = "non-uniform-entropy"
     sentence: ClassVar[str] = "The bits of each row's values that the release leaves unsaid."
     weighs_columns: ClassVar[bool] = True
-    counts_suppressed: ClassVar[bool] = True
+
+    gs_factor: float = field(default=0.5, metadata={"ge": 0, "le": 1})
+
+    def __post_init__(self) -> None:
+        factors_of(self.gs_factor, owner="NonUniformEntropy")
 
     def scorer(
         self,
@@ -69,15 +80,11 @@ class NonUniformEntropy(Objective):
         min_rows
             The rows of the smallest class.
         """
-        return _EntropyScorer(
-            columns=tuple(columns),
-            bits=tuple(_bits_of_levels(column) for column in columns),
-            counts_suppressed=self.counts_suppressed,
-        )
+        return _EntropyScorer.of(columns, factors_of(self.gs_factor, owner="NonUniformEntropy"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrecomputedEntropy(NonUniformEntropy):
+class PrecomputedEntropy(Objective):
     """The non-uniform entropy of the levels, whatever is suppressed.
 
     It depends on the node alone, so a search knows the loss of every node before it judges one.
@@ -90,20 +97,50 @@ class PrecomputedEntropy(NonUniformEntropy):
 
     name: ClassVar[str] = "precomputed-entropy"
     sentence: ClassVar[str] = "The bits that the levels leave unsaid; suppressed rows don't count."
-    counts_suppressed: ClassVar[bool] = False
+    weighs_columns: ClassVar[bool] = True
+
+    def scorer(
+        self,
+        columns: Sequence[LatticeColumn],
+        *,
+        n_rows: int,  # noqa: ARG002 # the columns say it
+        min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
+    ) -> Scorer:
+        """Return the objective for one table.
+
+        Parameters
+        ----------
+        columns
+            The quasi-identifiers.
+        n_rows
+            The rows of the table.
+        min_rows
+            The rows of the smallest class.
+        """
+        return _EntropyScorer.of(columns, Factors(generalization=1.0, suppression=0.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _EntropyScorer(Scorer):
     columns: tuple[LatticeColumn, ...]
     bits: tuple[tuple[float, ...], ...]
-    counts_suppressed: bool
+    of_suppressed: float
+
+    @classmethod
+    def of(cls, columns: Sequence[LatticeColumn], factors: Factors) -> _EntropyScorer:
+        """Return the scorer; the bits of levels are multiplied by their factor."""
+        bits = tuple(
+            tuple(factors.generalization * each for each in _bits_of_levels(column))
+            for column in columns
+        )
+        return cls(columns=tuple(columns), bits=bits, of_suppressed=factors.suppression)
 
     def loss(self, classes: NodeClasses) -> float:
         total = self._of_levels(classes.levels)
-        if self.counts_suppressed and classes.suppressed:
+        if self.of_suppressed and classes.suppressed:
             for place, column in enumerate(self.columns):
-                total += column.weight * _bits_of_suppressed(classes, column, place)
+                bits = _bits_of_suppressed(classes, column, place)
+                total += self.of_suppressed * column.weight * bits
         return total
 
     def bound(self, levels: Levels) -> float:

@@ -50,6 +50,7 @@ class Line:
 
 MODELS_TEST = "`tests/guarantees/test_models.py`"
 TABLE_TEST = "`tests/guarantees/test_table_guarantee.py`"
+UNIQUES_TEST = "`tests/guarantees/test_uniques_estimators.py`"
 AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
 #: One line for each model, by its name. Keep one entry a model, in the order of the alphabet.
 LINES: Mapping[str, Line] = {
@@ -99,6 +100,11 @@ LINES: Mapping[str, Line] = {
         example="risk = 0.2",
         oracle=f"counts in fractions ({MODELS_TEST}); ARX ({AGREEMENT_TEST})",
         arx="the highest risk of `AverageReidentificationRisk(average, highest, records)`",
+    ),
+    "population-uniqueness": Line(
+        example="share = 0.05, sampling_fraction = 0.2",
+        oracle=f"binomial coefficients, likelihoods as products, and ARX ({UNIQUES_TEST})",
+        arx="`PopulationUniqueness`",
     ),
     "records-at-risk": Line(
         example="share = 0.05, risk = 0.2",

@@ -15,7 +15,7 @@
     ├── VaultError              the vault can't be made, opened or written
     │   ├── KeyMismatchError    a key, a lock or a context that isn't the one
     │   └── IntegrityError      bytes that aren't those that were written
-    ├── DivergenceError         learning ran away; nothing of it was kept
+    ├── DivergenceError         learning ran away, or an estimate has no solution
     ├── TrainerError            the trainer service refused, or can't be reached
     └── MissingDependencyError  an extra that isn't installed
 
@@ -179,7 +179,7 @@ class IntegrityError(VaultError):
 
 
 class DivergenceError(HalfmaskError):
-    """Training diverged: weights became infinite. Nothing of the call was kept."""
+    """Training diverged and nothing of it was kept, or an estimate has no solution."""
 
     code = "divergence"
 

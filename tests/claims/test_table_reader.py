@@ -94,7 +94,11 @@ def edited(folder, *path, value):
         (["claims", 0, "evidence", "achieved"], 10**400, "achieved must be a finite number"),
         (["claims", 0, "evidence", "rows"], ..., "evidence lacks the key 'rows'"),
         (["claims", 0, "evidence", "CANARY"], 1, "doesn't know"),
-        (["claims", 0, "basis"], "CANARY", "basis must be one of counted, accounted, measured"),
+        (
+            ["claims", 0, "basis"],
+            "CANARY",
+            "basis must be one of counted, accounted, measured, estimated",
+        ),
         (["claims", 0, "basis"], "measured", "basis must be one of counted"),
         (["claims", 0, "about", "CANARY"], 1, "about has 1 keys"),
         (["kind"], "CANARY", "isn't one of a table of people"),

@@ -55,6 +55,11 @@ SPOKEN = [
     ("average-risk", {"risk": 0.05}, "AverageRisk(risk=0.05)"),
     ("sample-uniqueness", {"share": 0.0}, "SampleUniques(share=0.0)"),
     ("records-at-risk", {"share": 0.1, "risk": 0.2}, "RecordsAtRisk(share=0.1, risk=0.2)"),
+    (
+        "population-uniqueness",
+        {"share": 0.1, "population": 1000, "estimator": "pitman"},
+        "PopulationUniques(share=0.1, population=1000, estimator='pitman')",
+    ),
 ]
 
 
@@ -73,7 +78,7 @@ class TestAGuarantee:
         assert guarantee.parameters == {
             name: value for name, value in parameters.items() if name not in {"column", "hierarchy"}
         }
-        assert guarantee.monotone
+        assert guarantee.monotone == (model != "population-uniqueness")
 
     def test_is_a_value(self, model, parameters, shown):
         guarantee = guarantee_from(model, parameters)
@@ -86,7 +91,7 @@ class TestAGuarantee:
 
     def test_lacks_whatever_is_left_out(self, model, parameters, shown):
         for name in parameters:
-            if name in {"distance", "hierarchy"}:
+            if name in {"distance", "hierarchy", "population", "estimator"}:
                 continue
             rest = {key: value for key, value in parameters.items() if key != name}
             with pytest.raises(PolicyError, match=f"{model}.*lacks '{name}'"):
@@ -127,6 +132,11 @@ def test_unknown_names_get_the_nearest_known():
         ("sample-uniqueness", {"share": -0.1}),
         ("sample-uniqueness", {"share": 1}),
         ("records-at-risk", {"share": 1, "risk": 0.2}),
+        ("population-uniqueness", {"share": 1, "population": 10}),
+        ("population-uniqueness", {"share": 0.1, "population": 0}),
+        ("population-uniqueness", {"share": 0.1, "sampling_fraction": 0}),
+        ("population-uniqueness", {"share": 0.1, "sampling_fraction": 1.1}),
+        ("population-uniqueness", {"share": 0.1, "population": 10, "estimator": "argus"}),
         ("records-at-risk", {"share": 0.2, "risk": 0}),
         ("records-at-risk", {"share": 0.2, "risk": 1}),
         ("delta-disclosure-privacy", {"delta": 0, "column": "s"}),

@@ -23,6 +23,8 @@ from halfmask.claims._table_manifest import TableManifest as Manifest
 if TYPE_CHECKING:
     import polars as pl
 
+    from halfmask.claims._claim import Basis
+
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
     "parquet": lambda frame, path: frame.write_parquet(path),
     "csv": lambda frame, path: frame.write_csv(path),
@@ -164,7 +166,7 @@ def make(tmp_path: Path) -> Maker:
     return Maker(tmp_path)
 
 
-OF_TABLE = {"average-risk", "sample-uniqueness", "records-at-risk"}
+OF_TABLE = {"average-risk", "sample-uniqueness", "records-at-risk", "population-uniqueness"}
 OF_RATIOS = {"delta-disclosure-privacy", "basic-beta-likeness", "enhanced-beta-likeness"}
 
 
@@ -266,8 +268,26 @@ class Naive:
             return sum(risks, Fraction()) / len(risks)
         if claim.model == "sample-uniqueness":
             return Fraction(risks.count(Fraction(1)), len(risks))
+        if claim.model == "population-uniqueness":
+            return self.by_zayatz(risks, int(claim.parameters["population"]))
         above = Fraction(str(claim.parameters["risk"]))
         return Fraction(sum(risk > above for risk in risks), len(risks))
+
+    @staticmethod
+    def by_zayatz(risks: Sequence[Fraction], people: int) -> Fraction:
+        """Zayatz's share of unique people: hypergeometric chances of drawing one of a class."""
+        n = len(risks)
+        one = risks.count(Fraction(1))
+        once = {
+            risk: Fraction(
+                risk.denominator * math.comb(people - risk.denominator, n - 1),
+                math.comb(people, n),
+            )
+            for risk in set(risks)
+        }
+        if not one:
+            return Fraction()
+        return one * one * once[Fraction(1)] / sum(r * once[r] for r in risks) / n
 
     def worst(self, claim: Claim, *, wildcard: bool) -> float:
         if claim.model in OF_TABLE:
@@ -350,6 +370,7 @@ def claim() -> Callable[..., Claim]:
         *,
         by: Sequence[str] = ("age", "zip"),
         support: str | None = None,
+        basis: Basis = "counted",
         **parameters: float | str,
     ) -> Claim:
         return Claim(
@@ -359,6 +380,7 @@ def claim() -> Callable[..., Claim]:
             quasi_identifiers=tuple(by),
             evidence=NO_EVIDENCE,
             support=support,
+            basis=basis,
         )
 
     return make_claim

@@ -10,9 +10,9 @@ from typing import Final, Literal, TypeAlias
 __all__ = ["BASES", "Basis", "Claim", "Json"]
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Basis: TypeAlias = Literal["counted", "accounted", "measured"]
+Basis: TypeAlias = Literal["counted", "accounted", "measured", "estimated"]
 
-#: The three kinds of evidence, and what a sentence says of each.
+#: The kinds of evidence, and what a sentence says of each.
 BASES: Final[Mapping[Basis, str]] = MappingProxyType(
     {
         "counted": "counted in the files",
@@ -21,6 +21,7 @@ BASES: Final[Mapping[Basis, str]] = MappingProxyType(
             "seen"
         ),
         "measured": "measured by an attack, with its interval; not proven",
+        "estimated": "estimated by a model of the population from counts in the files",
     }
 )
 
@@ -39,7 +40,8 @@ class Claim:
         What it is about: columns, file, unit of privacy.
     basis
         ``"counted"``: the verifier counts it again from the files. ``"accounted"``: it repeats the
-        arithmetic from what is stated. ``"measured"``: an attack gave it.
+        arithmetic from what is stated. ``"measured"``: an attack gave it. ``"estimated"``: it
+        repeats an estimate for the population from counts in the files.
     evidence
         The numbers that were found.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-from halfmask.claims._claim import Claim, Json
+from halfmask.claims._claim import Basis, Claim, Json
 from halfmask.claims._manifest import DataFile, Manifest
 
 __all__ = [
@@ -133,6 +133,8 @@ class ClassClaim:
         The name of the support file that orders the column's values, or ``None``.
     unit
         What counts once in a class: each row, or each person, who may have several.
+    basis
+        ``"counted"``, or ``"estimated"`` by a model of the population.
     """
 
     model: str
@@ -142,13 +144,14 @@ class ClassClaim:
     evidence: Evidence
     support: str | None = None
     unit: Literal["row", "person"] = "row"
+    basis: Basis = "counted"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
         object.__setattr__(self, "quasi_identifiers", tuple(self.quasi_identifiers))
 
     def stated(self) -> Claim:
-        """Return the claim as any release states one; what it says of classes is counted."""
+        """Return the claim as any release states one."""
         more: dict[str, Json] = {} if self.support is None else {"support": self.support}
         more |= {} if self.unit == "row" else {"unit": self.unit}
         return Claim(
@@ -159,7 +162,7 @@ class ClassClaim:
                 "quasi_identifiers": list(self.quasi_identifiers),
                 **more,
             },
-            basis="counted",
+            basis=self.basis,
             evidence=dataclasses.asdict(self.evidence),
         )
 

@@ -76,7 +76,7 @@ def check_second_version(manifest: Manifest) -> None:
 
 def _class_claim(number: int, claim: Claim) -> ClassClaim:
     place = f"{MANIFEST_NAME}: claims number {number}"
-    At(claim.basis, f"{place}: basis").word(("counted",))
+    At(claim.basis, f"{place}: basis").word(("counted", "estimated"))
     about = At(dict(claim.about), f"{place}: about")
     found = about.keys("column", "quasi_identifiers", optional=("support", "unit"))
     return ClassClaim(
@@ -87,6 +87,7 @@ def _class_claim(number: int, claim: Claim) -> ClassClaim:
         evidence=_evidence(At(dict(claim.evidence), f"{place}: evidence")),
         support=found["support"].text_or_none() if "support" in found else None,
         unit="person" if "unit" in found and found["unit"].word(("person",)) else "row",
+        basis=claim.basis,
     )
 
 

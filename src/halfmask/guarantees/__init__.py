@@ -29,15 +29,16 @@ Others judge the table as a whole, and their level is one number:
 | ``AverageRisk`` | C / N <= risk |
 | ``SampleUniques`` | (rows with n = 1) / N <= share |
 | ``RecordsAtRisk`` | (rows with 1 / n > risk) / N <= share |
+| ``PopulationUniques`` | the share of unique people in the population is at most share, estimated |
 
 ``m`` is the number of different sensitive values in the class, ``r1 >= ... >= r_m`` their counts,
 ``P`` their distribution and ``H`` its entropy; ``Q`` is the distribution in the whole table that is
 judged; ``EMD`` the earth mover's distance.
 
-All of these are *monotone*: when classes that meet one are merged, the result meets it, which is
-what lets a method cut classes until a guarantee would break. All comparisons with a parameter are
-exact, the parameter read as the decimal that was typed. Missing is a value of its own, among
-quasi-identifiers and among sensitive values. An empty table is judged by none.
+All but the last are *monotone*: when classes that meet one are merged, the result meets it, which
+is what lets a method cut classes until a guarantee would break. All comparisons of counts with a
+parameter are exact, the parameter read as the decimal that was typed. Missing is a value of its
+own, among quasi-identifiers and among sensitive values. An empty table is judged by none.
 """
 
 from __future__ import annotations
@@ -58,12 +59,18 @@ from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._members import ClassMembers
+from halfmask.guarantees._population_uniques import PopulationUniques
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
 from halfmask.guarantees._sample_uniques import SampleUniques
 from halfmask.guarantees._t_closeness import TCloseness, order_of_texts
 from halfmask.guarantees._table_guarantee import TableGuarantee
+from halfmask.guarantees._uniques_estimators import (
+    UniquesEstimate,
+    UniquesEstimator,
+    estimate_uniques,
+)
 
 __all__ = [
     "GUARANTEES",
@@ -82,15 +89,19 @@ __all__ = [
     "Judgement",
     "KAnonymity",
     "LargestRisk",
+    "PopulationUniques",
     "RecordsAtRisk",
     "RecursiveCLDiversity",
     "SampleUniques",
     "TCloseness",
     "TableGuarantee",
+    "UniquesEstimate",
+    "UniquesEstimator",
     "agreeing_codes",
     "agreeing_rows",
     "class_of_row",
     "codes_of",
+    "estimate_uniques",
     "guarantee_from",
     "measure",
     "order_of_texts",

@@ -62,6 +62,7 @@ class AverageRisk(TableGuarantee):
     sentence: ClassVar[str] = (
         "The mean over all rows of 1 over the rows of their class isn't above it."
     )
+    monotone_with_suppression: ClassVar[bool] = True
     bounded: ClassVar[str] = "risk"
 
     risk: float = field(metadata={"gt": 0, "lt": 1})

@@ -85,12 +85,18 @@ class Guarantee(ABC):
     monotone: ClassVar[bool] = True
     """Whether merging classes that meet the guarantee always gives a class that meets it."""
     monotone_with_suppression: ClassVar[bool] = False
-    """Whether a class that meets the guarantee still does with any other rows added to it."""
+    """Whether a class that meets the guarantee still does with any other rows added to it.
+
+    Of the whole table: whether it still does once its smallest classes are suppressed, as few as
+    must be, after some classes were merged.
+    """
     worse_when_larger: ClassVar[bool] = False
     relative: ClassVar[bool] = False
     """Whether a class is held against the whole table, so that suppression anywhere moves it."""
     of_table: ClassVar[bool] = False
     """Whether the level is one number of the whole table: see ``TableGuarantee``."""
+    basis: ClassVar[Literal["counted", "estimated"]] = "counted"
+    """The evidence that a claim of it stands on."""
     needs_population: ClassVar[bool] = False
     """Whether classes are held against a population: see ``Classes.population``."""
     counts_persons: ClassVar[bool] = False
@@ -109,7 +115,7 @@ class Guarantee(ABC):
         return {
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in given.items()
-            if name not in {"column", "hierarchy"}
+            if name not in {"column", "hierarchy"} and value is not None
         }
 
     @property

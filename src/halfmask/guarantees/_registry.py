@@ -17,6 +17,7 @@ from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._largest_risk import LargestRisk
+from halfmask.guarantees._population_uniques import PopulationUniques
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._sample_uniques import SampleUniques
@@ -41,6 +42,7 @@ _MODELS: tuple[type[Guarantee], ...] = (
     AverageRisk,
     SampleUniques,
     RecordsAtRisk,
+    PopulationUniques,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

@@ -58,6 +58,7 @@ class SampleUniques(TableGuarantee):
 
     model: ClassVar[str] = "sample-uniqueness"
     sentence: ClassVar[str] = "No larger share of the rows is unique on the quasi-identifiers."
+    monotone_with_suppression: ClassVar[bool] = True
     bounded: ClassVar[str] = "share"
 
     share: float = field(metadata={"ge": 0, "lt": 1})

@@ -112,6 +112,7 @@ def make_claims(
                 ),
                 support=None if guarantee.support is None else support_of[str(guarantee.column)],
                 unit="row" if classes.members is None else "person",
+                basis=guarantee.basis,
             )
         )
     return tuple(claims)

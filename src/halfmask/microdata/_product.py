@@ -117,7 +117,8 @@ def _check_stated(
     }
     stated = {column.bound_of or column.name: column.role for column in columns}
     asked = [
-        (section.named, section.about, section.parameters) for section in policy.guarantee_sections
+        (each.named, each.about, {k: v for k, v in each.parameters.items() if v is not None})
+        for each in policy.guarantee_sections
     ]
     claimed = [(claim.model, claim.column, dict(claim.parameters)) for claim in claims]
     known = {column.name for column in columns if column.role == "quasi_identifier"}

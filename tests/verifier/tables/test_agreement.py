@@ -33,6 +33,8 @@ MODELS: list[tuple[str, dict[str, object]]] = [
     ("average-risk", {"risk": 0.33}),
     ("sample-uniqueness", {"share": 0.1}),
     ("records-at-risk", {"share": 0.2, "risk": 0.33}),
+    ("population-uniqueness", {"share": 0.2, "population": 100}),
+    ("population-uniqueness", {"share": 0.2, "sampling_fraction": 0.05, "estimator": "zayatz"}),
     ("alpha-k-anonymity", {"alpha": 0.5, "k": 3, "column": "ill"}),
     ("delta-disclosure-privacy", {"delta": 0.7, "column": "ill"}),
     ("basic-beta-likeness", {"beta": 1, "column": "ill"}),
@@ -86,6 +88,7 @@ def test_what_the_guarantees_count_is_what_the_verifier_counts(rows, make):
                 smallest_class=1,
             ),
             support="support/0.csv" if each.guarantee.column == "ill" else None,
+            basis=each.guarantee.basis,
         )
         for each in judged
     ]

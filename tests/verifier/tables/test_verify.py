@@ -72,6 +72,16 @@ def diversity_claims(claim):
         claim("sample-uniqueness", share=0),
         claim("records-at-risk", share=0.4, risk=0.4),
         claim("records-at-risk", share=0.2, risk=0.33),
+        *(
+            claim(
+                "population-uniqueness",
+                basis="estimated",
+                share=share,
+                population=60,
+                estimator="zayatz",
+            )
+            for share in (0.3, 0.05)
+        ),
         claim("alpha-k-anonymity", "ill", alpha=0.5, k=2),
         claim("alpha-k-anonymity", "ill", alpha=0.3, k=3),
         claim("delta-disclosure-privacy", "ill", delta=0.7),

@@ -28,7 +28,12 @@ from halfmask.verifier.tables._rules import (
     number,
     whole,
 )
-from halfmask.verifier.tables._table_checks import average_risk, records_at_risk, sample_uniqueness
+from halfmask.verifier.tables._table_checks import (
+    average_risk,
+    population_uniqueness,
+    records_at_risk,
+    sample_uniqueness,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,12 +79,14 @@ def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule:
     if claim.model not in _checks:
         raise Unjudgeable("its model is none that the verifier knows")
     check = _checks[claim.model]
-    if set(claim.parameters) != check.parameters:
+    if set(claim.parameters) - check.optional != check.parameters:
         raise Unjudgeable(f"its parameters aren't {' and '.join(sorted(check.parameters))}")
     if (claim.column is not None) != check.of_column:
         raise Unjudgeable("it names a column that its model doesn't have, or lacks the one it has")
     if claim.unit == "person" and not check.of_persons:
         raise Unjudgeable("its model isn't defined for persons")
+    if claim.basis != check.basis:
+        raise Unjudgeable(f"it says that it is {claim.basis}, and it is {check.basis}")
     return check.make(claim.parameters)
 
 
@@ -226,4 +233,11 @@ _checks: dict[str, ModelCheck] = {
     "average-risk": ModelCheck(average_risk, frozenset({"risk"}), of_column=False),
     "sample-uniqueness": ModelCheck(sample_uniqueness, frozenset({"share"}), of_column=False),
     "records-at-risk": ModelCheck(records_at_risk, frozenset({"share", "risk"}), of_column=False),
+    "population-uniqueness": ModelCheck(
+        population_uniqueness,
+        frozenset({"share", "estimator"}),
+        of_column=False,
+        optional=frozenset({"population", "sampling_fraction"}),
+        basis="estimated",
+    ),
 }

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from halfmask.claims._claim import Basis
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 
@@ -131,6 +132,10 @@ class ModelCheck:
         Whether it is defined where a person with several rows counts once in a class.
     several_values
         Whether that is so, too, where a person has several values of the column.
+    optional
+        The names of parameters that a claim needn't have.
+    basis
+        The evidence that a claim must state: what is estimated is never verified as counted.
     """
 
     make: Callable[[Parameters], LevelRule | TableRule]
@@ -138,6 +143,8 @@ class ModelCheck:
     of_column: bool = True
     of_persons: bool = False
     several_values: bool = False
+    optional: frozenset[str] = frozenset()
+    basis: Basis = "counted"
 
 
 def number(parameters: Parameters, name: str, low: float) -> float:

@@ -31,6 +31,8 @@ def sentence_of(claim: ClassClaim, finding: Finding) -> str:
         if finding.of_table:
             what = f"the table of {finding.classes} classes reaches"
         sentence += f": {what} {finding.counted:.6g}"
+        if claim.basis == "estimated":
+            sentence += " by a model of the population"
         if finding.wildcard != finding.counted:
             sentence += f", and {finding.wildcard:.6g} with missing cells as wildcards"
     if finding.reasons:
@@ -83,6 +85,12 @@ def weaknesses_of(
         sentences.append(
             f"The columns {_listed(masked)} have a mask by the manifest: nobody counted whether "
             "they single people out."
+        )
+    models = [claim.model for claim in manifest.claims if claim.basis == "estimated"]
+    if models:
+        sentences.append(
+            f"The claims {_listed(models)} are estimates for the population: they hold as far as "
+            "the rows were drawn from it at random and the model of the estimate fits."
         )
     if visible:
         sentences.append(f"nulls-visible: which cells are missing shows in {_listed(visible)}.")

@@ -5,13 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from halfmask.verifier.tables._rules import Parameters, TableRule, number
+from halfmask.verifier.tables._rules import (
+    SLACK,
+    Parameters,
+    TableRule,
+    Unjudgeable,
+    number,
+    whole,
+)
+from halfmask.verifier.tables._uniques import ESTIMATORS, unique_share
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["average_risk", "records_at_risk", "sample_uniqueness"]
+__all__ = ["average_risk", "population_uniqueness", "records_at_risk", "sample_uniqueness"]
 
 
 def average_risk(parameters: Parameters) -> TableRule:
@@ -44,3 +52,25 @@ def records_at_risk(parameters: Parameters) -> TableRule:
         return int(rows[1.0 / compatible > risk].sum()) / int(rows.sum())
 
     return TableRule(level=level, worst=max, keeps=lambda found: found <= share)
+
+
+def population_uniqueness(parameters: Parameters) -> TableRule:
+    """Bound the share of the population that is unique, by an estimate from the class sizes."""
+    share, estimator = number(parameters, "share", 0), str(parameters["estimator"])
+    if estimator not in {*ESTIMATORS, "dankar"}:
+        raise Unjudgeable("its estimator is none that the verifier knows")
+    if ("population" in parameters) == ("sampling_fraction" in parameters):
+        raise Unjudgeable("it doesn't state the population once, as a number of people or a share")
+    if "population" in parameters:
+        stated, sampled = whole(parameters, "population", 1), 1.0
+    else:
+        stated, sampled = 0, number(parameters, "sampling_fraction", 0)
+    if not 0 < sampled <= 1:
+        raise Unjudgeable("its sampling_fraction is no share of a population")
+
+    def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
+        n = int(rows.sum())
+        people = stated or max(n, round(n / sampled))
+        return unique_share(rows, compatible, population=people, estimator=estimator)
+
+    return TableRule(level=level, worst=max, keeps=lambda found: found <= share + SLACK)

@@ -237,6 +237,24 @@ def test_a_sample_of_rows_is_drawn_and_stated():
     assert "100 rows drawn of 300" in found.to_svg()
 
 
+def test_risks_are_of_persons_where_a_person_is_the_unit():
+    several = PEOPLE.with_columns(
+        name=pl.Series([f"{CANARY}-{row * row % 97}" for row in range(300)]),
+        ill=pl.Series(["abcd"[row * row % 97 % 4] for row in range(300)]),
+    )
+    policy = Policy.from_toml(TEXT.replace("halfmask = 1", 'halfmask = 1\nperson = "name"'))
+    found = explore(several, policy, k=[3], methods=["mondrian"], max_suppression=[0])
+
+    assert [each.why for each in found.refused] == []
+    for point in found.points:
+        release = protect(several, point.asked.policy)
+        after = release.risk.after.prosecutor
+        assert point.measures.highest == after.highest.value
+        assert point.measures.average == after.average.value
+        assert found.raw["highest"] == release.risk.before.prosecutor.highest.value
+        assert found.raw["average"] == release.risk.before.prosecutor.average.value
+
+
 def test_masks_are_applied_before():
     masked = Policy.from_toml(
         TEXT.replace("hierarchy = { intervals = [5, 20] }", 'mask = { name = "round", base = 50 }')

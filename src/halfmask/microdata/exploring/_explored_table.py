@@ -135,7 +135,7 @@ class ExploredTable:
             rows=rows,
             summary=wide.summarize(rows),
             unchanged=_unchanged(policy, schema, kept),
-            raw=_raw(schema, kept),
+            raw=_raw(policy, schema, kept),
             unmasked=_read(masked.unmasked, originals, drawn, progress) if originals else None,
             n_rows=masked.masked.n_rows,
             people=people,
@@ -186,6 +186,8 @@ def _unchanged(policy: Policy, schema: Schema, rows: pl.DataFrame) -> NDArray[np
     return class_of_row(rows, quasi_identifiers=names)[0]
 
 
-def _raw(schema: Schema, rows: pl.DataFrame) -> Classes:
+def _raw(policy: Policy, schema: Schema, rows: pl.DataFrame) -> Classes:
+    if policy.person is not None:  # each person once in a class
+        rows = rows.unique([*schema.quasi_identifiers, policy.person])
     of_row, n_classes = class_of_row(rows, quasi_identifiers=schema.quasi_identifiers)
     return Classes(np.bincount(of_row, minlength=n_classes).astype(np.int64))

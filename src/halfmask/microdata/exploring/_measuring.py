@@ -110,11 +110,12 @@ class Measuring:
         plan, fitted, counts = protection.plan_counted(fitted)
         released, class_of_cell = merged_classes(plan, counts.classes)
         suppressed = self.table.rows.height - released.rows
+        persons = released.by_person()
         if self.table.people is None:
-            risk = classes_risk(released)
+            risk = classes_risk(persons)
         else:
             extents = cell_extents(plan, counts)
-            risk = risk_in_population(released, plan, extents, class_of_cell, self.table.people)
+            risk = risk_in_population(persons, plan, extents, class_of_cell, self.table.people)
         loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
         sizes = class_size_utility(released.sizes, suppressed=suppressed, k=1)
         classes = class_measures(plan, counts, suppressed=suppressed, raw_sizes=None, labels=None)

@@ -11,9 +11,10 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import number_between
+from halfmask.assess.risk._agreement import Combinations, agreeing
 from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._wording import percent, row_text
-from halfmask.guarantees import agreeing_rows, class_of_row
+from halfmask.guarantees import class_of_row
 
 __all__ = ["IndividualReading", "IndividualRisk", "individual_risk", "sampling_weights"]
 
@@ -232,21 +233,17 @@ def individual_risk(
         )  # fmt: skip
     each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
     home = None if household is None else _homes(table, household)
-    of_row, n_classes = class_of_row(table, quasi_identifiers=names)
-    as_value = _reading(
-        np.bincount(of_row, minlength=n_classes)[of_row],
-        np.bincount(of_row, weights=each, minlength=n_classes)[of_row].astype(np.float64),
-        home,
-        max_global_risk,
-    )
-    if not any(table[name].null_count() for name in names):
+    met = Combinations.of(table, names)
+    sums = [met.sums(np.ones(table.height)), met.sums(each)]
+
+    def read(found: Sequence[Floats]) -> IndividualReading:
+        rows, people = (total[met.of_row] for total in found)
+        return _reading(rows.astype(np.int64), people, home, max_global_risk)
+
+    as_value = read(sums)
+    if not met.missing.any():
         return IndividualRisk(as_value=as_value, as_wildcard=None)
-    as_wildcard = _reading(
-        agreeing_rows(table, columns=names).astype(np.int64),
-        agreeing_rows(table, columns=names, weights=each).astype(np.float64),
-        home,
-        max_global_risk,
-    )
+    as_wildcard = read(list(agreeing(met.wild, met.wild, sums)))
     return IndividualRisk(as_value=as_value, as_wildcard=as_wildcard)
 
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import integer_at_least, one_of
+from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._individual import sampling_weights
 from halfmask.assess.risk._wording import percent, row_text
-from halfmask.guarantees import class_of_row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -240,21 +240,13 @@ def _population_mean(cells: _Cells, fitted: Floats, method: LogLinearMethod) -> 
 
 
 def _cells(table: pl.DataFrame, names: Sequence[str], weights: Floats) -> _Cells:
-    of_row, n_cells = class_of_row(table, quasi_identifiers=names)
-    first = np.empty(n_cells, dtype=np.int64)
-    first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
-    kept = table.select(names)[first]
-    codes = np.empty((n_cells, len(names)), dtype=np.int64)
-    levels = []
-    for j, name in enumerate(names):
-        codes[:, j], n_values = class_of_row(kept, quasi_identifiers=[name])
-        levels.append(n_values)
+    met = Combinations.of(table, names)
     return _Cells(
-        codes=codes,
-        levels=tuple(levels),
-        rows=np.bincount(of_row, minlength=n_cells).astype(np.float64),
-        weight=np.bincount(of_row, weights=weights, minlength=n_cells).astype(np.float64),
-        inclusion=np.bincount(of_row, weights=1 / weights, minlength=n_cells).astype(np.float64),
+        codes=met.codes.T,
+        levels=tuple((met.codes.max(axis=1) + 1).tolist()),
+        rows=met.sums(np.ones(table.height)),
+        weight=met.sums(weights),
+        inclusion=met.sums(1 / weights),
     )
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from halfmask._errors import ColumnNotFoundError, DataError
+from halfmask.assess.risk._agreement import Combinations, agreeing
 from halfmask.guarantees import class_of_row
 
 __all__ = ["equal_rows", "matching_rows"]
@@ -51,8 +52,8 @@ def matching_rows(
 
     Notes
     -----
-    **Guarantees.** Exact. The cost grows with the number of different patterns of missing cells
-    (at most 2 to the number of columns that have any), not with the number of pairs of rows.
+    **Guarantees.** Exact. The cost grows with the share of missing cells, not with the number of
+    pairs of rows.
 
     **Edge cases.** NaN is a value, not missing. Without quasi-identifiers every row matches all.
 
@@ -66,18 +67,15 @@ def matching_rows(
     both = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:
         return np.full(frame.height, others.height, dtype=np.int64)
-    of_row, n_classes = class_of_row(both, quasi_identifiers=quasi_identifiers)
-    mine = of_row[: frame.height]
-    theirs = of_row[frame.height :]
-    counts = np.bincount(theirs, minlength=n_classes).astype(np.int64)
-    codes, missing = _cells_of_classes(both, of_row)
-    matches = np.zeros(n_classes, dtype=np.int64)
-    patterns = _by_pattern(missing)
-    for left_pattern, left in patterns:
-        for right_pattern, right in patterns:
-            shared = codes[:, ~(left_pattern | right_pattern)]
-            matches[left] += _looked_up(shared[left], shared[right], counts[right])
-    return matches[mine]
+    found = Combinations.of(both, quasi_identifiers)
+    mine = found.of_row[: frame.height]
+    counts = np.bincount(found.of_row[frame.height :], minlength=found.n)
+    asked, place = np.unique(mine, return_inverse=True)
+    offered = np.flatnonzero(counts)
+    wild = found.wild
+    sums = agreeing(wild[:, asked], wild[:, offered], [counts[offered]])
+    matches: Ints = sums[0].astype(np.int64)[place]
+    return matches
 
 
 def equal_rows(
@@ -135,37 +133,3 @@ def _kind(column: pl.Series) -> object:
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return "text"
     return column.dtype
-
-
-def _cells_of_classes(frame: pl.DataFrame, of_row: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Return the code of each cell of each class, and whether it is missing."""
-    _, representatives = np.unique(of_row, return_index=True)
-    kept = frame[representatives]
-    codes = np.zeros(kept.shape, dtype=np.int64)
-    missing = np.zeros(kept.shape, dtype=np.bool_)
-    for place, name in enumerate(frame.columns):
-        codes[:, place], _ = class_of_row(kept, quasi_identifiers=[name])
-        missing[:, place] = kept[name].is_null().to_numpy()
-    return codes, missing
-
-
-def _by_pattern(missing: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.bool_], Ints]]:
-    """Return each pattern of missing cells, and the classes that have it."""
-    if not missing.size:
-        return [(missing[0], np.arange(len(missing)))] if len(missing) else []
-    patterns, of_class = np.unique(missing, axis=0, return_inverse=True)
-    return [
-        (pattern, np.flatnonzero(of_class.ravel() == number))
-        for number, pattern in enumerate(patterns)
-    ]
-
-
-def _looked_up(wanted: Ints, table: Ints, counts: Ints) -> Ints:
-    """Add up the counts of the rows of a table that equal each wanted row."""
-    keys = np.zeros(len(wanted) + len(table), dtype=np.int64)
-    for column in np.concatenate([wanted, table]).T:
-        # Keys are numbered again after each column, so that they fit into 64 bits.
-        keys = np.unique(keys * (int(column.max()) + 1) + column, return_inverse=True)[1]
-    sums = np.zeros(int(keys.max()) + 1, dtype=np.int64)
-    np.add.at(sums, keys[len(wanted) :], counts)
-    return sums[keys[: len(wanted)]]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ParameterError
-from halfmask.guarantees import agreeing_codes, class_of_row
+from halfmask.assess.risk._agreement import Combinations, agreeing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,15 +73,13 @@ def minimal_uniques(
     ParameterError
         When the search takes too much memory.
     """
-    of_row, n_classes = class_of_row(table, quasi_identifiers=columns)
-    sizes = np.bincount(of_row, minlength=n_classes)
-    first = np.empty(n_classes, dtype=np.int64)
-    first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
-    codes = _codes(table.select(columns)[first], columns, wildcards=wildcards)
-    agreeing = sizes
+    met = Combinations.of(table, columns)
+    of_row, n_classes = met.of_row, met.n
+    codes = met.wild if wildcards else met.codes
+    rows = np.bincount(of_row, minlength=n_classes)
     if wildcards:
-        agreeing = agreeing_codes(codes.T + 1, codes.T + 1, sizes).astype(np.int64)
-    alone = np.flatnonzero(agreeing == 1)
+        rows = agreeing(codes, codes, [rows])[0].astype(np.int64)
+    alone = np.flatnonzero(rows == 1)
     found, parts = _searched(codes, alone, weights)
     places = np.full(n_classes, -1, dtype=np.int64)
     places[alone] = np.arange(len(alone))
@@ -93,22 +91,12 @@ def minimal_uniques(
     score[there], smallest[there] = found.score[at], found.smallest[at]
     of_columns[there] = parts[at]
     return MinimalUniques(
-        agreeing=agreeing[of_row],
+        agreeing=rows[of_row],
         score=score,
         parts=of_columns,
         smallest=smallest,
         by_size=tuple(found.by_size[1:].tolist()),
     )
-
-
-def _codes(kept: pl.DataFrame, columns: Sequence[str], *, wildcards: bool) -> Ints:
-    """Return the cells as integers, (columns, combinations); -1 where one may be any value."""
-    codes = np.empty((len(columns), kept.height), dtype=np.int64)
-    for j, name in enumerate(columns):
-        codes[j], _ = class_of_row(kept, quasi_identifiers=[name])
-        if wildcards:
-            codes[j, kept[name].is_null().to_numpy()] = -1
-    return codes
 
 
 def _searched(codes: Ints, alone: Ints, weights: Floats) -> tuple[Alone, Floats]:

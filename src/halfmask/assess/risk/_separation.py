@@ -11,8 +11,8 @@ import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._wording import listed, percent
-from halfmask.guarantees import class_of_row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -170,15 +170,11 @@ def separation(
             "are counted.",
             hint="Choose a smaller largest, or fewer quasi-identifiers.",
         )
-    of_row, n_classes = class_of_row(table, quasi_identifiers=names)
-    first = np.empty(n_classes, dtype=np.int64)
-    first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
-    kept = table.select(names)[first]
-    codes = np.stack([class_of_row(kept, quasi_identifiers=[name])[0] for name in names])
+    met = Combinations.of(table, names)
     sets = np.empty((n_sets, most), dtype=np.int16)
     counts = np.empty((n_sets, 3), dtype=np.int64)
-    sizes = np.bincount(of_row, minlength=n_classes).astype(np.int64)
-    count_sets(codes.astype(np.int32), sizes, most, sets, counts)
+    sizes = np.bincount(met.of_row, minlength=met.n).astype(np.int64)
+    count_sets(met.codes.astype(np.int32), sizes, most, sets, counts)
     pairs = comb(table.height, 2)
     found = [
         SetSeparation(

@@ -1,0 +1,108 @@
+"""Combinations of values, and the rows that agree with each where missing is a wildcard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfmask.guarantees import class_of_row
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Combinations", "agreeing"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Combinations(NamedTuple):
+    """The different combinations of values of some columns.
+
+    Attributes
+    ----------
+    of_row
+        The combination of each row.
+    first
+        The first row of each combination.
+    codes
+        Their cells as integers: (columns, combinations).
+    missing
+        Whether a cell is missing, which is also a code of its own.
+    """
+
+    of_row: Ints
+    first: Ints
+    codes: Ints
+    missing: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, columns: Sequence[str]) -> Combinations:
+        """Return the combinations of a table.
+
+        Parameters
+        ----------
+        table, columns
+            The table, and the columns.
+        """
+        of_row, n = class_of_row(table, quasi_identifiers=columns)
+        first = np.empty(n, dtype=np.int64)
+        first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
+        kept = table.select(columns)[first]
+        codes = np.empty((len(columns), n), dtype=np.int64)
+        missing = np.zeros((len(columns), n), dtype=np.bool_)
+        for j, name in enumerate(columns):
+            codes[j], _ = class_of_row(kept, quasi_identifiers=[name])
+            missing[j] = kept[name].is_null().to_numpy()
+        return cls(of_row, first, codes, missing)
+
+    @property
+    def n(self) -> int:
+        """How many combinations there are."""
+        return len(self.first)
+
+    @property
+    def wild(self) -> Ints:
+        """The codes with -1 where a cell is missing."""
+        return np.where(self.missing, -1, self.codes)
+
+    def sums(self, numbers: Floats) -> Floats:
+        """Add up a number of each row for each combination.
+
+        Parameters
+        ----------
+        numbers
+            A number for each row.
+        """
+        total = np.bincount(self.of_row, weights=numbers, minlength=self.n)
+        return total.astype(np.float64, copy=False)
+
+
+def agreeing(asked: Ints, offered: Ints, sums: Sequence[Floats | Ints]) -> Floats:
+    """Add up what is offered by the combinations that agree with each that asks.
+
+    Parameters
+    ----------
+    asked, offered
+        Combinations, -1 where a cell may be any value: (columns, combinations).
+    sums
+        Numbers of each offered combination.
+
+    Returns
+    -------
+    ndarray
+        The sums of each asked combination, (numbers, combinations). Counts are exact.
+    """
+    from halfmask.kernels.uniques.agreeing import agreeing_sums  # noqa: PLC0415 # compiles
+
+    # Columns with most values come first, so that groups get small at once.
+    order = np.argsort(-offered.max(axis=1, initial=0), kind="stable")
+    found = agreeing_sums(
+        np.ascontiguousarray(asked[order], dtype=np.int32),
+        np.ascontiguousarray(offered[order], dtype=np.int32),
+        np.stack([np.asarray(each, dtype=np.float64) for each in sums], axis=1),
+    )
+    return np.ascontiguousarray(found.T)

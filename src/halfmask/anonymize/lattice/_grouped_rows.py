@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -73,6 +74,13 @@ class GroupedRows:
         counted = Classes.from_codes(room.group, n, sensitive)
         first = np.ascontiguousarray(stacked[:, room.first[:n]])
         return cls(codes=first, sizes=counted.sizes, counted=counted), room.group
+
+    @property
+    def has_sizes_alone(self) -> bool:
+        """Whether nothing but rows is counted in the classes."""
+        counted = self.classes()
+        rest = (getattr(counted, each.name) for each in fields(counted) if each.name != "sizes")
+        return all(each is None or (isinstance(each, Mapping) and not each) for each in rest)
 
     def classes(self) -> Classes:
         """Return the classes with their histograms."""

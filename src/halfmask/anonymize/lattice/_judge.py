@@ -11,8 +11,10 @@ import numpy as np
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize._suppressing import smallest_enough
 from halfmask.anonymize.lattice._grouped_rows import GroupedRows, node_tables
+from halfmask.anonymize.lattice._kept_nodes import KeptNodes
 from halfmask.anonymize.lattice._node_score import NodeScore
 from halfmask.anonymize.lattice._objective import NodeClasses
+from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +24,9 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._judged_nodes import Found
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import Scorer
-    from halfmask.guarantees import Classes, Guarantee
+    from halfmask.guarantees import Guarantee
 
 __all__ = ["ChosenNode", "TableJudge"]
-
-#: Groupings of nodes that are kept to group coarser nodes from, and how many classes they may have.
-KEPT_NODES, KEPT_CLASSES = 256, 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,11 +99,12 @@ class TableJudge:
         self._relative = tuple(each for each in guarantees if each.relative and not each.of_table)
         self._of_table = tuple(each for each in guarantees if each.of_table)
         self._max_suppressed, self._label = max_suppressed, label
+        self._sizes_alone = rows.has_sizes_alone
         self._min_rows = max((each.min_rows for each in guarantees), default=1)
         from halfmask.kernels.lattice.grouping import group_room  # noqa: PLC0415 # compiles late
 
         self._tables, self._room = node_tables(columns), group_room(len(rows.sizes))
-        self._kept = _KeptNodes(rows, len(columns))
+        self._kept = KeptNodes(rows, columns, group=self._grouped_from)
 
     def __repr__(self) -> str:
         return f"TableJudge({len(self._columns)} columns, {len(self._raw.sizes)} combinations)"
@@ -130,7 +130,8 @@ class TableJudge:
         """
         from halfmask.kernels.lattice.grouping import rows_of_small  # noqa: PLC0415 # compiles late
 
-        base, n = self._grouped(levels)
+        base = self._kept.below(levels)
+        n = self._group(base, levels)
         small = int(rows_of_small(self._room.sizes, n, self._min_rows))
         if small > self._max_suppressed:
             if self._kept.takes(n, base):
@@ -205,7 +206,7 @@ class TableJudge:
         levels = tuple(column.n_levels - 1 for column in self._columns)
         if found.closest is not None:
             levels = found.closest.levels
-        classes = self._coarser(self._raw, self._group(self._raw, levels)).classes()
+        classes = self._grouped_from(self._raw, levels).classes()
         missed = [
             f"{it.guarantee!r} reaches {it.achieved:g}, and {it.rows_failing:,} of {it.rows:,} "
             "rows miss it"
@@ -231,19 +232,22 @@ class TableJudge:
         wanted = np.array(levels, dtype=np.int64)
         return int(group_items(base.codes, base.sizes, self._tables, wanted, self._room))
 
-    def _grouped(self, levels: Levels) -> tuple[GroupedRows, int]:
-        """Group a node from the smallest kept grouping below it."""
-        base = self._kept.below(levels)
-        return base, self._group(base, levels)
+    def _grouped_from(self, base: GroupedRows, levels: Levels) -> GroupedRows:
+        """Return a node's classes, grouped from some finer classes."""
+        return self._coarser(base, self._group(base, levels))
 
     def _coarser(self, base: GroupedRows, n: int) -> GroupedRows:
         """Return the groups that were found last, of some classes."""
+        from halfmask.kernels.lattice.grouping import codes_of_groups  # noqa: PLC0415 # compiles late
+
         room, n_items = self._room, len(base.sizes)
-        return GroupedRows(
-            codes=np.ascontiguousarray(base.codes[:, room.first[:n]]),
-            sizes=room.sizes[:n].copy(),
-            finer=(base, room.group[:n_items].copy()),
-        )
+        codes = np.empty((len(base.codes), n), dtype=base.codes.dtype)
+        codes_of_groups(base.codes, room.first[:n], codes)
+        sizes = room.sizes[:n].copy()
+        if self._sizes_alone:
+            return GroupedRows(codes=codes, sizes=sizes, counted=Classes(sizes))
+        finer = (base, room.group[:n_items].copy())
+        return GroupedRows(codes=codes, sizes=sizes, finer=finer)
 
     def _released(self, classes: Classes) -> tuple[NDArray[np.int64] | None, int]:
         """Return the classes that are released, and how many rows are not.
@@ -294,35 +298,6 @@ class TableJudge:
             labels=labels,
             population=None if people is None else people[released],
         )
-
-
-class _KeptNodes:
-    """Groupings of some nodes, for coarser nodes to be grouped from."""
-
-    def __init__(self, raw: GroupedRows, n_columns: int) -> None:
-        self._raw = raw
-        self._levels = np.zeros((KEPT_NODES, n_columns), dtype=np.int64)
-        self._sizes = np.full(KEPT_NODES, np.iinfo(np.int64).max, dtype=np.int64)
-        self._groups: list[GroupedRows | None] = [None] * KEPT_NODES
-        self._next = 0
-
-    def below(self, levels: Levels) -> GroupedRows:
-        """Return the grouping with the fewest classes that a node can be grouped from."""
-        fits = np.all(self._levels <= np.array(levels), axis=1)
-        best = int(np.argmin(np.where(fits, self._sizes, np.iinfo(np.int64).max)))
-        found = self._groups[best]
-        return self._raw if found is None or not fits[best] else found
-
-    def takes(self, n: int, base: GroupedRows) -> bool:
-        """Return whether so many classes are much fewer than those they were grouped from."""
-        return 2 * n <= len(base.sizes) and n * KEPT_NODES <= KEPT_CLASSES
-
-    def keep(self, grouped: GroupedRows, levels: Levels) -> None:
-        """Keep a grouping, in the place of the oldest."""
-        self._levels[self._next] = levels
-        self._sizes[self._next] = len(grouped.sizes)
-        self._groups[self._next] = grouped
-        self._next = (self._next + 1) % KEPT_NODES
 
 
 def _failing(classes: Classes, guarantees: Sequence[Guarantee]) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GroupRoom",
     "NodeTables",
+    "codes_of_groups",
     "group_items",
     "group_room",
     "nodes_of_groups",
@@ -172,6 +173,26 @@ def _number(
             found += 1
         group[i] = number
     return found
+
+
+@njit(nogil=True, cache=True)
+def codes_of_groups(
+    codes: NDArray[np.integer[Any]], items: NDArray[np.int32], picked: NDArray[np.integer[Any]]
+) -> None:
+    """Write the codes of some items.
+
+    Parameters
+    ----------
+    codes
+        The codes of all items, (columns, items).
+    items
+        Which of them.
+    picked
+        Written, (columns, items).
+    """
+    for j in range(codes.shape[0]):
+        for i in range(items.shape[0]):
+            picked[j, i] = codes[j, items[i]]
 
 
 @njit(nogil=True, cache=True)

@@ -130,18 +130,18 @@ LINES: Mapping[str, Line] = {
     ),
 }
 
-#: A policy around a model: hierarchies for methods and recodings that need them, and a label.
+#: A policy around a model: hierarchies for methods and recodings that need them.
 POLICY = """\
 halfmask = 1
 guarantees = [{{ model = "{model}", {example} }}]
-method = {{ name = "{method}" }}
+method = {{ name = "{method}"{targets} }}
 suppression = {{ max_fraction = 0.1 }}
 [columns]
 age = {{ role = "quasi_identifier", kind = "numeric", hierarchy = {{ intervals = [5, 20] }} }}
 town = {{ role = "quasi_identifier", kind = "categorical", hierarchy = {{ prefix = [1] }} }}
 disease = {{ role = "sensitive", kind = "categorical" }}
 stage = {{ role = "sensitive", kind = "numeric" }}
-income = {{ role = "insensitive", kind = "categorical", label = true }}
+income = {{ role = "insensitive", kind = "categorical" }}
 """
 
 HEAD = """\
@@ -161,7 +161,8 @@ JUDGED = """\
 - *Monotone*: merged classes keep the model if each class keeps it.
 - *Judged on*: a class alone; each class against the whole table; or against a population.
 - *In the search*: with a *rule*, the compiled engine tests the model at each cut; of *rows* alone,
-  it counts them. Otherwise classes that miss the model are *joined* with their neighbours.
+  it counts them. Otherwise classes that miss the model are *joined* with their neighbours. A model
+  that isn't monotone is judged on each whole *release* that the search looks at.
 - *Kept by*: the methods that made a small release with the example, which the verifier confirmed.
 - *Tested against*: what the tests compare the model with.
 """
@@ -223,6 +224,8 @@ def model_row(name: str) -> tuple[str, ...]:
 
 def searched(name: str) -> str:
     """Return how the growing methods look after a model."""
+    if not GUARANTEES[name].monotone:
+        return "release"
     made = guarantee_from(name, tomllib.loads(f"it = {{ {LINES[name].example} }}")["it"])
     if made.criterion() is not None:
         return "rule"
@@ -273,7 +276,8 @@ def recoding_row(name: str) -> tuple[str, ...]:
 
 def policy_of(name: str, method: str) -> halfmask.Policy:
     """Return the policy of a trial."""
-    text = POLICY.format(model=name, example=LINES[name].example, method=method)
+    targets = ', split_targets = ["income"]' if METHODS[method].needs_guide else ""
+    text = POLICY.format(model=name, example=LINES[name].example, method=method, targets=targets)
     return halfmask.Policy.from_toml(text)
 
 

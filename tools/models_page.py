@@ -276,7 +276,8 @@ def recoding_row(name: str) -> tuple[str, ...]:
 
 def policy_of(name: str, method: str) -> halfmask.Policy:
     """Return the policy of a trial."""
-    targets = ', split_targets = ["income"]' if METHODS[method].needs_guide else ""
+    kind: Any = METHODS[method]
+    targets = ', split_targets = ["income"]' if kind.needs_guide else ""
     text = POLICY.format(model=name, example=LINES[name].example, method=method, targets=targets)
     return halfmask.Policy.from_toml(text)
 

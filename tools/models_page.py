@@ -270,7 +270,7 @@ def method_row(name: str) -> tuple[str, ...]:
 def recoding_row(name: str) -> tuple[str, ...]:
     """Return what a recoding writes."""
     kind = RECODINGS[name]
-    weak = ", ".join(f"`{word}`" for word in kind.weaknesses) or NONE
+    weak = ", ".join(f"`{word}`" for word in kind().weaknesses) or NONE
     return f"`{name}`", summary(kind), weak
 
 

@@ -16,6 +16,8 @@ from halfmask.kernels.partition.records import APART
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.anonymize._range_grid import RangeGrid
+
 __all__ = ["Coding", "code_column"]
 
 #: Integer columns whose values span less than this are coded by a table instead of a search.
@@ -40,6 +42,8 @@ class Coding:
         Whether missing cells were seen; they have the code behind the last value.
     hierarchy
         The column's levels, with the values as its leaves in the same order, if it has any.
+    grid
+        Where ranges may end: the values are then the starts of its pieces.
 
     Guarantees
     ----------
@@ -51,6 +55,7 @@ class Coding:
     ordered: bool
     missing: bool
     hierarchy: Hierarchy | None = None
+    grid: RangeGrid | None = None
 
     def __repr__(self) -> str:
         return f"Coding({self.column.name!r}, {self.n_codes} codes)"

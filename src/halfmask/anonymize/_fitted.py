@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ParameterError
+from halfmask._errors import ParameterError, SchemaError
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
@@ -21,12 +21,13 @@ from halfmask.engines import map_in_order
 from halfmask.guarantees import Classes, order_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from halfmask.anonymize._method import Method
     from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._range_grid import RangeGrid
     from halfmask.anonymize._summary import Summary
     from halfmask.data import Column, Schema
     from halfmask.guarantees import Guarantee, Judgement
@@ -83,7 +84,7 @@ class Fitted:
         return [guarantee.judge(classes) for guarantee in self.guarantees]
 
 
-def fit_cells(
+def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     summary: Summary,
     schema: Schema,
     *,
@@ -93,6 +94,7 @@ def fit_cells(
     guides: NDArray[np.float64] | None,
     max_suppression_fraction: float = 0.0,
     person: str | None = None,
+    grids: Mapping[str, RangeGrid] | None = None,
 ) -> Fitted:
     """Code a summary's rows and grow their partition.
 
@@ -114,6 +116,8 @@ def fit_cells(
         The share of rows that a method may suppress that judges the whole release.
     person
         The column that says whose row it is, where a person is the unit.
+    grids
+        Where the ranges of columns may end.
 
     Raises
     ------
@@ -126,7 +130,7 @@ def fit_cells(
     target = None if guides is None else guides[:, 0]
 
     def code(name: str) -> tuple[Coding, NDArray[np.integer]]:
-        coding, coded = _coded(rows[name], summary, schema[name])
+        coding, coded = _coded(rows[name], summary, schema[name], (grids or {}).get(name))
         if target is not None and not coding.ordered and coding.hierarchy is None:
             coding, coded = _by_target(coding, coded, target)
         return coding, coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1)))
@@ -189,8 +193,22 @@ def _column(series: pl.Series) -> NDArray[np.generic]:
     return series.cast(pl.String).fill_null("").to_numpy()
 
 
-def _coded(series: pl.Series, summary: Summary, column: Column) -> tuple[Coding, NDArray[np.int64]]:
+def _coded(
+    series: pl.Series, summary: Summary, column: Column, grid: RangeGrid | None
+) -> tuple[Coding, NDArray[np.int64]]:
     distinct = summary.values(column.name)
+    ordered = column.kind not in ("categorical", "text", "geo")
+    if grid is not None and ordered and grid.fits(distinct.dtype):
+        if column.hierarchy is not None:
+            raise SchemaError(
+                f"Column {column.name!r} has a hierarchy, and its ranges are to end elsewhere.",
+                hint='Write recoding = { name = "level" } for the column, or drop its hierarchy.',
+            )
+        coding = code_column(
+            column, grid.starts(distinct).unique(), missing=column.name in summary.missing
+        )
+        coding = replace(coding, grid=grid)
+        return coding, coding.codes(series)
     coding = code_column(column, _plain(distinct), missing=column.name in summary.missing)
     if series.dtype != pl.Categorical:
         return coding, coding.codes(series)

@@ -18,7 +18,7 @@ from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._representatives import representative_rows
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
-from halfmask.anonymize.recodings import Centroid, Level, Representative
+from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -212,6 +212,12 @@ class Protection:
             guides=guides,
             max_suppression_fraction=self.max_suppression_fraction,
             person=self.person,
+            grids={
+                name: recoding.grid
+                for name in self.schema.quasi_identifiers
+                if isinstance(recoding := self.column_recodings.get(name, self.recoding), Ranges)
+                and recoding.grid is not None
+            },
         )
 
     def count(self, fitted: Fitted, batch: pl.DataFrame) -> CellCounts:

@@ -82,7 +82,10 @@ class ReleasedColumn:
         The parameters of the mask, as the policy has them.
     bound_of
         The column of the table whose range this is an end of: the lower one, followed by the
-        upper one, both included.
+        upper one, both included unless there is a `range_step`.
+    range_step
+        What the ends of ranges are multiples of, or the unit of time that they are starts of: the
+        upper end isn't included.
     """
 
     name: str
@@ -93,6 +96,7 @@ class ReleasedColumn:
     mask: str | None = None
     mask_parameters: Mapping[str, Json] | None = None
     bound_of: str | None = None
+    range_step: float | str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

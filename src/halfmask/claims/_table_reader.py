@@ -193,7 +193,7 @@ def _first_column(at: At) -> ReleasedColumn:
 
 
 def _column(at: At) -> ReleasedColumn:
-    optional = ("mask", "mask_parameters", "bound_of")
+    optional = ("mask", "mask_parameters", "bound_of", "range_step")
     found = at.keys("name", "role", "kind", "recoding", "dtype", optional=optional)
     if "mask_parameters" in found and "mask" not in found:
         found["mask_parameters"].refuse("left out where there is no mask")
@@ -208,6 +208,7 @@ def _column(at: At) -> ReleasedColumn:
             found["mask_parameters"].mapping() if "mask_parameters" in found else None
         ),
         bound_of=found["bound_of"].text() if "bound_of" in found else None,
+        range_step=found["range_step"].parameter() if "range_step" in found else None,
     )
 
 

@@ -113,6 +113,7 @@ class _Stated:
     n_in: int
     is_sampled: bool
     bounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    half_open: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, manifest: Manifest) -> _Stated:
@@ -135,6 +136,7 @@ class _Stated:
             files=table.files,
             policy_sha256=table.policy_sha256,
             columns=_with_ranges(table.columns),
+            half_open=frozenset(c.bound_of or c.name for c in table.columns if c.range_step),
             bounds={
                 name: tuple(each.name for each in table.columns if each.bound_of == name)
                 for name in dict.fromkeys(each.bound_of for each in table.columns)
@@ -245,7 +247,8 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
         [open_part(folder / each.name, each.format) for each in stated.files]
     ).collect()
     for name, (low, high) in stated.bounds.items():
-        range_ = pl.format("[{}, {}]", low, high)
+        half_open = name in stated.half_open
+        range_ = pl.format("[{}, {})" if half_open else "[{}, {}]", low, high)
         same = pl.col(low).cast(pl.String)
         text = pl.when(pl.col(low) == pl.col(high)).then(same).otherwise(range_)
         rows = rows.with_columns(text.alias(name)).drop(low, high)

@@ -195,7 +195,7 @@ def _entries(plan: Plan, counts: CellCounts) -> dict[str, ColumnEntries]:
             rows=rows[held],
             low=low,
             high=high,
-            numbers=numbers_of(coding),
+            numbers=numbers_of(coding) if coding.grid is None else None,
         )
     return found
 

@@ -15,7 +15,14 @@ from halfmask.assess.utility import CellExtents, ColumnExtents
 if TYPE_CHECKING:
     from halfmask.anonymize import CellCounts, Coding, Plan
 
-__all__ = ["as_numbers", "cell_extents", "leaving_extents", "numbers_of", "written_spans"]
+__all__ = [
+    "as_numbers",
+    "cell_extents",
+    "ends_of",
+    "leaving_extents",
+    "numbers_of",
+    "written_spans",
+]
 
 Integers = NDArray[np.int64]
 
@@ -27,7 +34,7 @@ def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
     """
     columns = {
         coding.column.name: ColumnExtents.of_codes(
-            low, high, n_values=coding.n_values, numbers=numbers_of(coding)
+            low, high, n_values=coding.n_values, numbers=numbers_of(coding), ends=ends_of(coding)
         )
         for coding, (low, high) in zip(plan.codings, written_spans(plan, counts), strict=True)
     }
@@ -48,12 +55,13 @@ def leaving_extents(plan: Plan, counts: CellCounts, *, as_codes: bool = False) -
     for coding, (low, high), n_rows in spans:
         leaves = n_rows[: coding.n_values] > 0
         below = np.concatenate([[0], np.cumsum(leaves)])
-        numbers = numbers_of(coding)
+        numbers, ends = numbers_of(coding), ends_of(coding)
         columns[coding.column.name] = ColumnExtents.of_codes(
             np.where(low < 0, -1, below[low]),
             np.where(high < 0, -1, below[high + 1] - 1),
             n_values=int(below[-1]),
             numbers=None if numbers is None or as_codes else numbers[leaves],
+            ends=None if ends is None or as_codes else ends[leaves],
         )
     return CellExtents(columns=columns, sizes=plan.partition.sizes)
 
@@ -79,6 +87,11 @@ def _level_span(plan: Plan, place: int, low: Integers, high: Integers) -> tuple[
 def numbers_of(coding: Coding) -> NDArray[np.float64] | None:
     """Return the number of each code of an ordered column; None of another."""
     return as_numbers(coding.values) if coding.ordered else None
+
+
+def ends_of(coding: Coding) -> NDArray[np.float64] | None:
+    """Return where the piece of each code ends; None where codes are values."""
+    return None if coding.grid is None else as_numbers(coding.grid.ends(coding.values))
 
 
 def as_numbers(series: pl.Series) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from halfmask.assess.utility import (
     features_of_cells,
     model_utility,
 )
-from halfmask.microdata._extents import as_numbers, cell_extents
+from halfmask.microdata._extents import as_numbers, cell_extents, ends_of
 from halfmask.microdata._giveaways import giveaways
 
 if TYPE_CHECKING:
@@ -208,6 +208,8 @@ def _exact(coding: Coding, series: pl.Series) -> ColumnExtents:
     """Return raw rows as cells of one value; a category that the fit didn't see is missing."""
     if coding.ordered:
         numbers, values = as_numbers(coding.values), as_numbers(series)
+        if (ends := ends_of(coding)) is not None:
+            numbers = np.append(numbers, ends)
         if not len(numbers):
             numbers, values = np.zeros(1), np.full(len(values), np.nan)
         # Held-out numbers may lie outside of what was fitted: the cell next to them is theirs.

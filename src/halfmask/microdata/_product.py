@@ -188,9 +188,18 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
                     mask=mask,
                     mask_parameters=parameters,
                     bound_of=None if released == name else name,
+                    range_step=_range_step(prepared, name),
                 )
             )
     return columns
+
+
+def _range_step(prepared: Prepared, name: str) -> float | str | None:
+    """Return what the ends of a column's ranges are multiples of, where they aren't values."""
+    grid = next((it.grid for it in prepared.plan.codings if it.column.name == name), None)
+    if grid is None:
+        return None
+    return grid.unit if prepared.source.dtypes[name].is_temporal() else grid.step
 
 
 def _weaknesses(prepared: Prepared) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import ColumnWarning, ParameterError, PolicyError
 from halfmask._optional import need
@@ -48,9 +49,7 @@ from halfmask.microdata._released_columns import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import polars as pl
-
-    from halfmask.anonymize import PersonCodes, Plan
+    from halfmask.anonymize import Fitted, PersonCodes, Plan
     from halfmask.assess.utility import ModelUtility
     from halfmask.data import Schema, Source
     from halfmask.guarantees import Classes
@@ -395,7 +394,7 @@ def _fit(
     """Grow the cells; where the summary is a sample, count all rows in them."""
     fitted = protection.fit(summary)
     codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
-    raw = raw_classes(codes, n_codes, fitted.persons)
+    raw = raw_classes(*_codes_of_values(fitted, summary), fitted.persons)
     raw_counts = [
         np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)
     ]
@@ -422,6 +421,19 @@ def _fit(
         raw_counts=raw_counts,
         persons=fitted.persons,
     )
+
+
+def _codes_of_values(
+    fitted: Fitted, summary: Summary
+) -> tuple[list[np.ndarray[tuple[int], np.dtype[np.integer[Any]]]], list[int]]:
+    """Return a code for each raw value, and their number, where ranges end elsewhere too."""
+    codes, n_codes = list(fitted.codes), [coding.n_codes for coding in fitted.codings]
+    for place, coding in enumerate(fitted.codings):
+        if coding.grid is not None:
+            ranks = summary.rows[coding.column.name].rank("dense").fill_null(0)
+            codes[place] = ranks.cast(pl.Int64).to_numpy()
+            n_codes[place] = int(codes[place].max(initial=0)) + 1
+    return codes, n_codes
 
 
 def _summarized(

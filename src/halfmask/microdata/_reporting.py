@@ -161,6 +161,11 @@ def _treatment(prepared: Prepared, name: str) -> str:
         released = plan.released_columns([name])
         if len(released) > 1:
             steps[-1] = f"written as ranges, in the columns {' and '.join(released)}"
+        grid = plan.codings[place].grid
+        if grid is not None:
+            temporal = prepared.source.dtypes[name].is_temporal()
+            ends = f"at the start of a {grid.unit}" if temporal else f"at multiples of {grid.step}"
+            steps.append(f"ranges end {ends}, their upper end isn't included")
     return "; ".join(steps) or "released unchanged"
 
 

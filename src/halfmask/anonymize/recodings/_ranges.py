@@ -12,6 +12,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._validation import one_of
+from halfmask.anonymize._range_grid import RangeGrid, Unit
 
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
@@ -44,11 +45,17 @@ class Ranges:
     form
         ``"text"``: as above. ``"bounds"``: numbers and dates are two columns of their own type,
         ``NAME_from`` and ``NAME_to``, both ends included; categories stay sets.
+    step
+        Ranges of numbers end at multiples of it, and the upper end isn't included:
+        ``[15, 30)``. No end is then the value of a person. ``None``: they end at values.
+    unit
+        The same for dates and times: ranges end at the start of a ``"second"``, ``"minute"``,
+        ``"hour"``, ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``.
 
     Raises
     ------
     ParameterError
-        If the form is neither.
+        If the form is neither, the step isn't above 0, or the unit isn't one of these.
     SchemaError
         If a class of a column that is written as bounds has missing cells and values, which two
         numbers can't say.
@@ -67,20 +74,39 @@ class Ranges:
     Examples
     --------
     >>> Ranges(), Ranges(form="bounds")
-    (Ranges(form='text'), Ranges(form='bounds'))
+    (Ranges(form='text', step=None, unit=None), Ranges(form='bounds', step=None, unit=None))
     """
 
     name: ClassVar[str] = "ranges"
     sentence: ClassVar[str] = "Ranges of numbers and sets of categories are written for a class."
-    weaknesses: ClassVar[tuple[str, ...]] = ("range-ends-are-values",)
-
     form: Literal["text", "bounds"] = field(
         default="text",
         metadata={"description": "Whether numbers and dates are texts, or two columns of bounds."},
     )
 
+    step: float | None = field(
+        default=None,
+        metadata={"gt": 0, "description": "Ranges of numbers end at multiples of it."},
+    )
+    unit: Unit | None = field(
+        default=None, metadata={"description": "Ranges of dates end at the start of one."}
+    )
+
     def __post_init__(self) -> None:
         one_of(("text", "bounds"), owner="Ranges", form=self.form)
+        RangeGrid(step=self.step, unit=self.unit)  # checks both
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """That ends are values of people, unless both numbers and dates end elsewhere."""
+        return () if self.step and self.unit else ("range-ends-are-values",)
+
+    @property
+    def grid(self) -> RangeGrid | None:
+        """Where ranges may end; ``None``: at values."""
+        if self.step is None and self.unit is None:
+            return None
+        return RangeGrid(step=self.step, unit=self.unit)
 
     def write(self, cells: CellColumn) -> pl.Series:
         """Return one column's text, or both its bounds, for each cell.
@@ -98,6 +124,8 @@ class Ranges:
         keys = ((low + 1) * n_values + (high + 1)) * 2 + mixed
         distinct, of_cell = np.unique(keys, return_inverse=True)
         texts = cells.coding.values.cast(pl.String).to_list()
+        grid = cells.coding.grid
+        ends = [] if grid is None else grid.ends(cells.coding.values).cast(pl.String).to_list()
         occurring = cells.occurring().tolist()
         labels: list[str | None] = []
         for key in distinct.tolist():
@@ -106,7 +134,9 @@ class Ranges:
             if first < 0:
                 labels.append(None)
                 continue
-            if first == last:
+            if grid is not None:
+                text = f"[{texts[first]}, {ends[last]})"
+            elif first == last:
                 text = _quoted(texts[first], _AMBIGUOUS_VALUE)
             elif cells.coding.ordered:
                 text = f"[{texts[first]}, {texts[last]}]"
@@ -127,9 +157,16 @@ def _bounds(cells: CellColumn) -> pl.Series:
             "values.",
             hint='Set missing = "suppress" for the column, or write form = "text".',
         )
+    values, grid = cells.coding.values, cells.coding.grid
+    several = zip(
+        BOUND_SUFFIXES,
+        (values, values if grid is None else grid.ends(values)),
+        (low, high),
+        strict=True,
+    )
     ends = {
-        name + suffix: cells.coding.values.gather(pl.Series(codes).replace(-1, None))
-        for suffix, codes in zip(BOUND_SUFFIXES, (low, high), strict=True)
+        name + suffix: those.gather(pl.Series(codes).replace(-1, None))
+        for suffix, those, codes in several
     }
     return pl.DataFrame(ends).to_struct(name)
 

@@ -22,7 +22,10 @@ class Recoding(Protocol):
     """
 
     name: ClassVar[str]
-    weaknesses: ClassVar[tuple[str, ...]]
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """What it gives away of a class, by name."""
 
     def write(self, cells: CellColumn) -> pl.Series:
         """Return one column's value for each cell.

@@ -118,6 +118,7 @@ class ColumnExtents:
         *,
         n_values: int,
         numbers: Floats | None,
+        ends: Floats | None = None,
         members: Members | None = None,
     ) -> ColumnExtents:
         """Return what cells cover that are given as codes.
@@ -132,6 +133,8 @@ class ColumnExtents:
             How many values the column had; their codes are 0 to ``n_values - 1``.
         numbers
             The number of each code, ascending, of a numeric column; None for a categorical one.
+        ends
+            Where each code ends, of numbers that are starts of pieces; None: at its number.
         members
             The codes of each cell where sets have gaps.
 
@@ -146,12 +149,12 @@ class ColumnExtents:
         """
         scale = np.arange(n_values, dtype=np.float64) if numbers is None else numbers
         # A code of -1 reads the last entry: NaN.
-        read = np.append(scale, np.nan)
+        last = scale if ends is None else ends
         return cls(
-            low=read[low],
-            high=read[high],
+            low=np.append(scale, np.nan)[low],
+            high=np.append(last, np.nan)[high],
             domain_low=float(scale[0]) if n_values else 0.0,
-            domain_high=float(scale[-1]) if n_values else 0.0,
+            domain_high=float(last[-1]) if n_values else 0.0,
             categorical=numbers is None,
             members=members,
         )

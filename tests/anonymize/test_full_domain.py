@@ -119,7 +119,7 @@ def fitted_of(frame: pl.DataFrame, *guarantees, **settings):
     return plan, fitted
 
 
-def written(frame: pl.DataFrame, levels: tuple[int, int, int]) -> pl.DataFrame:
+def written(frame: pl.DataFrame, levels: tuple[int, ...]) -> pl.DataFrame:
     """Write a table at some levels, without a word of the code that is tested."""
     age, town, sex = levels
     ages = AGES.labels(age)
@@ -176,7 +176,7 @@ def fewest(classes: Classes, guarantees) -> set[int]:
     return set(range(classes.n_classes))
 
 
-def loss_of(frame: pl.DataFrame, rows: pl.DataFrame, levels: tuple[int, int, int]) -> float:
+def loss_of(frame: pl.DataFrame, rows: pl.DataFrame, levels: tuple[int, ...]) -> float:
     """Count the mean share of other values that a cell could stand for."""
     values = {"age": AGES, "town": TOWNS}
     total = 3.0 * (frame.height - rows.height)
@@ -415,6 +415,32 @@ def test_an_anonymizer_writes_the_middle_of_each_class():
     sizes = written_rows.drop_nulls().group_by(pl.all()).len()["len"]
     assert sizes.min() >= 3
     assert all(judgement.holds for judgement in anonymizer.judgements_)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_a_person_counts_once_where_a_person_is_the_unit(share):
+    frame = people(7, 80).with_columns(who=pl.Series([n // 4 for n in range(80)]))
+    columns = (*schema_of(frame.drop("who")).columns,
+               Column(name="who", role="identifier", kind="text"))  # fmt: skip
+    protection = replace(
+        protection_of(frame.drop("who"), KAnonymity(k=6), share=share),
+        schema=Schema(columns),
+        person="who",
+    )
+    plan, fitted = protection.plan(protection.fit(protection.summarize(frame)))
+    names = ["age", "town", "sex"]
+    table = plan.apply(frame, cells=fitted.cell_of_row)
+    counted = table.group_by(names).agg(pl.col("who").n_unique())
+    assert counted["who"].to_numpy().min() >= 6
+    losses = []
+    for levels in product(range(4), range(3), range(2)):
+        rows = written(frame, levels).with_columns(frame["who"])
+        kept = rows.filter(pl.col("who").n_unique().over(names) >= 6)
+        if kept.height >= (1 - share) * frame.height:
+            losses.append(loss_of(frame, kept, levels))
+    partition = fitted.partition
+    assert isinstance(partition, LatticePartition)
+    assert loss_of(frame, table, partition.levels) == pytest.approx(min(losses))
 
 
 def test_levels_stay_between_the_least_and_the_greatest():

@@ -145,11 +145,6 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     criterion = method.split_criterion(guides)
     partition: Partition
     if criterion.lattice is not None:
-        if persons is not None:
-            raise ParameterError(
-                f"The method {method.name!r} counts rows, and a person is the unit.",
-                hint="Choose another method, such as mondrian.",
-            )
         partition, cell_of_row = choose_levels(
             codings,
             codes,
@@ -157,6 +152,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             guarantees=guarantees,
             wanted=criterion.lattice,
             guides=guides,
+            persons=persons,
             max_suppressed=int(max_suppression_fraction * rows.height),
         )
     else:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize._person_codes import PersonCodes
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.anonymize.lattice import LatticeSearch, Objective
     from halfmask.guarantees import Guarantee
@@ -43,6 +44,7 @@ def choose_levels(
     guarantees: Sequence[Guarantee],
     wanted: LatticeSearch,
     guides: NDArray[np.float64] | None,
+    persons: PersonCodes | None,
     max_suppressed: int,
 ) -> tuple[LatticePartition, NDArray[np.int32]]:
     """Choose a level for each column so that every released class keeps every guarantee.
@@ -57,6 +59,8 @@ def choose_levels(
         What is minimized, and how the lattice is searched.
     guides
         The labels as columns of numbers, (rows, guides), for an objective that needs a label.
+    persons
+        The person of each row, where a person is the unit.
     max_suppressed
         How many rows may be suppressed.
 
@@ -76,7 +80,8 @@ def choose_levels(
     if wanted.objective.needs_label:
         label = _LABEL
         counted[label] = _label_codes(wanted.objective, guides)
-    rows, item_of_row = GroupedRows.of_rows(codes, columns, counted)
+    person_of_row = None if persons is None else persons.codes
+    rows, item_of_row = GroupedRows.of_rows(codes, columns, counted, person_of_row=person_of_row)
     scorer = wanted.objective.scorer(
         columns,
         n_rows=len(item_of_row),

@@ -51,6 +51,8 @@ class GroupedRows:
         codes: Sequence[NDArray[np.integer]],
         columns: Sequence[LatticeColumn],
         sensitive: Mapping[str, tuple[NDArray[np.int64], int]],
+        *,
+        person_of_row: NDArray[np.int64] | None = None,
     ) -> tuple[Self, NDArray[np.int32]]:
         """Group rows by all their codes; return the classes, and the class of each row.
 
@@ -62,6 +64,8 @@ class GroupedRows:
             The columns.
         sensitive
             For each column that is counted in the classes its codes and how many there are.
+        person_of_row
+            The person of each row, where a person is the unit.
         """
         from halfmask.kernels.lattice.grouping import group_items, group_room  # noqa: PLC0415
 
@@ -71,7 +75,7 @@ class GroupedRows:
         lowest = np.zeros(len(columns), dtype=np.int64)
         ones = np.ones(stacked.shape[1], dtype=np.int64)
         n = group_items(stacked, ones, node_tables(columns), lowest, room)
-        counted = Classes.from_codes(room.group, n, sensitive)
+        counted = Classes.from_codes(room.group, n, sensitive, person_of_row=person_of_row)
         first = np.ascontiguousarray(stacked[:, room.first[:n]])
         return cls(codes=first, sizes=counted.sizes, counted=counted), room.group
 

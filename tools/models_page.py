@@ -52,6 +52,7 @@ MODELS_TEST = "`tests/guarantees/test_models.py`"
 TABLE_TEST = "`tests/guarantees/test_table_guarantee.py`"
 UNIQUES_TEST = "`tests/guarantees/test_uniques_estimators.py`"
 AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
+PEOPLE_TEST = "`tests/microdata/test_population.py`"
 #: One line for each model, by its name. Keep one entry a model, in the order of the alphabet.
 LINES: Mapping[str, Line] = {
     "alpha-k-anonymity": Line(
@@ -95,6 +96,11 @@ LINES: Mapping[str, Line] = {
         oracle=f"counts in dictionaries ({MODELS_TEST}); pycanon ({AGREEMENT_TEST})",
         arx="`KAnonymity`",
         sdcmicro="`kAnon`, `localSuppression(k = )`; `freqCalc` measures",
+    ),
+    "k-map": Line(
+        example="k = 20",
+        oracle=f"every person against every label ({PEOPLE_TEST})",
+        arx="`KMap` with a subset",
     ),
     "largest-risk": Line(
         example="risk = 0.2",

@@ -148,3 +148,32 @@ def test_events_that_were_changed_do_not_verify(run, tmp_path):
     shutil.copy(old / "cells.jsonl.manifest.json", tmp_path)
 
     assert run("verify", str(tmp_path / "cells.jsonl")).status == 1
+
+
+def test_claims_about_a_population(run, desk, tmp_path):
+    """Without the population nothing is confirmed and nothing is broken; with it, either is."""
+    everybody = tmp_path / "people.csv"
+    table = pl.read_csv(desk.table)
+    pl.concat([table] * 3).write_csv(everybody)
+    policy = desk.policy.read_text()
+    desk.policy.write_text(policy + '\n[[guarantees]]\nmodel = "k-map"\nk = 9\n')
+    made = run(*desk.protect(), "--population", everybody)
+    assert made.status == 0, made.err
+
+    without = run("verify", desk.out)
+    program = run("verify", desk.out, "--json")
+    confirmed = run("verify", desk.out, "--population", everybody)
+    fewer = run("verify", desk.out, "--population", desk.table)
+
+    assert (without.status, program.status) == (1, 1)
+    assert "? k-map" in without.out
+    assert "Not every claim could be checked." in without.out
+    assert "✗" not in without.out
+    said = program.json
+    assert (said["ok"], said["holds"], said["status"]) == (False, False, 1)
+    assert [each["checked"] for each in said["claims"]].count(False) == 1
+    assert "needs the population" in said["error"]
+    assert (confirmed.status, fewer.status) == (0, 1)
+    assert "Everything that the release claims holds." in confirmed.out
+    assert run("verify", desk.out, "--hierarchies", tmp_path).status == 2
+    assert run("verify", desk.out, "--population", tmp_path / "none.csv").status == 1

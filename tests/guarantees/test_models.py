@@ -332,7 +332,8 @@ GUARANTEES_OF_ROWS = [
 
 
 def test_every_model_is_tried_below():
-    assert {guarantee.model for guarantee in GUARANTEES_OF_ROWS} == set(GUARANTEES)
+    tried = {guarantee.model for guarantee in GUARANTEES_OF_ROWS}
+    assert tried == {name for name, kind in GUARANTEES.items() if not kind.needs_population}
 
 
 @pytest.mark.slow

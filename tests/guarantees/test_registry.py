@@ -60,6 +60,7 @@ SPOKEN = [
         {"share": 0.1, "population": 1000, "estimator": "pitman"},
         "PopulationUniques(share=0.1, population=1000, estimator='pitman')",
     ),
+    ("k-map", {"k": 10}, "KMap(k=10)"),
 ]
 
 

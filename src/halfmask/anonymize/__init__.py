@@ -27,6 +27,7 @@ from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._person_codes import PersonCodes
 from halfmask.anonymize._plan import Plan
+from halfmask.anonymize._population import PlacedPeople, Population
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
 from halfmask.anonymize._rplus_tree import RPlusTree
@@ -64,7 +65,9 @@ __all__ = [
     "Mondrian",
     "Partition",
     "PersonCodes",
+    "PlacedPeople",
     "Plan",
+    "Population",
     "Protection",
     "RPlusTree",
     "Ranges",

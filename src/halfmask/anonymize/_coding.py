@@ -109,7 +109,7 @@ class Coding:
                 found.to_physical().cast(pl.Int64).fill_null(-1).to_numpy(writable=True)
             )
             return places
-        physical, known = self._alike(series).to_physical(), self.values.to_physical()
+        physical, known = self.alike(series).to_physical(), self.values.to_physical()
         if physical.dtype in _TABLE_TYPES and known.dtype in _TABLE_TYPES:
             low, high = int(known[0]), int(known[-1])
             if high - low < TABLE_SPAN:
@@ -118,8 +118,19 @@ class Coding:
         places = found.cast(pl.Int64).to_numpy().astype(np.int64)
         return np.maximum(places - 1, 0, out=places)
 
-    def _alike(self, series: pl.Series) -> pl.Series:
-        """Return the cells in a type whose physical numbers mean what those of the values mean."""
+    def alike(self, series: pl.Series) -> pl.Series:
+        """Return the cells in the type of the values, or in one that compares with it.
+
+        Parameters
+        ----------
+        series
+            The column, numbers or dates.
+
+        Raises
+        ------
+        SchemaError
+            If the column held numbers or dates at the fit and these are something else.
+        """
         here, there = series.dtype, self.values.dtype
         if here == there or (_is_plain_number(here) and _is_plain_number(there)):
             return series

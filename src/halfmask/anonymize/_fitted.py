@@ -79,9 +79,10 @@ class Fitted:
         )
 
     def judge(self) -> list[Judgement]:
-        """Judge the rows that were kept, by their cells."""
+        """Judge the rows that were kept, by their cells; a population isn't counted here."""
         classes = self.classes()
-        return [guarantee.judge(classes) for guarantee in self.guarantees]
+        judged = (guarantee for guarantee in self.guarantees if not guarantee.needs_population)
+        return [guarantee.judge(classes) for guarantee in judged]
 
 
 def fit_cells(  # noqa: PLR0913 # each says one thing, by its name

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._fitted import Fitted
     from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._population import PlacedPeople
     from halfmask.anonymize._recount import CellCounts
     from halfmask.guarantees import Classes, Guarantee
 
@@ -30,6 +31,7 @@ def mend(
     *,
     guarantees: Sequence[Guarantee],
     max_suppression_fraction: float,
+    people: PlacedPeople | None = None,
 ) -> tuple[Fitted, CellCounts]:
     """Return cells that all keep every guarantee, by counts of all rows.
 
@@ -43,6 +45,9 @@ def mend(
         What every cell must keep.
     max_suppression_fraction
         The share of rows that may be suppressed.
+    people
+        The population, where a guarantee is about it: people are counted again in what would be
+        written after every step.
 
     Raises
     ------
@@ -57,12 +62,12 @@ def mend(
     """
     budget = int(max_suppression_fraction * counts.classes.rows)
     try:
-        target, current = _mended(fitted.partition, counts, guarantees, budget)
+        target, current = _mended(fitted.partition, counts, guarantees, budget, people)
     except GuaranteeNotMetError:
         if not budget:
             raise
         # What is left may be too little for a guarantee that all rows together keep.
-        target, current = _mended(fitted.partition, counts, guarantees, 0)
+        target, current = _mended(fitted.partition, counts, guarantees, 0, people)
     if current is counts and counts.counts is None:
         return fitted, counts
     low, high = _extents(current)
@@ -74,7 +79,11 @@ def mend(
 
 
 def _mended(
-    partition: Partition, counts: CellCounts, guarantees: Sequence[Guarantee], budget: int
+    partition: Partition,
+    counts: CellCounts,
+    guarantees: Sequence[Guarantee],
+    budget: int,
+    people: PlacedPeople | None,
 ) -> tuple[Integers, CellCounts]:
     """Return the new number of each cell (-1: suppressed), and the counts by them."""
     tree = _Spans.of(partition)
@@ -90,7 +99,7 @@ def _mended(
                     hint="Ask for less, or name fewer quasi-identifiers.",
                 )
             current = counts.renumbered(target, n_cells)
-        failing, dropped = _missing(current.classes, guarantees, budget)
+        failing, dropped = _missing(current, guarantees, people, budget)
         if not len(failing):
             return target, current
         budget -= int(current.classes.sizes[dropped].sum())
@@ -130,23 +139,35 @@ class _Spans:
 
 
 def _missing(
-    classes: Classes, guarantees: Sequence[Guarantee], budget: int
+    counts: CellCounts,
+    guarantees: Sequence[Guarantee],
+    people: PlacedPeople | None,
+    budget: int,
 ) -> tuple[Integers, Integers]:
     """Return the cells that miss a guarantee, and the cells to suppress: both may be others.
 
     Guarantees of the whole table wait until every cell keeps its own: mending may be enough.
     """
-    missed = [each for each in (it.judge(classes) for it in guarantees) if not each.holds]
+    classes = counts.classes
+    asked = [each for each in guarantees if not each.needs_population]
+    missed = [each for each in (it.judge(classes) for it in asked) if not each.holds]
     alone = [each.failing for each in missed if not each.guarantee.of_table]
-    if alone:
+    wholes: list[Integers] = []
+    if people is not None:
+        written, class_of_cell = people.classes(counts)
+        for guarantee in (each for each in guarantees if each.needs_population):
+            held = np.isin(class_of_cell, guarantee.judge(written).failing)
+            (wholes if guarantee.of_table else alone).append(np.flatnonzero(held))
+    if any(map(len, alone)):
         failing = np.unique(np.concatenate(alone))
         return failing, _smallest_within(classes, failing, budget)
-    if not missed:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    dropped = smallest_enough(classes, [each.guarantee for each in missed], max_rows=budget)
-    if len(dropped):
-        return dropped, dropped
-    return np.unique(np.concatenate([each.failing for each in missed])), dropped
+    if missed:
+        dropped = smallest_enough(classes, [each.guarantee for each in missed], max_rows=budget)
+        if len(dropped):
+            return dropped, dropped
+    wholes += [each.failing for each in missed]
+    none = np.zeros(0, dtype=np.int64)
+    return np.unique(np.concatenate([none, *wholes])), none
 
 
 def _smallest_within(classes: Classes, failing: Integers, budget: int) -> Integers:

@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError
 from halfmask.anonymize._cells import CellColumn
+from halfmask.anonymize.recodings import Level, Ranges
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -78,6 +79,20 @@ class Plan:
             The quasi-identifier.
         """
         return self.column_recodings.get(column, self.recoding)
+
+    def written_as(self, column: str) -> Recoding:
+        """Return what writes a column: `Ranges` for `Level` without a hierarchy.
+
+        Parameters
+        ----------
+        column
+            The quasi-identifier.
+        """
+        recoding = self.recoding_of(column)
+        coding = self.codings[self.quasi_identifiers.index(column)]
+        if isinstance(recoding, Level) and coding.hierarchy is None:
+            return Ranges()
+        return recoding
 
     @property
     def publishable(self) -> bool:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.anonymize._coding import Coding
     from halfmask.anonymize._method import Method
+    from halfmask.anonymize._population import PlacedPeople, Population
     from halfmask.anonymize.lattice import Objective
     from halfmask.anonymize.recodings import Recoding
     from halfmask.data import Schema
@@ -51,6 +53,8 @@ class Protection:
         What is written for them.
     column_recodings
         Recodings of single quasi-identifiers in the place of `recoding`.
+    population
+        The people that the table was drawn from, where a guarantee is about them.
     max_suppression_fraction
         The share of rows, in [0, 1), that may be left out where that keeps others finer.
     split_targets
@@ -67,6 +71,7 @@ class Protection:
     split_targets: tuple[str, ...] = ()
     column_recodings: Mapping[str, Recoding] = field(default_factory=dict)
     person: str | None = None
+    population: Population | None = None
 
     def __post_init__(self) -> None:
         fraction(owner="Protection", max_suppression_fraction=self.max_suppression_fraction)
@@ -77,10 +82,7 @@ class Protection:
             )
         for each in self.guarantees:
             if each.needs_population:
-                raise ParameterError(
-                    f"{each!r} judges a population, and no method here can find classes for it.",
-                    hint="measure() judges it for classes that were found otherwise.",
-                )
+                self._check_population(each)
             if not each.monotone and not self.method.judges_release:
                 raise ParameterError(
                     f"{each!r} isn't monotone, and {self.method!r} can't find classes for it.",
@@ -117,6 +119,20 @@ class Protection:
                 f"The objective {objective.name!r} doesn't weigh columns, and they have different "
                 "weights.",
                 hint='Leave the weights out, or choose an objective that weighs, such as "loss".',
+            )
+
+    def _check_population(self, guarantee: Guarantee) -> None:
+        """Raise unless people of a population can be counted in what is written."""
+        if self.population is None:
+            raise ParameterError(
+                f"{guarantee!r} is about a population, and none was given.",
+                hint="Call protect(..., population=people).",
+            )
+        if self.person is not None or self.method.judges_release:
+            what = "a person is the unit" if self.person is not None else f"{self.method!r} is used"
+            raise ParameterError(
+                f"{guarantee!r} is about a population, and {what}.",
+                hint="Use another method, and no person in the policy.",
             )
 
     def _check_recodings(self) -> None:
@@ -284,7 +300,11 @@ class Protection:
             suppressible = max(0.0, suppressible * n_rows - spent) / max(1, counts.classes.rows)
         if not self.method.judges_release:
             fitted, counts = mend(
-                fitted, counts, guarantees=fitted.guarantees, max_suppression_fraction=suppressible
+                fitted,
+                counts,
+                guarantees=fitted.guarantees,
+                max_suppression_fraction=suppressible,
+                people=self.placed_people(fitted.codings),
             )
         plan = Plan(
             codings=fitted.codings,
@@ -296,6 +316,21 @@ class Protection:
             column_recodings=self.column_recodings,
         )
         return plan, fitted, counts
+
+    def placed_people(self, codings: Sequence[Coding]) -> PlacedPeople | None:
+        """Return the population among the codes of a fit, if a guarantee needs it.
+
+        Parameters
+        ----------
+        codings
+            The quasi-identifiers' codes.
+        """
+        asked = any(guarantee.needs_population for guarantee in self.guarantees)
+        if self.population is None or not asked:
+            return None
+        names = self.schema.quasi_identifiers
+        recodings = {name: self.column_recodings.get(name, self.recoding) for name in names}
+        return self.population.placed(codings, recodings)
 
     def _write(self, fitted: Fitted, counts: CellCounts) -> Iterable[pl.Series]:
         chosen: Sequence[NDArray[np.int64] | None] = [None] * len(fitted.codings)

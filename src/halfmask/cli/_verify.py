@@ -9,6 +9,7 @@ import typer
 from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._events_verify import answer_of_events
+from halfmask.cli._failures import UsageError
 from halfmask.cli._opening import OpenOption, open_report
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 UNCHECKED = "Not every claim could be checked."
-GIVE_FILE = "Give the file that says whose rows they are: --persons FILE."
+GIVE_FILE = "Give what the marked claims need: --persons, or --population and --hierarchies."
 BROKEN = "The release doesn't bear out what it claims."
 
 
@@ -46,6 +47,25 @@ def verify(
             "wrote. Without it these claims aren't checked.",
         ),
     ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population",
+            metavar="PEOPLE",
+            show_default=False,
+            help="For guarantees about a population: a file of Parquet, CSV, Arrow or JSON lines "
+            "with the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
+        ),
+    ] = None,
+    hierarchies: Annotated[
+        str | None,
+        typer.Option(
+            "--hierarchies",
+            metavar="DIR",
+            show_default=False,
+            help="For the same, where nodes of hierarchies are written: a folder with age.csv.",
+        ),
+    ] = None,
     show: OpenOption = False,
     saying: SayingOptions,
 ) -> int:
@@ -58,7 +78,9 @@ def verify(
     from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
     from halfmask.verifier.events import ReleaseVerdict  # noqa: PLC0415 - the same
 
-    found = count_again(release, persons=persons)
+    if hierarchies is not None and population is None:
+        raise UsageError("--hierarchies are those of --population.", hint="Give both.")
+    found = count_again(release, persons=persons, population=population, hierarchies=hierarchies)
     if isinstance(found, ReleaseVerdict):
         return answer_of_events(found, as_json=saying.as_json)
     if saying.as_json:

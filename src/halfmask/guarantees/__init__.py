@@ -21,6 +21,7 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``BasicBetaLikeness`` | (P - Q) / Q <= beta for each value | the largest |
 | ``EnhancedBetaLikeness`` | (P - Q) / Q <= beta and <= -log(Q) for each value | the largest |
 | ``LargestRisk`` | 1 / n <= risk | 1 / n |
+| ``KMap`` | F >= k | F |
 
 Others judge the table as a whole, and their level is one number:
 
@@ -31,6 +32,7 @@ Others judge the table as a whole, and their level is one number:
 | ``RecordsAtRisk`` | (rows with 1 / n > risk) / N <= share |
 | ``PopulationUniques`` | the share of unique people in the population is at most share, estimated |
 
+``F`` is the number of people of a population who fit the class.
 ``m`` is the number of different sensitive values in the class, ``r1 >= ... >= r_m`` their counts,
 ``P`` their distribution and ``H`` its entropy; ``Q`` is the distribution in the whole table that is
 judged; ``EMD`` the earth mover's distance.
@@ -56,6 +58,7 @@ from halfmask.guarantees._grouping import class_of_row, value_codes
 from halfmask.guarantees._guarantee import Guarantee, Judgement, size_asked
 from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._k_anonymity import KAnonymity
+from halfmask.guarantees._k_map import KMap
 from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._members import ClassMembers
@@ -88,6 +91,7 @@ __all__ = [
     "Histogram",
     "Judgement",
     "KAnonymity",
+    "KMap",
     "LargestRisk",
     "PopulationUniques",
     "RecordsAtRisk",

@@ -36,8 +36,12 @@ class Classes:
     histograms
         For each sensitive column, how often each of its values occurs in each class.
     population
-        The people of each class in the population that the table was drawn from (int64), where a
-        guarantee asks for it.
+        How many people of the population that the table was drawn from fit each class (int64),
+        where a guarantee asks for it.
+    shared
+        How many of these fit another class, too; ``None``: nobody does.
+    outside
+        How many people of the population fit no class.
     members
         The persons of each class, where a person is the unit: each then counts once in a class,
         however many rows they have there.
@@ -55,6 +59,8 @@ class Classes:
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
     population: Ints | None = None
     members: ClassMembers | None = None
+    shared: Ints | None = None
+    outside: int = 0
 
     @classmethod
     def of(
@@ -176,6 +182,22 @@ class Classes:
         """Return the number of classes."""
         return len(self.sizes)
 
+    @property
+    def people(self) -> Ints:
+        """The population of each class.
+
+        Raises
+        ------
+        ParameterError
+            When it wasn't counted.
+        """
+        if self.population is None:
+            raise ParameterError(
+                "The population of the classes wasn't counted.",
+                hint="Give Classes the population of each class.",
+            )
+        return self.population
+
     def histogram(self, column: str) -> Histogram:
         """Return the histogram of a sensitive column.
 
@@ -197,6 +219,8 @@ class Classes:
 
     def coarsened(self, into: npt.ArrayLike, n_classes: int) -> Classes:
         """Merge classes: class ``i`` becomes part of class ``into[i]`` of ``n_classes``.
+
+        The people of merged classes add up; they are lost where a person fits several classes.
 
         Parameters
         ----------
@@ -220,9 +244,15 @@ class Classes:
             name: histogram.coarsened(target, n_classes)
             for name, histogram in self.histograms.items()
         }
-        people = None if self.population is None else summed(self.population)
-        members = None if self.members is None else self.members.renumbered(target, n_classes)
-        return Classes(summed(self.sizes), merged, people, members)
+        # A person who fits two classes would be counted twice in what they are merged to.
+        people = None if self.population is None or self.shared is not None else self.population
+        return Classes(
+            summed(self.sizes),
+            merged,
+            None if people is None else summed(people),
+            None if self.members is None else self.members.renumbered(target, n_classes),
+            outside=self.outside,
+        )
 
     def without(self, classes: npt.ArrayLike) -> Classes:
         """Return the classes without some, given by index.
@@ -249,9 +279,12 @@ class Classes:
                 n_values=histogram.n_values,
                 weights=histogram.counts[stays],
             )
-        people = None if self.population is None else self.population[kept]
         members = self.members and self.members.renumbered(np.where(kept, into, -1), n_kept)
-        return Classes(self.sizes[kept], histograms, people, members)
+        if self.population is None or self.shared is not None:
+            return Classes(self.sizes[kept], histograms, members=members)
+        left = self.outside + int(self.population[~kept].sum())
+        people = self.population[kept]
+        return Classes(self.sizes[kept], histograms, people, members, outside=left)
 
     def __add__(self, other: Classes) -> Classes:
         """Add up the counts of two batches whose classes are numbered alike.
@@ -260,9 +293,12 @@ class Classes:
         """
         if self.n_classes != other.n_classes or set(self.histograms) != set(other.histograms):
             raise ParameterError("Classes of different shapes or columns don't add up.")
+        counted = other if self.population is None else self
         return Classes(
             self.sizes + other.sizes,
             {name: self.histograms[name] + other.histograms[name] for name in self.histograms},
-            other.population if self.population is None else self.population,
+            counted.population,
             self.members + other.members if self.members and other.members else None,
+            counted.shared,
+            counted.outside,
         )

@@ -200,7 +200,7 @@ class Guarantee(ABC):
         if self.needs_population and classes.population is None:
             raise ParameterError(
                 f"{self!r} can't be judged: the classes of the population weren't counted.",
-                hint="Give Classes the population of each class.",
+                hint="Give the population to protect or measure.",
             )
         if classes.n_classes == 0 or int(classes.sizes.min()) == 0:
             raise ParameterError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from halfmask.data import to_polars
@@ -21,7 +22,11 @@ __all__ = ["measure"]
 
 
 def measure(
-    frame: object, *, quasi_identifiers: Sequence[str], guarantees: Sequence[Guarantee]
+    frame: object,
+    *,
+    quasi_identifiers: Sequence[str],
+    guarantees: Sequence[Guarantee],
+    population: object = None,
 ) -> list[Judgement]:
     """Group a table by its quasi-identifiers and judge it by each guarantee.
 
@@ -33,6 +38,9 @@ def measure(
         The columns whose values make a class.
     guarantees
         What to judge it by; several may be of one column, also with different hierarchies.
+    population
+        For guarantees about a population: its people, generalized as the table is. They fit a
+        class if they are equal to it in every quasi-identifier.
 
     Returns
     -------
@@ -80,11 +88,14 @@ def measure(
     frame = frame if isinstance(frame, pl.DataFrame) else to_polars(frame)
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]
     check_columns(frame, [*quasi_identifiers, *sensitive])
-    if not sensitive:
+    people, outside = None, 0
+    if population is None and not sensitive:
         only_sizes = Classes.of(frame, quasi_identifiers=quasi_identifiers)
         return [guarantee.judge(only_sizes) for guarantee in guarantees]
     of_row, n_classes = class_of_row(frame, quasi_identifiers=quasi_identifiers)
     sizes = np.bincount(of_row, minlength=n_classes).astype(np.int64)
+    if population is not None:
+        people, outside = _people(frame, population, quasi_identifiers, of_row)
     counted: dict[tuple[str, tuple[str, ...] | None], Histogram] = {}
     judgements = []
     for guarantee in guarantees:
@@ -100,5 +111,22 @@ def measure(
                     of_row, codes, n_classes=n_classes, n_values=n_values
                 )
             histograms = {guarantee.column: counted[key]}
-        judgements.append(guarantee.judge(Classes(sizes, histograms)))
+        judgements.append(guarantee.judge(Classes(sizes, histograms, people, outside=outside)))
     return judgements
+
+
+def _people(
+    frame: pl.DataFrame,
+    population: object,
+    names: Sequence[str],
+    of_row: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Return how many people equal each class, and how many equal none."""
+    people = population if isinstance(population, pl.DataFrame) else to_polars(population)
+    check_columns(people, names)
+    both = pl.concat([frame.select(names), people.select(names)], how="vertical_relaxed")
+    of_both, n_both = class_of_row(both, quasi_identifiers=names)
+    there = np.bincount(of_both[frame.height :], minlength=n_both).astype(np.int64)
+    number = np.empty(int(of_row.max(initial=-1)) + 1, dtype=np.int64)
+    number[of_row] = of_both[: frame.height]
+    return there[number], people.height - int(there[number].sum())

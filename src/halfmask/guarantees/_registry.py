@@ -16,6 +16,7 @@ from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
 from halfmask.guarantees._k_anonymity import KAnonymity
+from halfmask.guarantees._k_map import KMap
 from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._population_uniques import PopulationUniques
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
@@ -43,6 +44,7 @@ _MODELS: tuple[type[Guarantee], ...] = (
     SampleUniques,
     RecordsAtRisk,
     PopulationUniques,
+    KMap,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

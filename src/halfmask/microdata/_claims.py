@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from halfmask.claims._table_manifest import ClassClaim, Evidence
@@ -16,10 +17,9 @@ from halfmask.guarantees import Classes, class_of_row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from halfmask.anonymize import Plan
+    from halfmask.anonymize import CellCounts, PlacedPeople, Plan
     from halfmask.guarantees import Guarantee
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "merged_classes",
     "released_guarantees",
     "supports",
+    "with_people",
 ]
 
 
@@ -67,6 +68,30 @@ def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.in
     written = pl.DataFrame(list(plan.released))
     into, n_classes = class_of_row(written, quasi_identifiers=written.columns)
     return classes.coarsened(into, n_classes), into
+
+
+def with_people(
+    released: Classes, into: NDArray[np.int64], people: PlacedPeople | None, counts: CellCounts
+) -> Classes:
+    """Return the released classes with the people who fit each, where a guarantee needs them.
+
+    Parameters
+    ----------
+    released, into
+        As `merged_classes` returned them.
+    people
+        The population, placed among the codes of the plan.
+    counts
+        The released rows, counted in the cells.
+    """
+    if people is None:
+        return released
+    written, class_of_cell = people.classes(counts)
+    cell = np.empty(released.n_classes, dtype=np.int64)
+    cell[into[::-1]] = np.arange(len(into) - 1, -1, -1)  # the first cell of each class
+    at = class_of_cell[cell]
+    shared = None if written.shared is None else written.shared[at]
+    return replace(released, population=written.people[at], shared=shared, outside=written.outside)
 
 
 def released_guarantees(

@@ -240,8 +240,10 @@ def risk_in_population(
     released, plan, extents, class_of_cell, population
         As of `evaluate_risk`.
     """
-    cells = _fitting_cells(plan, extents, population)
-    people = np.bincount(class_of_cell[cells[cells >= 0]], minlength=released.n_classes)
+    people = released.population
+    if people is None:
+        cells = _fitting_cells(plan, extents, population)
+        people = np.bincount(class_of_cell[cells[cells >= 0]], minlength=released.n_classes)
     return classes_risk(
         released,
         # A class can't have fewer people in the population than in the table.

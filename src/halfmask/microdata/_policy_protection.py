@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError
-from halfmask.anonymize import Protection
+from halfmask._errors import ColumnNotFoundError, DataError, PolicyError, SchemaError
+from halfmask.anonymize import Population, Protection
 from halfmask.data import Hierarchy, Schema
+from halfmask.guarantees import class_of_row
 from halfmask.microdata._opening import opened_as
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from halfmask.data import Source
     from halfmask.microdata._policy import Policy
 
-__all__ = ["people_of", "protection_of", "schema_on"]
+__all__ = ["people_of", "population_of", "protection_of", "schema_on"]
 
 
 def schema_on(policy: Policy, source: Source) -> Schema:
@@ -30,13 +34,17 @@ def schema_on(policy: Policy, source: Source) -> Schema:
     return _with_trees(_with_orders(policy.schema(), source), source)
 
 
-def protection_of(policy: Policy, schema: Schema) -> Protection:
+def protection_of(
+    policy: Policy, schema: Schema, population: Population | None = None
+) -> Protection:
     """Return the protection that a policy asks for.
 
     Parameters
     ----------
     policy, schema
         The policy, and its columns on the table: see `schema_on`.
+    population
+        The people that the table was drawn from, where a guarantee is about them.
     """
     return Protection(
         schema=schema,
@@ -47,6 +55,7 @@ def protection_of(policy: Policy, schema: Schema) -> Protection:
         split_targets=policy.split_targets,
         column_recodings=policy.column_recodings,
         person=policy.person,
+        population=population,
     )
 
 
@@ -76,6 +85,65 @@ def _with_trees(schema: Schema, source: Source) -> Schema:
         else:
             columns.append(column)
     return Schema(tuple(columns))
+
+
+def population_of(
+    population: object, policy: Policy, schema: Schema, source: Source
+) -> Population | None:
+    """Return the people that the table was drawn from, if they were given.
+
+    Parameters
+    ----------
+    population
+        As of `halfmask.protect`.
+    policy, schema, source
+        The policy, its columns on the table, and the table with masks applied.
+
+    Raises
+    ------
+    PolicyError
+        If a guarantee is about the population, and a quasi-identifier has a mask: what is written
+        can't be held against people without it.
+    SchemaError
+        If a quasi-identifier has another type in the population.
+    DataError
+        If a guarantee is about the population, and it lacks people of the table.
+    """
+    if population is None:
+        return None
+    people = people_of(population, policy, schema)
+    if any(each.needs_population for each in policy.guarantees(schema)):
+        for name in schema.quasi_identifiers:
+            if policy.masks_of(name):
+                raise PolicyError(
+                    f"Column {name!r} has a mask, and a guarantee is about the population.",
+                    hint="Leave the mask out: the classes generalize the column.",
+                )
+        _check_contained(source, people, schema.quasi_identifiers)
+    return Population(people=people)
+
+
+def _check_contained(source: Source, people: pl.DataFrame, names: Sequence[str]) -> None:
+    """Raise unless the population has each combination of values as often as the table."""
+    batches = source.batches(columns=list(names))
+    rows = pl.concat([batch.group_by(names).len("rows") for batch in batches])
+    try:
+        both = pl.concat([rows.select(names), people], how="vertical_relaxed")
+        of_row, n_classes = class_of_row(both, quasi_identifiers=names)
+    except pl.exceptions.PolarsError:
+        raise SchemaError(
+            "A quasi-identifier has another type in the population than in the table.",
+            hint="Read both with the same column types.",
+        ) from None
+    drawn = np.bincount(of_row[: rows.height], weights=rows["rows"], minlength=n_classes)
+    there = np.bincount(of_row[rows.height :], minlength=n_classes)
+    lacking = int(np.maximum(drawn - there, 0).sum())
+    if lacking:
+        raise DataError(
+            f"The population of {people.height:,} people lacks {lacking:,} of the table's "
+            f"{int(drawn.sum()):,} people.",
+            hint="Give all people that the table was drawn from, with the same raw values.",
+        )
 
 
 def people_of(population: object, policy: Policy, schema: Schema) -> pl.DataFrame:

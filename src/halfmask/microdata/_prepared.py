@@ -59,6 +59,9 @@ class Prepared:
         What masks counted, as of `MaskedTable`.
     persons
         The persons of the table by number, where a person is the unit.
+    people, trees
+        The population, and the levels of hierarchies whose nodes are written, where a guarantee is
+        about it: the verifier counts them again.
     """
 
     policy: Policy
@@ -73,6 +76,8 @@ class Prepared:
     engine: Engine
     mask_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     persons: PersonCodes | None = None
+    people: pl.DataFrame | None = None
+    trees: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Prepared({self.n_out} of {self.n_in} rows)"

@@ -86,11 +86,13 @@ def _product(
     def page(manifest: Manifest, verification: AnyVerification) -> str:
         return render_report(report_facts(release, manifest, cast("Verification", verification)))
 
-    def evidence(files: Sequence[DataFile]) -> dict[str, Path]:
-        if whose is None:
-            return {}
-        whose.write(aside / "persons.parquet", files)
-        return {"persons": aside / "persons.parquet"}
+    def evidence(files: Sequence[DataFile]) -> dict[str, Any]:
+        if whose is not None:
+            whose.write(aside / "persons.parquet", files)
+            return {"persons": aside / "persons.parquet"}
+        if prepared.people is not None:
+            return {"population": prepared.people, "hierarchies": prepared.trees}
+        return {}
 
     return Product(
         kind=MICRODATA,
@@ -183,7 +185,7 @@ def _columns(prepared: Prepared) -> list[ReleasedColumn]:
                     name=released,
                     role=column.role,
                     kind=column.kind,
-                    recoding=prepared.plan.recoding_of(name).name if name in known else None,
+                    recoding=prepared.plan.written_as(name).name if name in known else None,
                     dtype=str(dtype),
                     mask=mask,
                     mask_parameters=parameters,
@@ -205,7 +207,7 @@ def _range_step(prepared: Prepared, name: str) -> float | str | None:
 def _weaknesses(prepared: Prepared) -> list[str]:
     """Name the weaknesses of the guarantees in this release."""
     plan = prepared.plan
-    named = [word for name in plan.quasi_identifiers for word in plan.recoding_of(name).weaknesses]
+    named = [word for name in plan.quasi_identifiers for word in plan.written_as(name).weaknesses]
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
     if any(name not in judged for name in prepared.schema.sensitive) or not judged:
         named.append("no-diversity")

@@ -23,7 +23,12 @@ from halfmask.anonymize import (
 from halfmask.data._person_key import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
 from halfmask.masks import MaskedTable, pseudonym_key
-from halfmask.microdata._claims import make_claims, merged_classes, released_guarantees
+from halfmask.microdata._claims import (
+    make_claims,
+    merged_classes,
+    released_guarantees,
+    with_people,
+)
 from halfmask.microdata._class_measures import class_measures, label_counts
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._evaluation import (
@@ -37,7 +42,7 @@ from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._made_policy import make_policy
 from halfmask.microdata._opening import frame_given, opened_as
 from halfmask.microdata._policy import Policy
-from halfmask.microdata._policy_protection import people_of, protection_of, schema_on
+from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 from halfmask.microdata._prepared import Prepared
 from halfmask.microdata._release import Release
 from halfmask.microdata._released_columns import (
@@ -226,13 +231,15 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     source, unmasked = behind.masked, behind.unmasked
     schema = schema_on(policy, source)
     _warn_of_repeated(policy, source)
-    people = None if population is None else people_of(population, policy, schema)
-    protection = protection_of(policy, schema)
+    people = population_of(population, policy, schema, source)
+    protection = protection_of(policy, schema, people)
     summary, sample, searched = _summarized(source, protection, engine, progress)
     _check_cuts(policy, summary)
     progress("growing classes")
     fit = _fit(source, protection, summary, engine, progress)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
+    placed = protection.placed_people(fit.plan.codings)
+    released = with_people(released, class_of_cell, placed, fit.counts)
     extents = cell_extents(fit.plan, fit.counts)
     prepared = Prepared(
         policy=policy,
@@ -247,6 +254,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         engine=engine,
         mask_counts=behind.counts,
         persons=fit.persons,
+        people=None if placed is None or people is None else people.people,
+        trees={} if placed is None else placed.trees,
     )
     progress("measuring risk and utility")
     columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
@@ -268,7 +277,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
             extents=extents,
             class_of_cell=class_of_cell,
             columns=columns,
-            population=people,
+            population=None if people is None else people.people,
         ),
         utility=evaluate_utility(
             fit.plan,

@@ -113,7 +113,7 @@ def _guarantee_fact(check: ClaimCheck, guarantee: Guarantee, rows: int) -> Guara
         bound=guarantee.bound,
         achieved=check.counted if check.counted is not None else float("nan"),
         achieved_wildcard=check.counted_wildcard,
-        holds=check.holds,
+        holds=bool(check.holds),
         classes=check.classes or 0,
         rows=rows,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim, DataFile, Manifest
@@ -44,8 +44,8 @@ class Product:
         lacks the page's hash yet, and from what the verifier found. It is called only for a
         release that holds.
     evidence
-        Returns files outside of the release that claims are checked against, from the files that
-        were written: arguments of `halfmask.verify` by name.
+        Returns what claims are checked against and no release holds, from the files that were
+        written: arguments of `halfmask.verify` by name.
     """
 
     kind: str
@@ -57,4 +57,4 @@ class Product:
     details: Mapping[str, Json] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
     page: Callable[[Manifest, AnyVerification], str] | None = None
-    evidence: Callable[[Sequence[DataFile]], Mapping[str, Path]] | None = None
+    evidence: Callable[[Sequence[DataFile]], Mapping[str, Any]] | None = None

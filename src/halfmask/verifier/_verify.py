@@ -17,13 +17,20 @@ from halfmask.verifier._released import CheckedRelease, check_release
 if TYPE_CHECKING:
     from halfmask.verifier.events import ReleaseVerdict
     from halfmask.verifier.tables import Verification
+    from halfmask.verifier.tables._people import HierarchyFiles
 
 __all__ = ["AnyVerification", "verify"]
 
 AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
 
 
-def verify(release: str | Path, *, persons: str | Path | None = None) -> AnyVerification:
+def verify(
+    release: str | Path,
+    *,
+    persons: str | Path | None = None,
+    population: object = None,
+    hierarchies: HierarchyFiles | None = None,
+) -> AnyVerification:
     """Verify a release of any kind: count its claims again from the files.
 
     Parameters
@@ -33,6 +40,12 @@ def verify(release: str | Path, *, persons: str | Path | None = None) -> AnyVeri
     persons
         For a table whose guarantees count persons: the file that says whose rows they are, which
         the owner kept. Without it these claims aren't checked.
+    population
+        For claims about the population that a table was drawn from: a frame, or a file of Parquet,
+        CSV, Arrow or JSON lines with the quasi-identifiers.
+    hierarchies
+        For the same claims, where nodes of hierarchies are written: a folder with ``age.csv``, or a
+        file for each column.
 
     Returns
     -------
@@ -57,13 +70,18 @@ def verify(release: str | Path, *, persons: str | Path | None = None) -> AnyVeri
     model has no check is reported as not holding. `halfmask.verifier.tables.verify` states what is
     counted in a table, and `halfmask.verifier.events.verify_release` what is counted in events.
 
-    **Edge cases.** The manifest isn't signed: someone who changes the files can also write a
+    **Edge cases.** Claims about a population can be checked only with it. Without it they
+    are in ``.unchecked``, and ``.holds`` is false.
+
+    The manifest isn't signed: someone who changes the files can also write a
     manifest that matches them. Get the hash of the manifest from a source that you trust.
     """
     path = manifest_path(Path(release))
     manifest = read_manifest(path)
-    if persons is not None and manifest.kind != MICRODATA:
-        raise VerificationError("Only the release of a protected table has claims about persons.")
+    if (persons is not None or population is not None) and manifest.kind != MICRODATA:
+        raise VerificationError(
+            "Only the release of a protected table has claims about persons or a population."
+        )
     if manifest.kind == EVENTS:
         from halfmask.verifier.events import verify_release  # noqa: PLC0415 # tables don't need it
 
@@ -71,7 +89,9 @@ def verify(release: str | Path, *, persons: str | Path | None = None) -> AnyVeri
     if manifest.kind == MICRODATA:
         from halfmask.verifier.tables import verify as verify_table  # noqa: PLC0415 # loads polars
 
-        return verify_table(path.parent, persons=persons)
+        return verify_table(
+            path.parent, persons=persons, population=population, hierarchies=hierarchies
+        )
     if manifest.kind == MASKED:
         from halfmask.verifier.masked import check_masked  # noqa: PLC0415 # loads polars
 

@@ -12,11 +12,20 @@ from typing import Final
 
 from halfmask.anonymize.recodings._centroid import Centroid
 from halfmask.anonymize.recodings._level import Level
-from halfmask.anonymize.recodings._ranges import MAX_MEMBERS, Ranges
+from halfmask.anonymize.recodings._ranges import MAX_MEMBERS, SHOWN_OF_MANY, Ranges
 from halfmask.anonymize.recodings._recoding import Recoding
 from halfmask.anonymize.recodings._representative import Representative
 
-__all__ = ["MAX_MEMBERS", "RECODINGS", "Centroid", "Level", "Ranges", "Recoding", "Representative"]
+__all__ = [
+    "MAX_MEMBERS",
+    "RECODINGS",
+    "SHOWN_OF_MANY",
+    "Centroid",
+    "Level",
+    "Ranges",
+    "Recoding",
+    "Representative",
+]
 
 #: Every recoding by the name that a policy calls it.
 RECODINGS: Final[Mapping[str, type[Recoding]]] = {

@@ -17,13 +17,14 @@ from halfmask.anonymize._range_grid import RangeGrid, Unit
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
 
-__all__ = ["BOUND_SUFFIXES", "MAX_MEMBERS", "Ranges"]
+__all__ = ["BOUND_SUFFIXES", "MAX_MEMBERS", "SHOWN_OF_MANY", "Ranges"]
 
 #: What the names of both columns of bounds end in.
 BOUND_SUFFIXES: Final = ("_from", "_to")
 
 #: A set with more members than this is written with its first members and a count.
 MAX_MEMBERS = 32
+#: How many these are.
 SHOWN_OF_MANY = 4
 #: A member of a set that holds one of these could be taken for several members, or for none.
 _AMBIGUOUS_MEMBER = re.compile(r'[,{}\[\]"\\\n]|^\s|\s$|^\.\.\. |^$| or missing$')

@@ -10,7 +10,13 @@ of its values in a class.
 from __future__ import annotations
 
 from halfmask.verifier.tables._model_checks import register_check
-from halfmask.verifier.tables._rules import LevelRule, ModelCheck, TableRule, Unjudgeable
+from halfmask.verifier.tables._rules import (
+    LevelRule,
+    ModelCheck,
+    PeopleRule,
+    TableRule,
+    Unjudgeable,
+)
 from halfmask.verifier.tables._verification import ClaimCheck, FileCheck, Verification
 from halfmask.verifier.tables._verify import verify
 
@@ -19,6 +25,7 @@ __all__ = [
     "FileCheck",
     "LevelRule",
     "ModelCheck",
+    "PeopleRule",
     "TableRule",
     "Unjudgeable",
     "Verification",

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from halfmask.verifier.tables._model_checks import rows_asked
 from halfmask.verifier.tables._row_keys import KEY_LIMIT
 from halfmask.verifier.tables._verification import ColumnSetCheck
 
@@ -68,8 +69,7 @@ def misnamed_sets(stated: StatedSets, manifest: TableManifest) -> list[str]:
         problems.append("The manifest states unique rows over other columns than are released.")
     if any(not each.columns or not set(each.columns) <= unchanged for each in stated.few):
         problems.append("The manifest states unique rows over columns that aren't unchanged.")
-    asked = [claim.parameters["k"] for claim in manifest.claims if "k" in claim.parameters]
-    if any(not isinstance(k, str) and k > stated.k for k in asked):
+    if any(rows_asked(claim) > stated.k for claim in manifest.claims):
         problems.append("The manifest counts unique rows against a smaller k than it claims.")
     return problems
 

@@ -18,11 +18,13 @@ from halfmask.verifier.tables._levels import (
     ordered_distances,
     recursive_ratios,
 )
+from halfmask.verifier.tables._people_checks import k_map
 from halfmask.verifier.tables._rules import (
     SLACK,
     LevelRule,
     ModelCheck,
     Parameters,
+    PeopleRule,
     TableRule,
     Unjudgeable,
     number,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 
-__all__ = ["level_rule_of", "register_check"]
+__all__ = ["level_rule_of", "register_check", "rows_asked"]
 
 Levels: TypeAlias = "NDArray[np.float64]"
 
@@ -68,7 +70,7 @@ def register_check(model: str, check: ModelCheck) -> None:
         raise ParameterError(f"The verifier has a check of {model!r} already.")
 
 
-def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule:
+def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule | PeopleRule:
     """Return what a claim guarantees.
 
     Raises
@@ -93,6 +95,13 @@ def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule:
 def takes_several_values(claim: ClassClaim) -> bool:
     """Return whether a claim is defined where a person has several values of its column."""
     return _checks[claim.model].several_values
+
+
+def rows_asked(claim: ClassClaim) -> float:
+    """Return the k that a claim asks for in rows of a class; 1 if none."""
+    check, k = _checks.get(claim.model), claim.parameters.get("k", 1)
+    counts_rows = check is None or check.k_of_rows
+    return k if counts_rows and not isinstance(k, str) else 1
 
 
 def _k_anonymity(parameters: Parameters) -> LevelRule:
@@ -240,4 +249,5 @@ _checks: dict[str, ModelCheck] = {
         optional=frozenset({"population", "sampling_fraction"}),
         basis="estimated",
     ),
+    "k-map": ModelCheck(k_map, frozenset({"k"}), of_column=False, k_of_rows=False),
 }

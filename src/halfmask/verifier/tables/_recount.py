@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._counting import Cells, Counted, count_classes
+from halfmask.verifier.tables._fitting import Bound, ClassPeople, WrittenColumn, fitting_people
 from halfmask.verifier.tables._model_checks import level_rule_of, takes_several_values
 from halfmask.verifier.tables._persons import Persons, count_persons
-from halfmask.verifier.tables._rules import LevelRule, Rule, TableRule, Unjudgeable
+from halfmask.verifier.tables._rules import LevelRule, PeopleRule, Rule, TableRule, Unjudgeable
 from halfmask.verifier.tables._support import Tree, read_tree
 from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
 from halfmask.verifier.tables._wildcards import compatible_cells, compatible_rows
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims._table_manifest import ClassClaim
+    from halfmask.verifier.tables._people import People
 
 __all__ = ["Finding", "Released", "recount"]
 
@@ -47,6 +49,14 @@ class Released:
         The support files, by name.
     persons
         Whose rows they are, where that is known.
+    recodings
+        How each quasi-identifier is written, as the manifest states it.
+    bounds
+        Of which column a column is a bound, and which, for ranges in two columns.
+    is_csv
+        Whether the files are CSV.
+    people
+        The population, where it was given.
     """
 
     table: pl.LazyFrame
@@ -54,6 +64,10 @@ class Released:
     kinds: Mapping[str, str]
     support: Mapping[str, Path]
     persons: Persons | None = None
+    recodings: Mapping[str, str | None] = field(default_factory=dict)
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    is_csv: bool = False
+    people: People | None = None
 
 
 @dataclass(slots=True)
@@ -108,17 +122,20 @@ def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
             sensitive,
             of_rows=of_persons and released.persons is not None,
         )
-        tasks: list[_Task | _WholeTask] = [
+        found = [
             task
             for i in group
             if (task := _task(findings[i], claims[i], counted, sensitive, released.support))
         ]
-        of_classes = [task for task in tasks if isinstance(task, _Task)]
+        tasks: list[_Task | _WholeTask | _PeopleTask] = [*found]
+        of_classes = [task for task in found if isinstance(task, _Task)]
         if of_persons:
             tasks = [*_count_persons(of_classes, counted, released.persons)]
         else:
             _count(of_classes, counted)
-            _count_wholes([task for task in tasks if isinstance(task, _WholeTask)], counted)
+            _count_wholes([task for task in found if isinstance(task, _WholeTask)], counted)
+            about = [task for task in found if isinstance(task, _PeopleTask)]
+            _count_people(about, counted, names, released)
         for task in tasks:
             _compare(task.finding, task.claim, task.rule)
     return findings
@@ -154,13 +171,22 @@ class _WholeTask:
     rule: TableRule
 
 
+@dataclass(frozen=True, slots=True)
+class _PeopleTask:
+    """A claim about the population that can be counted, and where its level goes."""
+
+    finding: Finding
+    claim: ClassClaim
+    rule: PeopleRule
+
+
 def _task(
     finding: Finding,
     claim: ClassClaim,
     counted: Counted,
     sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
     support: Mapping[str, Path],
-) -> _Task | _WholeTask | None:
+) -> _Task | _WholeTask | _PeopleTask | None:
     finding.classes = len(counted.sizes)
     finding.rows = counted.rows
     finding.smallest = int(counted.sizes.min())
@@ -169,6 +195,8 @@ def _task(
         rule = level_rule_of(claim)
         if isinstance(rule, TableRule):
             return _WholeTask(finding, claim, rule)
+        if isinstance(rule, PeopleRule):
+            return _PeopleTask(finding, claim, rule)
         return _Task(finding, claim, rule, _tree(rule, claim, values, support))
     except (Unjudgeable, VerificationError) as reason:
         what = reason.what if isinstance(reason, VerificationError) else str(reason)
@@ -244,6 +272,47 @@ def _count_persons(
             task.finding.wildcard = functools.reduce(task.rule.worst, levels)
         done.append(task)
     return done
+
+
+def _count_people(
+    tasks: Sequence[_PeopleTask], counted: Counted, names: Sequence[str], released: Released
+) -> None:
+    """Find the level by each claim about the population.
+
+    A person with a missing cell fits where missing is written, and nowhere else. As a wildcard
+    they would fit more classes.
+    """
+    if not tasks:
+        return
+    try:
+        fitting = _fitting(counted, names, released, any(task.rule.overlaps for task in tasks))
+        for task in tasks:
+            task.finding.of_table = task.rule.of_table
+            task.finding.counted = task.finding.wildcard = task.rule.level(fitting)
+    except VerificationError as error:
+        for task in tasks:
+            task.finding.unchecked = f"{error.what[0].lower()}{error.what[1:].rstrip('.')}"
+
+
+def _fitting(
+    counted: Counted,
+    names: Sequence[str],
+    released: Released,
+    overlaps: bool,  # noqa: FBT001 # internal
+) -> ClassPeople:
+    if released.people is None:
+        raise VerificationError("It needs the population, which wasn't given.")
+    written = [
+        WrittenColumn(
+            released.dictionaries[name],
+            released.kinds[name],
+            released.recodings[name],
+            released.is_csv,
+            released.bounds.get(name),
+        )
+        for name in names
+    ]
+    return fitting_people(counted, written, released.people, overlaps=overlaps)
 
 
 def _tree(

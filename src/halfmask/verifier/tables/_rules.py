@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from halfmask.claims._claim import Basis
     from halfmask.verifier.tables._counting import Cells
+    from halfmask.verifier.tables._fitting import ClassPeople
     from halfmask.verifier.tables._support import Tree
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "LevelRule",
     "ModelCheck",
     "Parameters",
+    "PeopleRule",
     "Rule",
     "TableRule",
     "Unjudgeable",
@@ -116,6 +118,29 @@ class TableRule(Rule):
     level: Callable[[Ints, Ints], float]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleRule(Rule):
+    """A claim about a population, in a form that can be counted.
+
+    Attributes
+    ----------
+    level
+        From the people who fit each class to the level of the worst class, or of the table.
+    worst
+        `min` or `max`: which of two levels is worse.
+    keeps
+        Whether a level keeps the guarantee.
+    overlaps
+        Whether it matters who fits several classes, or none.
+    of_table
+        Whether the level is that of the table.
+    """
+
+    level: Callable[[ClassPeople], float]
+    overlaps: bool = False
+    of_table: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
     """How a model is checked.
@@ -136,15 +161,18 @@ class ModelCheck:
         The names of parameters that a claim needn't have.
     basis
         The evidence that a claim must state: what is estimated is never verified as counted.
+    k_of_rows
+        Whether a parameter k asks for rows in a class, not for people of a population.
     """
 
-    make: Callable[[Parameters], LevelRule | TableRule]
+    make: Callable[[Parameters], LevelRule | TableRule | PeopleRule]
     parameters: frozenset[str]
     of_column: bool = True
     of_persons: bool = False
     several_values: bool = False
     optional: frozenset[str] = frozenset()
     basis: Basis = "counted"
+    k_of_rows: bool = True
 
 
 def number(parameters: Parameters, name: str, low: float) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.tables._values import SensitiveValues
 
-__all__ = ["Tree", "read_tree"]
+__all__ = ["Tree", "read_rows", "read_tree"]
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -71,7 +71,7 @@ def read_tree(path: Path, values: SensitiveValues) -> Tree:
     A missing cell is the last in the order and a child of the root; a tree whose top level has
     several nodes has a root above them.
     """
-    rows = _rows(path)
+    rows = read_rows(path)
     if len({len(row) for row in rows}) > 1:
         raise VerificationError("The support file has rows of different length.")
     place = {row[0]: i for i, row in enumerate(rows)}
@@ -98,7 +98,7 @@ def _find(label: str, place: Mapping[str, int]) -> int | None:
     return place.get(label[1:]) if found is None and label.startswith("'") else found
 
 
-def _rows(path: Path) -> list[list[str]]:
+def read_rows(path: Path) -> list[list[str]]:
     if path.stat().st_size > MAX_BYTES:
         raise VerificationError("The support file is larger than a tree of values can be.")
     try:

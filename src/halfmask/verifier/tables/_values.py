@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Dictionary", "SensitiveValues", "dictionaries", "is_judgeable", "sensitive_values"]
+__all__ = [
+    "Dictionary",
+    "SensitiveValues",
+    "dictionaries",
+    "is_judgeable",
+    "label_of",
+    "sensitive_values",
+]
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -127,16 +134,16 @@ def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
     places = {key: place for place, key in enumerate(sorted(set(keys or texts)))}
     number = [places[key] for key in keys or texts]
     n, has_missing = len(places), dictionary.has_missing
-    label_of: dict[int, str] = {}
+    labels: dict[int, str] = {}
     for place, text in zip(number, texts, strict=True):
-        label_of.setdefault(place, _label(text, dictionary.dtype))
+        labels.setdefault(place, label_of(text, dictionary.dtype))
     return SensitiveValues(
         value_of_code=np.array([n, *number], dtype=np.int64),
         n_values=n + has_missing,
         has_missing=has_missing,
         in_order=keys is not None,
         is_scale=keys is not None and kind in {"numeric", "datetime"},
-        labels=tuple(label_of[place] for place in range(n)),
+        labels=tuple(labels[place] for place in range(n)),
     )
 
 
@@ -189,7 +196,7 @@ def _from_bits(text: str) -> float:
     return float(number)
 
 
-def _label(text: str, dtype: pl.DataType) -> str:
+def label_of(text: str, dtype: pl.DataType) -> str:
     """Return a value as a support file spells it: whole floats without ``.0``, dates as ISO."""
     if dtype.is_float():
         number = _from_bits(text)

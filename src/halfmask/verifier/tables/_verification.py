@@ -61,7 +61,8 @@ class ClaimCheck:
         The same in words.
     checked
         Whether it could be checked. A claim about persons can't without the file that says whose
-        rows they are: then ``holds`` is false, and nothing was found that is wrong with it.
+        rows they are, nor one about a population without the population: then ``holds`` is false,
+        and nothing was found that is wrong with it.
     """
 
     model: str
@@ -194,7 +195,7 @@ class Verification:
         if not self.is_broken:
             raise VerificationError(
                 "Not every claim of the release could be checked. " + " ".join(broken),
-                hint="Give the file of persons that protect wrote: verify(release, persons=FILE).",
+                hint="Give verify what they need: persons, or population and hierarchies.",
             )
         raise VerificationError(
             "The release on disk doesn't bear out what it claims. "

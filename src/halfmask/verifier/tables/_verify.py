@@ -10,7 +10,9 @@ from halfmask.claims._table_reader import StatedSets, stated_sets
 from halfmask.verifier.tables._bounds import misplaced_bounds
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
+from halfmask.verifier.tables._fitting import Bound
 from halfmask.verifier.tables._part import READ_ERRORS
+from halfmask.verifier.tables._people import HierarchyFiles, open_people
 from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Finding, Released, recount
 from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
@@ -23,11 +25,18 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims._table_manifest import ClassClaim, TableManifest
+    from halfmask.verifier.tables._people import People
 
 __all__ = ["verify"]
 
 
-def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verification:
+def verify(
+    folder: str | Path,
+    *,
+    persons: str | Path | None = None,
+    population: object = None,
+    hierarchies: HierarchyFiles | None = None,
+) -> Verification:
     """Count again, from the files on disk, everything that a release claims.
 
     Parameters
@@ -37,6 +46,12 @@ def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verifica
     persons
         The file that says whose rows they are, which the owner kept. Without it, claims about
         persons aren't checked, and the release doesn't hold.
+    population
+        The people that the table was drawn from, for claims about them: a frame, or a plain file.
+        Without it these claims aren't checked.
+    hierarchies
+        The hierarchies of columns that are written as nodes, for the same claims: a folder with
+        ``age.csv``, or a file for each column.
 
     Returns
     -------
@@ -46,8 +61,10 @@ def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verifica
     Raises
     ------
     VerificationError
-        If there is no manifest or it isn't one of version 1 or 2, or the file of persons isn't of
-        this release. What the files say is never raised but returned.
+        If there is no manifest or it isn't one of version 1 or 2, the file of persons isn't of this
+        release, or the population can't be read. What the files say is never raised but returned.
+    ColumnNotFoundError
+        If the population lacks a quasi-identifier.
 
     Notes
     -----
@@ -65,6 +82,9 @@ def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verifica
     compatible with a record are whole classes, and merging classes that keep these guarantees keeps
     them. It is counted all the same, so that a model without that property can't slip through.
 
+    People of a population fit a class by what the files say of it: see
+    `halfmask.verifier.tables._fitting.fitting_people`.
+
     What does not follow: that the manifest gives each column its right role; a column that is
     called insensitive is not counted, and is named in ``.weaknesses``. Neither that people are
     protected from what no claim is about.
@@ -79,6 +99,11 @@ def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verifica
     where = Path(folder)
     manifest = read_table_manifest(where)
     whose = None if persons is None else read_persons(Path(persons), manifest)
+    people = None
+    if population is not None:
+        known = (each for each in manifest.columns if each.role == "quasi_identifier")
+        names = dict.fromkeys(each.bound_of or each.name for each in known)
+        people = open_people(population, hierarchies, list(names))
     files = check_files(where, manifest)
     stated = stated_sets(manifest)
     problems = [*files.problems, *_exposed(manifest)]
@@ -89,7 +114,7 @@ def verify(folder: str | Path, *, persons: str | Path | None = None) -> Verifica
         if files.table is None or not files.rows:
             _fail(findings, "the data files can't be read as the manifest states")
         else:
-            missing = _recount(files.table, files, manifest, findings, whose)
+            missing = _recount(files.table, files, manifest, findings, whose, people)
             problems += misplaced_bounds(files.table, files.schema, manifest)
             if stated is not None:
                 sets, faults = _recount_sets(files.table, files, manifest, stated)
@@ -128,6 +153,7 @@ def _recount(
     manifest: TableManifest,
     findings: list[Finding],
     persons: Persons | None,
+    people: People | None,
 ) -> list[str]:
     """Count the claims whose columns are there; return the columns that miss cells."""
     countable = []
@@ -147,10 +173,25 @@ def _recount(
         support=files.support,
         # Numbers of other rows than there are would be given to the wrong ones.
         persons=persons if persons is None or len(persons.of_row) == files.rows else None,
+        recodings={each.name: each.recoding for each in manifest.columns},
+        bounds=_bounds(manifest),
+        is_csv=any(each.format == "csv" for each in manifest.files),
+        people=people,
     )
     for i, finding in zip(countable, recount(released, claims), strict=True):
         findings[i] = finding
     return [name for name, each in known.items() if each.has_missing]
+
+
+def _bounds(manifest: TableManifest) -> dict[str, Bound]:
+    """Return the columns of bounds; the least value of a range comes first."""
+    found: dict[str, Bound] = {}
+    seen: set[str] = set()
+    for column in manifest.columns:
+        if column.bound_of is not None:
+            found[column.name] = Bound(column.bound_of, column.bound_of not in seen)
+            seen.add(column.bound_of)
+    return found
 
 
 def _recount_sets(

@@ -1,0 +1,237 @@
+"""What is written for a class, read back: which values of a person fit it."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from datetime import datetime, time
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halfmask._errors import VerificationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["bound_fits", "node_fits", "value_fits"]
+
+Fits: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
+_Key: TypeAlias = "Decimal | datetime | time"
+
+OR_MISSING: Final = " or missing"
+#: A set that is cut short names its first members and how many it has.
+CUT_SHORT: Final = re.compile(r"\.\.\. \d+ in all\}")
+#: More digits of a second than Python's times hold.
+FINE_SECOND: Final = re.compile(r"\.\d{6}\d*[1-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """One label: a range of two ends, or the values that it names; and whether missing fits."""
+
+    form: Literal["range", "values"]
+    parts: tuple[str, ...]
+    missing: bool
+
+
+def value_fits(
+    labels: Sequence[str], values: Sequence[str], *, is_number: bool, is_scale: bool
+) -> Fits:
+    """Return which values fit each label of a column of ranges and sets.
+
+    Parameters
+    ----------
+    labels
+        What is written for classes, missing left out.
+    values
+        The different values of the people, missing left out.
+    is_number
+        Whether the people's column holds numbers: ``21`` and ``21.0`` are then the same.
+    is_scale
+        Whether the column is declared to hold numbers or times.
+
+    Returns
+    -------
+    ndarray
+        (labels + 1, values + 1); the first of each stands for missing.
+
+    Raises
+    ------
+    VerificationError
+        If a label can't be read, or values of the people can't be compared with it. Messages hold
+        counts only.
+    """
+    read = [_read(label) for label in labels]
+    fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
+    fits[0, 0] = True
+    fits[1:, 0] = [label.missing for label in read]
+    if is_scale or any(label.form == "range" for label in read):
+        fits[1:, 1:] = _between(read, values)
+    else:
+        fits[1:, 1:] = _named(read, values, is_number=is_number)
+    return fits
+
+
+def node_fits(
+    labels: Sequence[str], values: Sequence[str], rows: Mapping[str, Sequence[str]]
+) -> Fits:
+    """Return which values fit each label of a column of nodes: those with it in their row.
+
+    Parameters
+    ----------
+    labels, values
+        As of `value_fits`.
+    rows
+        For each leaf of the hierarchy its own label and all above it.
+    """
+    fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
+    fits[0, 0] = True
+    below: dict[str, list[int]] = {}
+    for place, value in enumerate(values, start=1):
+        for node in set(rows.get(value, ())):
+            below.setdefault(node, []).append(place)
+    for number, label in enumerate(labels, start=1):
+        fits[number, below.get(label, [])] = True
+        if label.endswith(OR_MISSING):
+            fits[number, 0] = True
+            fits[number, below.get(label.removesuffix(OR_MISSING), [])] = True
+    return fits
+
+
+def bound_fits(labels: Sequence[str], values: Sequence[str], *, is_least: bool) -> Fits:
+    """Return which values are on the right side of each bound, itself included.
+
+    Parameters
+    ----------
+    labels
+        The bounds, missing left out.
+    values
+        As of `value_fits`.
+    is_least
+        Whether the bounds are the least values of ranges; otherwise the greatest.
+    """
+    fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
+    fits[0, 0] = True
+    low, high, rank = _ranks([_Label("values", (label,), False) for label in labels], values)
+    if is_least:
+        fits[1:, 1:] = rank >= low[:, None]
+    else:
+        fits[1:, 1:] = rank < high[:, None]
+    return fits
+
+
+def _read(text: str) -> _Label:
+    missing = text.endswith(OR_MISSING)
+    rest = text.removesuffix(OR_MISSING)
+    if rest.startswith("["):
+        ends = rest[1:-1].split(", ")
+        if not rest.endswith("]") or len(ends) != 2:
+            raise VerificationError("A range of the release can't be read.")
+        return _Label("range", tuple(ends), missing)
+    if rest.startswith("{"):
+        return _Label("values", tuple(_members(rest)), missing)
+    if rest.startswith('"'):
+        return _Label("values", (_quoted(rest, 0)[0],), missing)
+    return _Label("values", (rest,), missing)
+
+
+def _members(text: str) -> list[str]:
+    """Return the members that a set names."""
+    members, at = [], 1
+    while True:
+        if text[at : at + 1] == '"':
+            member, at = _quoted(text, at)
+        else:
+            found = re.compile(r"[^,{}\[\]\"\\]*").match(text, at)
+            end = at if found is None else found.end()
+            member, at = text[at:end], end
+        members.append(member)
+        if text[at:] == "}":
+            return members
+        if not text.startswith(", ", at):
+            raise VerificationError("A set of the release can't be read.")
+        at += 2
+        if CUT_SHORT.fullmatch(text, at):
+            return members
+
+
+def _quoted(text: str, at: int) -> tuple[str, int]:
+    try:
+        member, end = json.JSONDecoder().raw_decode(text, at)
+    except ValueError:
+        raise VerificationError("A quoted label of the release can't be read.") from None
+    return str(member), end
+
+
+def _named(labels: Sequence[_Label], values: Sequence[str], *, is_number: bool) -> Fits:
+    """Return which values are named by each label."""
+    places: dict[object, list[int]] = {}
+    for place, value in enumerate(values):
+        places.setdefault(_same(value) if is_number else value, []).append(place)
+    fits = np.zeros((len(labels), len(values)), dtype=np.bool_)
+    for number, label in enumerate(labels):
+        for part in label.parts:
+            fits[number, places.get(_same(part) if is_number else part, [])] = True
+    return fits
+
+
+def _same(text: str) -> object:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return text
+
+
+def _between(labels: Sequence[_Label], values: Sequence[str]) -> Fits:
+    """Return which values lie between the ends of each label, both included."""
+    low, high, rank = _ranks(labels, values)
+    return (rank >= low[:, None]) & (rank < high[:, None])
+
+
+def _ranks(labels: Sequence[_Label], values: Sequence[str]) -> tuple[Ints, Ints, Ints]:
+    """Return how many values are below each label, and not above it, and the rank of each value."""
+    keys = [_key(value) for value in values]
+    unread = keys.count(None)
+    if unread:
+        raise VerificationError(
+            f"{unread} values of the population are no number and no time, but ranges are written."
+        )
+    ends = [(_key(label.parts[0]), _key(label.parts[-1])) for label in labels]
+    known = [key for pair in (*ends, keys) for key in pair if key is not None]
+    several = any(label.form == "values" and len(label.parts) > 1 for label in labels)
+    if several or len(known) < 2 * len(ends) + len(keys) or len(set(map(type, known))) > 1:
+        raise VerificationError("The labels of the release aren't all numbers, or all times.")
+    try:
+        order = sorted(range(len(keys)), key=lambda place: keys[place])  # type: ignore[arg-type, return-value] # of one type
+        ranked = [keys[place] for place in order]
+        rank = np.empty(len(keys), dtype=np.int64)
+        rank[order] = np.arange(len(keys))
+        low = np.array([bisect_left(ranked, first) for first, _ in ends], dtype=np.int64)  # type: ignore[type-var]
+        high = np.array([bisect_right(ranked, last) for _, last in ends], dtype=np.int64)  # type: ignore[type-var]
+    except TypeError:  # a time with a zone against one without
+        raise VerificationError("Times with a zone can't be compared with others.") from None
+    return low, high, rank
+
+
+def _key(text: str) -> _Key | None:
+    """Return the number or time that a text is; None if it is neither."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        pass
+    else:
+        return None if number.is_nan() else number
+    if FINE_SECOND.search(text):
+        return None  # it would be cut short
+    for read in (datetime.fromisoformat, time.fromisoformat):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,140 @@
+"""The population that a table was drawn from, given to the verifier."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, VerificationError
+from halfmask.verifier.tables._part import READ_ERRORS, open_part
+from halfmask.verifier.tables._support import read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["HierarchyFiles", "People", "open_people"]
+
+#: A folder with a file for each column, such as ``town.csv``; or a file, or its rows, by column.
+HierarchyFiles: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
+
+FORMATS: Final = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".jsonl": "jsonl",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """A population, and the hierarchies in whose nodes it is written.
+
+    Attributes
+    ----------
+    table
+        A row for each person.
+    hierarchies
+        Where the hierarchies are.
+    """
+
+    table: pl.DataFrame
+    hierarchies: HierarchyFiles
+
+    def __repr__(self) -> str:
+        return f"People({self.table.height} rows)"
+
+    def tree(self, column: str) -> dict[str, list[str]] | None:
+        """Return the labels of each leaf of a column, its own first; None without a hierarchy.
+
+        Parameters
+        ----------
+        column
+            The name of the column.
+
+        Raises
+        ------
+        VerificationError
+            If the file can't be read as a hierarchy.
+        """
+        given = self._given(column)
+        if given is None:
+            return None
+        rows = (
+            [list(row) for row in given.rows()]
+            if isinstance(given, pl.DataFrame)
+            else (read_rows(Path(str(given))))
+        )
+        if len({len(row) for row in rows}) > 1:
+            raise VerificationError("A hierarchy of the population has rows of different length.")
+        # Where a file has no single root, halfmask writes "*" for all.
+        root = [] if len({row[-1] for row in rows}) == 1 else ["*"]
+        return {str(row[0]): [*map(str, row), *root] for row in rows}
+
+    def _given(self, column: str) -> object:
+        if isinstance(self.hierarchies, Mapping):
+            return self.hierarchies.get(column)
+        path = Path(self.hierarchies) / f"{column.replace('/', '%2F')}.csv"
+        return path if path.is_file() else None
+
+
+def open_people(
+    population: object, hierarchies: HierarchyFiles | None, columns: Sequence[str]
+) -> People:
+    """Read a population.
+
+    Parameters
+    ----------
+    population
+        A frame, or the path of a plain file: Parquet, CSV, Arrow or JSON lines. Missing cells are
+        empty; numbers have a point and no marks of thousands, dates and times are ISO 8601.
+    hierarchies
+        Where the hierarchies of columns are that are written as nodes.
+    columns
+        The quasi-identifiers; no other column is read.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If the population lacks a quasi-identifier.
+    VerificationError
+        If it can't be read, or has no rows.
+    """
+    try:
+        table = _table(population)
+        known = table.collect_schema().names()
+        absent = [name for name in columns if name not in known]
+        if absent:
+            raise ColumnNotFoundError.of(absent, known, where="the population")
+        people = table.select(pl.col(list(columns))).collect(engine="streaming")
+    except READ_ERRORS as error:
+        if isinstance(error, VerificationError | ColumnNotFoundError):
+            raise
+        raise VerificationError("The population can't be read as a table.") from None
+    if not people.height:
+        raise VerificationError("The population has no rows.")
+    return People(people, {} if hierarchies is None else hierarchies)
+
+
+def _table(population: object) -> pl.LazyFrame:
+    if isinstance(population, pl.LazyFrame | pl.DataFrame):
+        return population.lazy()
+    if isinstance(population, str | os.PathLike):
+        path = Path(population)
+        fmt = FORMATS.get(path.suffix.lower())
+        if fmt is None or not path.is_file():
+            raise VerificationError(
+                "The population isn't a plain file of a known format.",
+                hint=f"Its name must end in one of {', '.join(FORMATS)}.",
+            )
+        return open_part(path, fmt)
+    if hasattr(population, "__arrow_c_stream__"):
+        return pl.DataFrame(population).lazy()
+    raise VerificationError(
+        f"The population must be a frame or a path. Got {type(population).__name__}."
+    )

@@ -23,7 +23,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchma
 
 import workloads
 from bars import Bar, report, say, seconds_of
-from halfmask.assess.risk import individual_risk, log_linear_risk, separation, suda, table_risk
+from halfmask.assess.risk import (
+    individual_risk,
+    log_linear_risk,
+    population_uniqueness,
+    separation,
+    suda,
+    table_risk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +45,7 @@ GOALS: Mapping[str, float] = {
     "distinction and separation, up to 3 columns": 10.0,
     "individual and household risk": 5.0,
     "log-linear model": 5.0,
+    "superpopulation estimators": 5.0,
 }
 
 
@@ -61,6 +69,7 @@ def measures(frame: pl.DataFrame) -> Mapping[str, Callable[[], object]]:
             survey, household="home", **weighted
         ),
         "log-linear model": lambda: log_linear_risk(survey, **weighted),
+        "superpopulation estimators": lambda: population_uniqueness(survey, **weighted),
     }
 
 

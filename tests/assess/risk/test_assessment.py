@@ -38,7 +38,9 @@ def test_all_that_fits_a_survey_is_measured():
         == suda(TABLE, quasi_identifiers=KEYS, largest=3, sampling_fraction=fraction).to_dict()
     )
     assert found.log_linear is not None
-    assert len(found.sentences) == 8
+    assert found.uniqueness is not None
+    assert found.uniqueness.chosen.population == 85
+    assert len(found.sentences) == 9
     assert "canary" not in json.dumps(told) + " ".join(found.sentences)
 
 
@@ -47,6 +49,7 @@ def test_nothing_is_said_of_an_unknown_population():
 
     assert found.individual is None
     assert found.log_linear is None
+    assert found.uniqueness is None
     assert found.suda.worse.dis is None
     assert found.per_row.columns == ["row", "prosecutor", "suda_score", "smallest_unique_set"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from math import comb, factorial, prod
 
 import numpy as np
@@ -257,3 +258,22 @@ def test_too_many_missing_cells_are_refused(monkeypatch):
 def test_weights_of_all_sizes_are_factorials():
     """With all sizes searched, the weight of the papers is (n - s)!."""
     assert [weight(5, size, 5) for size in range(1, 6)] == [factorial(5 - s) for s in range(1, 6)]
+
+
+@pytest.mark.real_data
+def test_a_survey_has_the_scores_of_a_search_of_all_sets(shared_data):
+    """sdcMicro's testdata: a set is a minimal unique if it is unique, and no part of it is."""
+    keys = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
+    rows = pl.read_csv(shared_data / "sdc" / "testdata.csv").select(keys).rows()
+    sets = [s for size in range(1, 8) for s in itertools.combinations(range(7), size)]
+    counts = {s: Counter(tuple(row[i] for i in s) for row in rows) for s in sets}
+    scores = []
+    for row in rows:
+        unique = {s for s in sets if counts[s][tuple(row[i] for i in s)] == 1}
+        minimal = [s for s in unique if not any(set(part) < set(s) for part in unique)]
+        scores.append(sum(factorial(7 - len(s)) for s in minimal))
+
+    found = suda(pl.DataFrame(rows, schema=keys, orient="row"), quasi_identifiers=keys).worse
+
+    assert found.score.tolist() == scores
+    assert found.special == found.unique == 157

@@ -16,6 +16,7 @@ More than counts, for those who choose what to protect; :func:`assess_risk` meas
 - :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds;
 - :func:`individual_risk`: the risk of each row and household, estimated from sampling weights;
 - :func:`log_linear_risk`: unique rows that are expected to be linked, by a model of the population;
+- :func:`population_uniqueness`: people who are unique in the population, by superpopulation models;
 - :func:`separation`: how near each set of quasi-identifiers comes to a key (distinction and
   separation).
 
@@ -56,6 +57,10 @@ from halfmask.assess.risk._log_linear import (
 )
 from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
+from halfmask.assess.risk._population_uniqueness import (
+    PopulationUniqueness,
+    population_uniqueness,
+)
 from halfmask.assess.risk._prosecutor import ProsecutorRisk, prosecutor_risk
 from halfmask.assess.risk._reidentification import (
     Reidentification,
@@ -95,6 +100,7 @@ __all__ = [
     "LogLinearMethod",
     "LogLinearRisk",
     "MarketerRisk",
+    "PopulationUniqueness",
     "ProsecutorRisk",
     "Reidentification",
     "ReleasedColumnsRisk",
@@ -123,6 +129,7 @@ __all__ = [
     "marketer_risk",
     "matching_rows",
     "percent",
+    "population_uniqueness",
     "prosecutor_risk",
     "sample_uniqueness",
     "separation",

@@ -14,6 +14,10 @@ from halfmask._errors import ParameterError
 from halfmask.assess.risk._individual import IndividualRisk, individual_risk, sampling_weights
 from halfmask.assess.risk._log_linear import LogLinearRisk, log_linear_risk
 from halfmask.assess.risk._matching import equal_rows
+from halfmask.assess.risk._population_uniqueness import (
+    PopulationUniqueness,
+    population_uniqueness,
+)
 from halfmask.assess.risk._reidentification import TableRisk, table_risk
 from halfmask.assess.risk._separation import SeparationRisk, separation
 from halfmask.assess.risk._suda import SudaRisk, suda
@@ -41,6 +45,8 @@ class RiskAssessment:
         The risk of each row by sampling weights and households; ``None`` without either.
     log_linear
         The unique rows that are expected to be linked; ``None`` where the table isn't a sample.
+    uniqueness
+        The people who are expected to be unique in the population; ``None`` as above.
     per_row
         The risk of each row, by its number from 1: see :func:`assess_risk`. It says who is at risk,
         so it must stay where the table is.
@@ -52,6 +58,7 @@ class RiskAssessment:
     separation: SeparationRisk | None
     individual: IndividualRisk | None
     log_linear: LogLinearRisk | None
+    uniqueness: PopulationUniqueness | None
     per_row: pl.DataFrame
 
     @property
@@ -60,6 +67,7 @@ class RiskAssessment:
         estimated = (
             None if self.individual is None else self.individual.worse,
             self.log_linear,
+            self.uniqueness,
             self.suda.worse,
             self.separation,
         )
@@ -74,6 +82,7 @@ class RiskAssessment:
             "counted": self.counted,
             "individual": self.individual,
             "log_linear": self.log_linear,
+            "population_uniqueness": self.uniqueness,
             "suda": self.suda,
             "separation": self.separation,
         }
@@ -136,7 +145,7 @@ def assess_risk(
     Notes
     -----
     Sources: as of :func:`table_risk`, :func:`individual_risk`, :func:`log_linear_risk`,
-    :func:`suda` and :func:`separation`.
+    :func:`population_uniqueness`, :func:`suda` and :func:`separation`.
 
     **Guarantees.** Nothing is sampled. What is estimated is estimated by weights or a fraction.
 
@@ -162,7 +171,7 @@ def assess_risk(
     if weights is not None or sampling_fraction is not None:
         each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
         fraction = min(table.height / float(each.sum()), 1.0)
-    individual = model = None
+    individual = model = uniqueness = None
     if fraction is not None or household is not None:
         individual = individual_risk(
             table,
@@ -174,10 +183,10 @@ def assess_risk(
         )
     if fraction is not None:
         model = log_linear_risk(
-            table,
-            quasi_identifiers=names,
-            weights=weights,
-            sampling_fraction=sampling_fraction,
+            table, quasi_identifiers=names, weights=weights, sampling_fraction=sampling_fraction
+        )
+        uniqueness = population_uniqueness(
+            table, quasi_identifiers=names, weights=weights, sampling_fraction=sampling_fraction
         )
     unique = suda(table, quasi_identifiers=names, largest=largest, sampling_fraction=fraction)
     apart = None
@@ -190,6 +199,7 @@ def assess_risk(
         separation=apart,
         individual=individual,
         log_linear=model,
+        uniqueness=uniqueness,
         per_row=_per_row(table, names, population, individual, unique),
     )
 

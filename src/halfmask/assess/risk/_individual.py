@@ -217,7 +217,7 @@ def individual_risk(
     >>> people = pl.DataFrame({"sex": ["f", "f", "m"], "weight": [50.0, 58.0, 45.5]})
     >>> risk = individual_risk(people, quasi_identifiers=["sex"], weights="weight")
     >>> [round(each, 6) for each in risk.worse.risk.tolist()]
-    [0.017431, 0.017431, 0.085791]
+    [0.017448, 0.017448, 0.085791]
     """
     names = list(dict.fromkeys(quasi_identifiers))
     asked = [*names, *(name for name in (weights, household) if name is not None)]

@@ -442,6 +442,23 @@ def test_a_root_stands_for_missing_cells_and_lower_levels_keep_them_apart():
     assert table.select("age", "town", "sex").unique().rows() == [("*", "*", "*")]
 
 
+def test_a_column_without_any_value_is_released(tmp_path):
+    frame = pl.DataFrame({"age": pl.Series([None] * 8, dtype=pl.Int64), "sex": ["f", "m"] * 4})
+    policy = Policy.from_toml(
+        """
+        halfmask = 1
+        columns.age = { role = "quasi_identifier", kind = "numeric" }
+        columns.sex = { role = "quasi_identifier", kind = "categorical" }
+        guarantees = [{ model = "k-anonymity", k = 5 }]
+        method = { name = "full-domain", objective = "height" }
+        """
+    )
+    release = halfmask.protect(frame, policy).write(tmp_path / "out")
+    assert release.data.unique().rows() == [(None, "*")]
+    policy = Policy.from_toml(policy.to_toml().replace("height", "discernibility"))
+    assert set(halfmask.protect(frame, policy).data["sex"]) == {"*"}
+
+
 def test_only_recodings_that_write_the_classes_are_taken():
     frame = people(0)
     for recoding in (Ranges(), Representative()):

@@ -73,6 +73,8 @@ def spans_at_level(
         The least and greatest value of each class; -1 where all of its cells are missing, which
         stay so below the root.
     """
+    if not coding.n_values:
+        return low, high
     if level and level == _root(coding):
         return np.zeros_like(low), np.full_like(high, coding.n_values - 1)
     nodes = _nodes(coding, level)[: coding.n_values] if level else np.arange(coding.n_values)

@@ -76,12 +76,15 @@ if TYPE_CHECKING:
         MaskedRelease,
         Policy,
         Release,
+        SyntheticRelease,
         explore,
         mask,
         protect,
         protect_to,
+        synthesize,
     )
     from halfmask.minimize import Minimizer
+    from halfmask.synth import Synthesizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
     from halfmask.verifier import verify
@@ -144,6 +147,8 @@ _ROOMS = {
     "Schema": "data",
     "SchemaError": "_errors",
     "Secret": "vault",
+    "SyntheticRelease": "microdata",
+    "Synthesizer": "synth",
     "TCloseness": "guarantees",
     "TableTarget": "assess.attacks",
     "TrainerError": "_errors",
@@ -159,6 +164,7 @@ _ROOMS = {
     "protect": "microdata",
     "protect_to": "microdata",
     "read_hierarchy": "data",
+    "synthesize": "microdata",
     "verify": "verifier",
 }
 
@@ -218,6 +224,8 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Secret",
+    "Synthesizer",
+    "SyntheticRelease",
     "TCloseness",
     "TableTarget",
     "TrainerError",
@@ -234,6 +242,7 @@ __all__ = [
     "protect",
     "protect_to",
     "read_hierarchy",
+    "synthesize",
     "verify",
 ]
 

@@ -15,6 +15,7 @@ from halfmask.claims._manifest import FORMAT, MANIFEST_NAME, VERSION, Manifest
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
 from halfmask.claims._strict import At, strict_json
+from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
 from halfmask.claims._table_reader import check_second_version, first_version, table_manifest
 
@@ -112,7 +113,7 @@ def parse_manifest(raw: bytes, *, of_output: bool = False) -> Manifest:
         claims=at["claims"].each(_claim),
         details=at["details"].mapping(),
     )
-    if manifest.kind in ((MICRODATA, MASKED) if of_output else (EVENTS,)):
+    if manifest.kind in ((MICRODATA, MASKED, SYNTHETIC) if of_output else (EVENTS,)):
         raise VerificationError(f"The manifest of {manifest.kind} isn't where these have theirs.")
     if manifest.kind == MICRODATA:
         check_second_version(manifest)

@@ -65,6 +65,14 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "All rows of a class can share one sensitive value, which reveals it for everyone in "
             "the class (homogeneity)."
         ),
+        "learnt-from-people": (
+            "Rows are drawn from models of people's rows: how much they tell of these people is "
+            "measured, not bounded. An attack that wasn't measured may tell more."
+        ),
+        "near-original-rows": (
+            "Each row lies near the row of a person: an attacker who knows parts of that row may "
+            "find it."
+        ),
         "no-privacy-model": (
             "The techniques guarantee no privacy model: how many people can be found is measured, "
             "not bounded."
@@ -88,6 +96,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "not state which row."
         ),
         "shared-substitutes": "Two different values can have the same substitute.",
+        "unchanged-cells": (
+            "Cells that weren't drawn are those of people; an attacker who knows a person's "
+            "values in them can find the row."
+        ),
         "unmasked-columns": (
             "Some columns are released without a technique; an attacker who knows a person's "
             "values in them can find the row."

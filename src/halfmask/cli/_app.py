@@ -35,6 +35,7 @@ from halfmask.cli._reverse import reverse
 from halfmask.cli._schema import schema
 from halfmask.cli._serve import serve
 from halfmask.cli._stopping import stopping_cleanly
+from halfmask.cli._synthesize import synthesize
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 
@@ -56,7 +57,19 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (describe, explore, protect, verify, schema, reverse, decode, push, predict):
+COMMANDS = (
+    describe,
+    explore,
+    protect,
+    synthesize,
+    verify,
+    schema,
+    reverse,
+    decode,
+    push,
+    predict,
+)
+for command in COMMANDS:
     app.command()(command)
 app.command(name="hash")(hash_)
 app.add_typer(assess)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from halfmask.microdata import Policy
     from halfmask.vault import Vault
 
-__all__ = ["KeyFileOption", "PopulationOption", "key_in", "protect"]
+__all__ = ["KeyFileOption", "PopulationOption", "key_in", "opened_by", "policy_text", "protect"]
 
 KEY_BYTES = 32
 
@@ -157,18 +157,18 @@ def protect(
         if not saying.as_json:
             show_decisions(made, where, console())
     else:
-        wanted = Policy.from_toml(_read_text()) if policy == "-" else Policy.load(policy)
+        wanted = Policy.from_toml(policy_text()) if policy == "-" else Policy.load(policy)
     options = {} if made else head.options()
     if wanted.is_masks_alone:
         _check_masks_alone(population, persons, strict=strict)
-        opened = _opened(table, wanted, options) if options else table
+        opened = opened_by(table, wanted, options) if options else table
         return _mask(
             opened, wanted, out, key, vault=vault, overwrite=overwrite, saying=saying, show=show
         )
     file = PolicyFile(out=str(where), overwrite=overwrite)
     with file.kept_if_done(made.text) if made else nullcontext(), saying.stages() as stages:
         release = protect_to(
-            _opened(table, wanted, options) if options else table,
+            opened_by(table, wanted, options) if options else table,
             wanted,
             out,
             overwrite=overwrite,
@@ -280,6 +280,7 @@ def _check_words(
 
 
 def key_in(where: str | None) -> bytes | None:
+    """Return the key in a file, or none without a file."""
     if where is None:
         return None
     try:
@@ -296,14 +297,15 @@ def key_in(where: str | None) -> bytes | None:
     return key
 
 
-def _read_text() -> str:
+def policy_text() -> str:
+    """Return the policy on standard input."""
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
 
 
-def _opened(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
+def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
     """Open a table as the policy says, except for options of the command line."""
     from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
 

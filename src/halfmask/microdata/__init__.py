@@ -1,8 +1,8 @@
 """Tables of people, end to end: a policy and a table in, a verified release with its report out.
 
 Start with `Policy`, what the owner wants, and `protect`, which makes a release by it; `mask` makes
-one of masks alone. `explore` compares policies before one is chosen. `halfmask.verify` counts again
-what a release claims.
+one of masks alone, `synthesize` one of synthetic rows. `explore` compares policies before one is
+chosen. `halfmask.verify` counts again what a release claims.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._protect import protect, protect_to
     from halfmask.microdata._release import Release
+    from halfmask.microdata._synthetic_release import SyntheticRelease, synthesize
     from halfmask.microdata.exploring import Exploration, explore
 
 _HOMES = {
@@ -24,11 +25,13 @@ _HOMES = {
     "MaskedRelease": "_masked_release",
     "Policy": "_policy",
     "Release": "_release",
+    "SyntheticRelease": "_synthetic_release",
     "explore": "exploring",
     "make_policy": "_made_policy",
     "mask": "_masked_release",
     "protect": "_protect",
     "protect_to": "_protect",
+    "synthesize": "_synthetic_release",
 }
 
 __all__ = [
@@ -37,11 +40,13 @@ __all__ = [
     "MaskedRelease",
     "Policy",
     "Release",
+    "SyntheticRelease",
     "explore",
     "make_policy",
     "mask",
     "protect",
     "protect_to",
+    "synthesize",
 ]
 
 

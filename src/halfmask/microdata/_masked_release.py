@@ -209,6 +209,8 @@ def mask(
             f"The 'policy' parameter of mask must be a Policy. Got a {type(policy).__name__}.",
             hint="Load it from a file with halfmask.Policy.load(path).",
         )
+    if policy.synthesis is not None:
+        raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
     if not policy.is_masks_alone:
         raise PolicyError("The policy has [[guarantees]].", hint="Call halfmask.protect.")
     progress, key = progress or silent, key if key is not None else fresh_key()

@@ -39,6 +39,7 @@ from halfmask.microdata._policy_sections import (
     OutputSection,
     SuppressionSection,
 )
+from halfmask.microdata._synthesis_section import SynthesisSection, check_synthesis
 
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
@@ -156,6 +157,9 @@ class Policy(WrittenPolicy):
     method: Annotated[Choice, CHOICES["method"]] = Field(default_factory=_default("method"))
     recoding: Annotated[Choice, CHOICES["recoding"]] = Field(default_factory=_default("recoding"))
     suppression: SuppressionSection = Field(default_factory=SuppressionSection)
+    synthesis: SynthesisSection | None = Field(
+        default=None, description="How synthetic rows are drawn, in the place of guarantees."
+    )
     output: OutputSection = Field(default_factory=OutputSection)
 
     @model_validator(mode="before")
@@ -409,7 +413,7 @@ class Policy(WrittenPolicy):
     @property
     def is_masks_alone(self) -> bool:
         """Whether it has masks and no guarantee: `halfmask.mask` then makes the release."""
-        return not self.guarantee_sections
+        return not self.guarantee_sections and self.synthesis is None
 
     @property
     def split_targets(self) -> tuple[str, ...]:
@@ -455,6 +459,10 @@ class Policy(WrittenPolicy):
     def _check_columns(self) -> None:
         if "" in self.columns:
             raise PolicyError("A column must have a name that is not empty.")
+        if self.synthesis is not None:
+            self._check_synthesis(self.synthesis)
+            self.read_options()
+            return
         if not self.guarantee_sections and not self.masks and not self.table_masks:
             raise PolicyError(
                 "The policy has no [[guarantees]] and no masks: one is required.",
@@ -473,6 +481,16 @@ class Policy(WrittenPolicy):
                 hint="Give that role to columns that point at a person together with others.",
             )
         self.read_options()  # raises where they can't be
+
+    def _check_synthesis(self, section: SynthesisSection) -> None:
+        other = {"guarantee_sections", "table_masks", "method", "recoding", "suppression"}
+        if other & self.model_fields_set or self.masks:
+            raise PolicyError(
+                "[synthesis] goes with no guarantees, masks, method, recoding or suppression.",
+                hint="Make a policy of its own for each release.",
+            )
+        self._check_named("[synthesis]", section.named)
+        check_synthesis(section, {name: each.role for name, each in self.columns.items()})
 
     def _check_guarantee(self, where: str, section: Choice) -> None:
         if section.about is None:

@@ -365,6 +365,8 @@ def _policy_of(
                 "protect takes a policy or columns and k, not both.",
                 hint="Write the columns into the policy.",
             )
+        if policy.synthesis is not None:
+            raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
         if policy.is_masks_alone:
             raise PolicyError(
                 "The policy has masks and no [[guarantees]].",

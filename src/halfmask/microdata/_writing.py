@@ -59,6 +59,7 @@ def write_parts(
     progress: Progress,
     *,
     aside: Callable[[int, pl.DataFrame], None] | None = None,
+    prefix: str = "part",
 ) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``, which is there.
 
@@ -73,6 +74,8 @@ def write_parts(
     aside
         Called with the number of each file and its placed rows, in their written order; in any
         order of files.
+    prefix
+        What the names of the files begin with.
 
     Guarantees
     ----------
@@ -86,7 +89,7 @@ def write_parts(
 
     def write(numbered: tuple[int, pl.DataFrame]) -> DataFile:
         number, placed = numbered
-        name = f"data/part-{number:05d}.{ENDINGS[form]}"
+        name = f"data/{prefix}-{number:05d}.{ENDINGS[form]}"
         path = folder / name
         write_table(prepared.finished(placed), path, format=form)
         if aside is not None:

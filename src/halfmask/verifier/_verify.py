@@ -11,6 +11,7 @@ from halfmask.claims._events_manifest import EVENTS
 from halfmask.claims._manifest import DATABASE
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
+from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
 from halfmask.verifier._released import CheckedRelease, check_release
 
@@ -96,6 +97,10 @@ def verify(
         from halfmask.verifier.masked import check_masked  # noqa: PLC0415 # loads polars
 
         return check_masked(manifest, path.parent)
+    if manifest.kind == SYNTHETIC:
+        from halfmask.verifier.synthetic import check_synthetic  # noqa: PLC0415 # loads polars
+
+        return check_synthetic(manifest, path.parent)
     if manifest.kind == DATABASE:
         raise VerificationError(
             "This is the report of a copied database, whose rows aren't in the folder.",

@@ -7,6 +7,6 @@ table alone: it knows no technique and imports none.
 from __future__ import annotations
 
 from halfmask.verifier.masked._mask_checks import MASK_CHECKS, MaskCheck
-from halfmask.verifier.masked._masked_release import check_masked
+from halfmask.verifier.masked._masked_release import check_masked, open_stated
 
-__all__ = ["MASK_CHECKS", "MaskCheck", "check_masked"]
+__all__ = ["MASK_CHECKS", "MaskCheck", "check_masked", "open_stated"]

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from halfmask.claims import Claim, Manifest
+    from halfmask.claims import Claim, DataFile, Manifest, MaskedColumn
 
-__all__ = ["check_masked"]
+__all__ = ["check_masked", "open_stated"]
 
 #: Formats whose files state the type of each column.
 TYPED: Final = ("parquet", "arrow")
@@ -65,7 +65,7 @@ def check_masked(manifest: Manifest, folder: Path) -> CheckedRelease:
     problems = file_faults(folder / MANIFEST_NAME, manifest)
     problems += _contradictions(stated)
     problems += claims_lacking(stated.masks, stated.claims)
-    table, faults = _open(folder, stated)
+    table, faults = open_stated(folder, stated.files, stated.columns)
     problems += faults
     if not any(each.model == "released-columns" for each in stated.claims):
         problems.append("The manifest doesn't claim the rows and columns that are released.")
@@ -100,11 +100,21 @@ def _contradictions(stated: MaskedManifest) -> list[str]:
     return problems
 
 
-def _open(folder: Path, stated: MaskedManifest) -> tuple[pl.LazyFrame | None, list[str]]:
-    """Return all parts as one table, or none, and what is wrong with their columns."""
+def open_stated(
+    folder: Path, files: Sequence[DataFile], columns: Sequence[MaskedColumn]
+) -> tuple[pl.LazyFrame | None, list[str]]:
+    """Return all parts as one table, or none, and what is wrong with their columns.
+
+    Parameters
+    ----------
+    folder
+        The folder of the release.
+    files, columns
+        The files and columns that its manifest states.
+    """
     parts: list[pl.LazyFrame] = []
     problems = []
-    for number, file in enumerate(stated.files, start=1):
+    for number, file in enumerate(files, start=1):
         path = released_file(folder, file.name)
         try:
             part = None if path is None else open_part(path, file.format)
@@ -117,11 +127,11 @@ def _open(folder: Path, stated: MaskedManifest) -> tuple[pl.LazyFrame | None, li
             continue
         if part is None or schema is None:
             continue  # the files' own check says so
-        fault = _column_fault(schema, stated, typed=file.format in TYPED)
+        fault = _column_fault(schema, columns, typed=file.format in TYPED)
         if fault is not None:
             problems.append(f"Data file {number} {fault}.")
         parts.append(part)
-    if problems or not parts or len(parts) < len(stated.files):
+    if problems or not parts or len(parts) < len(files):
         return None, problems
     if any(part.collect_schema() != parts[0].collect_schema() for part in parts):
         return None, ["The data files don't have columns of the same types."]
@@ -131,15 +141,15 @@ def _open(folder: Path, stated: MaskedManifest) -> tuple[pl.LazyFrame | None, li
 
 
 def _column_fault(
-    schema: Mapping[str, pl.DataType], stated: MaskedManifest, *, typed: bool
+    schema: Mapping[str, pl.DataType], columns: Sequence[MaskedColumn], *, typed: bool
 ) -> str | None:
-    if list(schema) != [each.name for each in stated.columns]:
+    if list(schema) != [each.name for each in columns]:
         return "doesn't have the columns that the manifest states"
     if any(name == "*" or (name.startswith("^") and name.endswith("$")) for name in schema):
         return "has a column whose name selects others, which can't be judged"
     if not all(map(is_judgeable, schema.values())):
         return "has a column of lists or structs, which can't be judged"
-    if typed and not all(map(_is_of, schema.values(), (each.dtype for each in stated.columns))):
+    if typed and not all(map(_is_of, schema.values(), (each.dtype for each in columns))):
         return "doesn't have the types that the manifest states"
     return None
 

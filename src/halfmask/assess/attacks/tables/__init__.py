@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks.tables._assignment import AssignmentLinkage
+from halfmask.assess.attacks.tables._density_membership import DensityMembership
 from halfmask.assess.attacks.tables._expected import Expected
 from halfmask.assess.attacks.tables._fellegi_sunter import ProbabilisticLinkage
 from halfmask.assess.attacks.tables._inference import Inference
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTACKS",
     "AssignmentLinkage",
+    "DensityMembership",
     "DistanceLinkage",
     "Expected",
     "Inference",
@@ -49,6 +51,7 @@ ATTACKS: tuple[type[Attack], ...] = (
     SinglingOutMultivariate,
     Linkability,
     Inference,
+    DensityMembership,
     DistanceLinkage,
     ProbabilisticLinkage,
     RankLinkage,

@@ -1,0 +1,21 @@
+"""Synthetic rows beside the original ones: what they still tell, and what they are good for.
+
+Start with :func:`assess_synthetic`. It needs rows that weren't learnt from: attacks on these show
+what would be guessed anyway, and tables of them how different two samples are by chance.
+"""
+
+from __future__ import annotations
+
+from halfmask.assess.synthesis._assess import assess_synthetic
+from halfmask.assess.synthesis._assessment import SynthesisAssessment
+from halfmask.assess.synthesis._marginals import MarginalDistance, marginal_distances
+from halfmask.assess.synthesis._trained_models import LearnerScores, trained_models
+
+__all__ = [
+    "LearnerScores",
+    "MarginalDistance",
+    "SynthesisAssessment",
+    "assess_synthetic",
+    "marginal_distances",
+    "trained_models",
+]

@@ -1,0 +1,156 @@
+"""Train on synthetic rows, test on original ones: three learners."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.masking._pairs import ColumnPair
+
+__all__ = ["LearnerScores", "trained_models"]
+
+#: Learners see so many rows at most, and categories of a column.
+MOST_ROWS, CATEGORIES = 50_000, 20
+#: A label of more values than this is a number.
+MOST_CLASSES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnerScores:
+    """One learner's score on rows that neither table has.
+
+    Parameters
+    ----------
+    learner
+        ``"linear"``, ``"forest"`` or ``"boosting"``.
+    measure
+        ``"AUC"`` (of each class against the others, weighted) or ``"R2"``.
+    original, synthetic
+        The score of a model of original rows, and of one of synthetic rows.
+    """
+
+    learner: str
+    measure: str
+    original: float
+    synthetic: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers under their names, for JSON."""
+        return asdict(self)
+
+
+def trained_models(
+    pairs: Sequence[ColumnPair], control: Sequence[ColumnPair], label: str, *, random_state: int
+) -> tuple[LearnerScores, ...]:
+    """Train three learners on either table, and test them on the control rows.
+
+    Parameters
+    ----------
+    pairs
+        The columns of the original and the synthetic table.
+    control
+        The same columns of the original and of rows that weren't learnt from.
+    label
+        The column to predict.
+    random_state
+        The seed of samples and learners.
+
+    Returns
+    -------
+    tuple of LearnerScores
+        Empty where the label has one value, or fewer than 50 rows could be tested.
+    """
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
+
+    aim = next(pair for pair in pairs if pair.name == label)
+    test = next(pair for pair in control if pair.name == label)
+    features = [
+        _features([pair for pair in each if pair.name != label]) for each in (pairs, control)
+    ]
+    rng = np.random.default_rng(random_state)
+    tables = [
+        _complete(features[0][0], aim.original, rng),
+        _complete(features[0][1], aim.masked, rng),
+        _complete(features[1][1], test.masked, rng),
+    ]
+    by_class = not aim.is_number or len(np.unique(tables[0][1])) <= MOST_CLASSES
+    if by_class:
+        tables = _common_classes(tables)
+    if len(tables[2][1]) < 50 or any(len(np.unique(y)) < 2 for _, y in tables):
+        return ()
+    with threadpool_limits(limits=1):
+        return tuple(
+            LearnerScores(
+                learner=name,
+                measure="AUC" if by_class else "R2",
+                original=_score(name, tables[0], tables[2], by_class, random_state),
+                synthetic=_score(name, tables[1], tables[2], by_class, random_state),
+            )
+            for name in ("linear", "forest", "boosting")
+        )
+
+
+def _features(
+    pairs: Sequence[ColumnPair],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return both tables as features: amounts with a mark for missing, categories by 0 and 1."""
+    before, after = [], []
+    for pair in (pair for pair in pairs if pair.varies):
+        if pair.is_number:
+            both = pair.standardised()
+            parts = [np.stack([np.nan_to_num(x), np.isnan(x)], axis=1) for x in both]
+        else:
+            parts = list(pair.dummies(CATEGORIES))
+        before.append(parts[0])
+        after.append(parts[1])
+    empty = np.zeros((len(pairs[0].original), 1)), np.zeros((len(pairs[0].masked), 1))
+    return np.hstack([empty[0], *before]), np.hstack([empty[1], *after])
+
+
+Rows = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _complete(x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator) -> Rows:
+    rows = np.flatnonzero(~np.isnan(y))
+    if len(rows) > MOST_ROWS:
+        rows = rng.choice(rows, MOST_ROWS, replace=False)
+    return x[rows], y[rows]
+
+
+def _common_classes(tables: Sequence[Rows]) -> list[Rows]:
+    """Return the rows of classes that every table has."""
+    known = set(tables[0][1]) & set(tables[1][1]) & set(tables[2][1])
+    kept = [np.isin(y, list(known)) for _, y in tables]
+    return [(x[rows], y[rows]) for (x, y), rows in zip(tables, kept, strict=True)]
+
+
+def _score(name: str, train: Rows, test: Rows, by_class: bool, seed: int) -> float:  # noqa: FBT001
+    from sklearn.metrics import r2_score, roc_auc_score  # noqa: PLC0415 # 1 s to import
+
+    model = _learner(name, by_class, seed).fit(*train)
+    if not by_class:
+        return float(r2_score(test[1], model.predict(test[0])))
+    shares = model.predict_proba(test[0])
+    if shares.shape[1] == 2:
+        return float(roc_auc_score(test[1], shares[:, 1]))
+    return float(roc_auc_score(test[1], shares, multi_class="ovr", average="weighted"))
+
+
+def _learner(name: str, by_class: bool, seed: int) -> Any:  # noqa: ANN401, FBT001 # untyped library
+    from sklearn import ensemble, linear_model  # noqa: PLC0415 # 1 s to import
+
+    if name == "linear":
+        return linear_model.LogisticRegression(max_iter=500) if by_class else linear_model.Ridge()
+    if name == "forest":
+        forest = ensemble.RandomForestClassifier if by_class else ensemble.RandomForestRegressor
+        return forest(n_estimators=30, min_samples_leaf=5, random_state=seed)
+    if by_class:
+        return ensemble.HistGradientBoostingClassifier(random_state=seed)
+    return ensemble.HistGradientBoostingRegressor(random_state=seed)

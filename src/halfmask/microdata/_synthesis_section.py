@@ -1,0 +1,167 @@
+"""``[synthesis]`` of a policy: which rows are drawn, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, StrictStr, model_validator
+
+from halfmask._errors import PolicyError
+from halfmask._policy_files import Names, Number, Section, Whole
+from halfmask.synth import AtMost, FixedCombinations, Rule, SumOf
+
+if TYPE_CHECKING:
+    from halfmask.data import Role
+
+__all__ = ["RuleSection", "SynthesisSection", "check_synthesis"]
+
+
+class AtMostSection(Section):
+    """One number or time is at most another."""
+
+    rule: Literal["at-most"]
+    low: StrictStr = Field(description="The column of the lesser value.")
+    high: StrictStr = Field(description="The column of the greater value.")
+
+    def made(self) -> Rule:
+        """Return the rule."""
+        return AtMost(low=self.low, high=self.high)
+
+
+class SumOfSection(Section):
+    """A number is the sum of others."""
+
+    rule: Literal["sum-of"]
+    total: StrictStr = Field(description="The column of the sum.")
+    parts: Annotated[Names, Field(min_length=2)] = Field(description="What it is the sum of.")
+
+    def made(self) -> Rule:
+        """Return the rule."""
+        return SumOf(total=self.total, parts=self.parts)
+
+
+class FixedCombinationsSection(Section):
+    """Only combinations that occur in the table are written."""
+
+    rule: Literal["fixed-combinations"]
+    columns: Annotated[Names, Field(min_length=2)] = Field(description="The columns.")
+
+    def made(self) -> Rule:
+        """Return the rule."""
+        return FixedCombinations(columns=self.columns)
+
+
+RuleSection = Annotated[
+    AtMostSection | SumOfSection | FixedCombinationsSection, Field(discriminator="rule")
+]
+
+
+class SynthesisSection(Section):
+    """``[synthesis]``: how synthetic rows are drawn; see `halfmask.synth.Synthesizer`."""
+
+    kind: Literal["full", "partial", "hybrid"] = Field(
+        description="Whether all cells are synthetic, some are, or rows lie between original and "
+        "synthetic ones."
+    )
+    model: Literal["trees", "forest", "boosting", "parametric"] = Field(
+        default="trees", description="What a column is drawn by."
+    )
+    min_leaf: Annotated[Whole, Field(ge=1)] = Field(
+        default=20, description="The least number of rows that a cell is drawn from."
+    )
+    order: Names = Field(
+        default=(), description="The order in which columns are drawn; empty: by information."
+    )
+    rules: tuple[RuleSection, ...] = Field(default=(), description="What every row keeps.")
+    rows: Annotated[Whole, Field(ge=1)] | None = Field(
+        default=None, description="For full: how many rows; if absent, as many as the table has."
+    )
+    copies: Annotated[Whole, Field(ge=1, le=100)] = Field(
+        default=1, description="How many tables are drawn, for halfmask.synth.combine_estimates."
+    )
+    columns: Names = Field(
+        default=(), description="For partial: the columns that are drawn, given the others."
+    )
+    class_size_below: Annotated[Whole, Field(ge=2)] | None = Field(
+        default=None,
+        description="For partial: only rows are changed that share their quasi-identifiers with "
+        "fewer than so many rows, themselves included.",
+    )
+    original_share: Annotated[Number, Field(ge=0, lt=1)] | None = Field(
+        default=None,
+        description="For hybrid: how near a row is to the original one; 0 is the synthetic row.",
+    )
+    k: Annotated[Whole, Field(ge=2)] | None = Field(
+        default=None,
+        description="For hybrid: rows are drawn from what groups of so many rows have in common.",
+    )
+    control_fraction: Annotated[Number, Field(ge=0, le=0.5)] = Field(
+        default=0.1,
+        description="The share of rows that aren't learnt from: attacks are compared on them.",
+    )
+
+    @property
+    def named(self) -> list[str]:
+        """All columns that it names."""
+        about = [name for rule in self.rules for name in rule.made().about]
+        return [*self.order, *self.columns, *about]
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Self:
+        own = {
+            "full": {"rows"},
+            "partial": {"columns", "class_size_below"},
+            "hybrid": {"original_share", "k"},
+        }
+        for kind, keys in own.items():
+            given = sorted(keys & self.model_fields_set)
+            if given and kind != self.kind:
+                raise PolicyError(
+                    f"has the key {given[0]!r}, which goes with kind {kind!r}. Got {self.kind!r}."
+                )
+        if self.kind == "partial" and not self.columns:
+            raise PolicyError("lacks the key 'columns', the columns that are drawn.")
+        if self.kind == "hybrid":
+            self._check_hybrid()
+        return self
+
+    def _check_hybrid(self) -> None:
+        if (self.original_share is None) == (self.k is None):
+            raise PolicyError(
+                "needs one of the keys 'original_share' and 'k'.",
+                hint="'original_share' blends each row with its nearest synthetic row; 'k' draws "
+                "rows from groups of k.",
+            )
+        if self.rules:
+            raise PolicyError(
+                "has rules, which hybrid rows don't keep.",
+                hint="Rules go with the kinds 'full' and 'partial'.",
+            )
+        learnt = {"model", "min_leaf", "order"} & self.model_fields_set
+        if self.k is not None and learnt:
+            raise PolicyError(
+                f"has the keys 'k' and {min(learnt)!r}: rows of groups need no model of columns."
+            )
+
+
+def check_synthesis(section: SynthesisSection, roles: Mapping[str, Role]) -> None:
+    """Raise where a section doesn't fit the columns of its policy.
+
+    Raises
+    ------
+    PolicyError
+        If it names an identifier, or needs quasi-identifiers and there are none.
+    """
+    dropped = [name for name in section.named if roles[name] == "identifier"]
+    if dropped:
+        raise PolicyError(
+            f"[synthesis] names {dropped[0]!r}, an identifier; identifiers are dropped."
+        )
+    if section.class_size_below is not None and "quasi_identifier" not in roles.values():
+        raise PolicyError(
+            "[synthesis] class_size_below is about quasi-identifiers, and there are none.",
+            hint="Give that role to columns that point at a person together with others.",
+        )
+    if all(role == "identifier" for role in roles.values()):
+        raise PolicyError("All columns are identifiers; no column is left to synthesize.")

@@ -1,0 +1,112 @@
+"""Synthetic rows as a product: their files, claims, and what was measured."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from typing import TYPE_CHECKING, cast
+
+from halfmask._progress import Progress, silent
+from halfmask.claims._synthetic_manifest import SYNTHETIC, synthetic_details
+from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.microdata._finite_numbers import finite
+from halfmask.microdata._writing import write_parts
+from halfmask.release import Product, TextBlock, publish_verified
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from halfmask.assess.synthesis import SynthesisAssessment
+    from halfmask.claims import Claim, DataFile, Manifest
+    from halfmask.microdata._synthetic_rows import SyntheticRows
+    from halfmask.release._page import AnyBlock
+    from halfmask.verifier import CheckedRelease
+
+__all__ = ["write_synthetic"]
+
+EXTENTS = {
+    "full": "All cells are synthetic.",
+    "partial": "Some columns are synthetic; the other cells are those of people.",
+    "hybrid": "Each row lies between an original row and a synthetic one.",
+}
+
+
+def write_synthetic(  # what a release consists of
+    rows: SyntheticRows,
+    claims: Sequence[Claim],
+    measured: SynthesisAssessment,
+    out: str | Path,
+    *,
+    overwrite: bool,
+    progress: Progress | None,
+) -> tuple[Manifest, CheckedRelease]:
+    """Write synthetic rows; see :meth:`halfmask.microdata.SyntheticRelease.write`."""
+    product = _product(rows, claims, measured, progress or silent)
+    manifest, verification = publish_verified(product, out, overwrite=overwrite, progress=progress)
+    return manifest, cast("CheckedRelease", verification)
+
+
+def _product(
+    rows: SyntheticRows,
+    claims: Sequence[Claim],
+    measured: SynthesisAssessment,
+    progress: Progress,
+) -> Product:
+    def write(folder: Path) -> Sequence[DataFile]:
+        files: list[DataFile] = []
+        for number in range(len(rows.copies)):
+            prefix = "part" if len(rows.copies) == 1 else f"copy-{number + 1:03d}-part"
+            files += write_parts(rows.of_copy(number), folder, progress, prefix=prefix)
+        return files
+
+    return Product(
+        kind=SYNTHETIC,
+        policy_sha256=rows.policy.sha256,
+        write=write,
+        claims=lambda _files: claims,
+        weaknesses=[weakness_sentence(name) for name in _weaknesses(rows)],
+        blocks=[_drawing_block(rows), *measured.blocks()],
+        details=synthetic_details(
+            rows={
+                "in": rows.learnt.height + rows.control.height,
+                "learnt": rows.learnt.height,
+                "control": rows.control.height,
+                "out": rows.n_out,
+            },
+            columns=rows.columns(),
+            extent=rows.section.kind,
+            parameters=rows.parameters(),
+            risk=finite(measured.risk()),
+            utility=finite(measured.utility()),
+        ),
+        software={name: version(name) for name in ("polars", "numpy", "scikit-learn")}
+        | {"python": platform.python_version()},
+    )
+
+
+def _weaknesses(rows: SyntheticRows) -> list[str]:
+    named = ["no-privacy-model", "learnt-from-people", "background-knowledge"]
+    if rows.section.kind == "partial":
+        named.append("unchanged-cells")
+    if rows.section.original_share is not None:
+        named.append("near-original-rows")
+    return named
+
+
+def _drawing_block(rows: SyntheticRows) -> AnyBlock:
+    section = rows.section
+    sentences = [EXTENTS[section.kind]]
+    if section.k is not None:
+        common = "means, variances, correlations, and how often each category occurs"
+        sentences = [f"Groups of {section.k} or more rows are drawn from their {common}."]
+    else:
+        sentences.append(
+            f"A column is drawn given those before it, by {section.model}, from {section.min_leaf} "
+            "rows at least. A category of fewer rows isn't written."
+        )
+    sentences.append(
+        f"{rows.learnt.height:,} rows were learnt from. {rows.control.height:,} were set aside, "
+        "and attacks are compared on them."
+    )
+    return TextBlock(title="How rows were drawn", sentences=sentences)

@@ -1,0 +1,262 @@
+"""synthesize: from a table and a policy to a release of synthetic rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import ParameterError, PolicyError, ReleaseError
+from halfmask._html_table import html_table
+from halfmask._optional import need
+from halfmask._progress import Progress, silent
+from halfmask._random import check_key, fresh_key
+from halfmask.assess.synthesis import SynthesisAssessment, assess_synthetic
+from halfmask.data import like
+from halfmask.microdata._opening import frame_given, opened_as
+from halfmask.microdata._policy import Policy
+from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask.claims import Claim, Manifest
+    from halfmask.verifier import CheckedRelease
+
+__all__ = ["SyntheticRelease", "synthesize"]
+
+#: The seed of attacks and models: the same rows have the same numbers.
+SEED = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyntheticRelease:
+    """Synthetic rows and what is claimed of them, made by :func:`halfmask.synthesize`.
+
+    Attributes
+    ----------
+    rows_to_write, original
+        The drawn rows with the original ones that they were compared with, and the table as given.
+    claims
+        What is counted in the files, or repeated by the verifier.
+    assessment
+        Measured risk and quality; attacks only where 20 rows or more were set aside.
+    manifest
+        The written manifest; ``None`` before :meth:`write`.
+    verification
+        What the verifier found on disk; ``None`` before :meth:`write`.
+
+    See Also
+    --------
+    halfmask.synthesize : Makes a synthetic release.
+    halfmask.synth.combine_estimates : What analysts estimate on several copies, combined.
+
+    Notes
+    -----
+    **Guarantees.** :meth:`write` makes a complete release that the verifier confirmed on disk, or
+    nothing. Synthetic rows guarantee no privacy model.
+    """
+
+    claims: tuple[Claim, ...]
+    assessment: SynthesisAssessment
+    rows_to_write: SyntheticRows
+    original: object
+    manifest: Manifest | None = None
+    verification: CheckedRelease | None = None
+
+    def __repr__(self) -> str:
+        return f"SyntheticRelease({self.rows['out']} rows, {len(self.claims)} claims)"
+
+    def _repr_html_(self) -> str:
+        """Show the claims in a notebook: counts, and no cell."""
+        return html_table(
+            f"Synthetic release of {self.rows['out']:,} rows",
+            ("claim",),
+            ((each.sentence(),) for each in self.claims),
+            (
+                f"Rows: {self.rows['learnt']:,} learnt from, {self.rows['control']:,} set aside.",
+                "Not written yet." if self.manifest is None else "Written, and verified on disk.",
+            ),
+        )
+
+    @property
+    def policy(self) -> Policy:
+        """The policy by which it was made."""
+        return self.rows_to_write.policy
+
+    @property
+    def written(self) -> tuple[Manifest, CheckedRelease]:
+        """The manifest and what the verifier found, of a release that was written."""
+        if self.manifest is None or self.verification is None:
+            raise ReleaseError("The release isn't written yet.", hint="Call its write method.")
+        return self.manifest, self.verification
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """How many rows were read, learnt from, set aside and released."""
+        made = self.rows_to_write
+        learnt, control = made.learnt.height, made.control.height
+        return {"in": learnt + control, "learnt": learnt, "control": control, "out": made.n_out}
+
+    @property
+    def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
+        """The rows of the first copy, in a keyed random order, as the input's kind of frame."""
+        return self.copy(0)
+
+    def copy(self, number: int) -> Any:  # noqa: ANN401 # the library that the table came in
+        """Return the rows of one copy.
+
+        Parameters
+        ----------
+        number
+            The number of the copy, from 0.
+        """
+        frame = self.rows_to_write.shuffled(number)
+        return like(frame, self.original) if self.original is not None else frame
+
+    def write(
+        self, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None
+    ) -> SyntheticRelease:
+        """Write the release, verify it on disk, and then give the folder its name.
+
+        Parameters
+        ----------
+        out
+            The folder to make.
+        overwrite
+            Whether an earlier release of that name may be replaced.
+        progress
+            Called with what is being done and how far it is.
+
+        Raises
+        ------
+        VerificationError
+            If the verifier doesn't confirm every claim; nothing is left.
+        ReleaseError
+            If the folder exists, or can't be written; nothing is left.
+        """
+        from halfmask.microdata._synthetic_product import write_synthetic  # noqa: PLC0415 # loads pages
+
+        manifest, verification = write_synthetic(
+            self.rows_to_write,
+            self.claims,
+            self.assessment,
+            out,
+            overwrite=overwrite,
+            progress=progress,
+        )
+        return replace(self, manifest=manifest, verification=verification)
+
+
+def synthesize(
+    table: object,
+    policy: Policy,
+    *,
+    key: bytes | None = None,
+    progress: Progress | None = None,
+) -> SyntheticRelease:
+    """Draw synthetic rows by a policy that has ``[synthesis]``.
+
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
+        :class:`~halfmask.data.Source`. It is read into memory.
+    policy
+        What the owner wants; it must name every column of the table.
+    key
+        32 secret bytes that fix every draw. Without one a fresh key is drawn from the operating
+        system and forgotten.
+    progress
+        Called with what is being done and how far it is.
+
+    Returns
+    -------
+    SyntheticRelease
+        ``.data``, ``.claims``, ``.assessment``; ``.write(out)`` verifies it on disk.
+
+    Raises
+    ------
+    PolicyError
+        If the policy has no ``[synthesis]``.
+    SchemaError
+        If the policy and the table don't agree, or a column can't be synthesized.
+    DataError
+        If there are no rows, or some break a rule.
+    GuaranteeNotMetError
+        If groups of k rows can't be made.
+
+    See Also
+    --------
+    halfmask.protect : Privacy models over classes.
+    halfmask.synth.Synthesizer : The model alone, for scikit-learn.
+
+    Notes
+    -----
+    **Guarantees.** Identifiers are dropped before anything is learnt. Every row keeps every rule of
+    the policy. A full release whose rows equal original ones more often than chance isn't written.
+    A share of the rows is never learnt from: ``.assessment`` compares attacks on the others with
+    attacks on these.
+
+    **Edge cases.** No privacy model is guaranteed: rows are drawn from models of people's rows. How
+    much they tell is measured, and what isn't measured isn't known.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.microdata import Policy, synthesize
+    >>> policy = Policy.from_toml('''
+    ... halfmask = 1
+    ... [columns.age]
+    ... role = "quasi_identifier"
+    ... kind = "numeric"
+    ... [columns.ill]
+    ... role = "sensitive"
+    ... kind = "categorical"
+    ... [synthesis]
+    ... kind = "full"
+    ... ''')
+    >>> people = pl.DataFrame({"age": [21, 58] * 50, "ill": ["flu", "asthma"] * 50})
+    >>> release = synthesize(people, policy, key=bytes(32))
+    >>> release.data.height, sorted(set(release.data.rows()))
+    (100, [(21, 'flu'), (58, 'asthma')])
+    """
+    need("numba", "scipy", "sklearn", "threadpoolctl")
+    progress = progress or silent
+    if not isinstance(policy, Policy):
+        raise ParameterError(
+            "The 'policy' parameter of synthesize must be a Policy. "
+            f"Got a {type(policy).__name__}.",
+            hint="Load it from a file with halfmask.Policy.load(path).",
+        )
+    if policy.synthesis is None:
+        raise PolicyError(
+            "The policy has no [synthesis].",
+            hint='Write [synthesis] with kind = "full", or call halfmask.protect.',
+        )
+    key = key if key is not None else fresh_key()
+    check_key(key)
+    source = opened_as(table, policy.read_options())
+    policy.schema().check(source.columns)
+    wanted = [name for name in source.columns if policy.columns[name].role != "identifier"]
+    progress("reading", 0.0)
+    rows = source.read(columns=wanted)
+    progress("drawing rows", 0.1)
+    drawn = draw_rows(rows, policy, policy.synthesis, key=key)
+    progress("measuring risk and quality", 0.5)
+    label = next((name for name in policy.schema().label if name in wanted), None)
+    return SyntheticRelease(
+        claims=drawn.claims(),
+        assessment=assess_synthetic(
+            drawn.learnt,
+            drawn.copies[0],
+            control=drawn.control,
+            secrets=[name for name in wanted if policy.columns[name].role == "sensitive"],
+            quasi_identifiers=[
+                name for name in wanted if policy.columns[name].role == "quasi_identifier"
+            ],
+            label=label,
+            random_state=SEED,
+        ),
+        rows_to_write=drawn,
+        original=frame_given(table),
+    )

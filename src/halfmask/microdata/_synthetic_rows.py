@@ -1,0 +1,278 @@
+"""Synthetic rows by a policy, before they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask._progress import Progress, silent
+from halfmask._random import keyed_order
+from halfmask.claims import Claim, MaskedColumn, released_columns_claim
+from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halfmask.claims._claim import Json
+    from halfmask.data import Format
+    from halfmask.microdata._policy import Policy
+    from halfmask.microdata._synthesis_section import SynthesisSection
+
+__all__ = ["SyntheticRows", "draw_rows"]
+
+#: With fewer rows set aside an attack tells nothing; fewer rows than this learn from all.
+LEAST_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SyntheticRows:
+    """Drawn rows, and the original ones that they are compared with.
+
+    Attributes
+    ----------
+    policy
+        What the owner wants.
+    copies
+        The drawn tables.
+    learnt, control
+        The original rows that were learnt from, and those that were set aside.
+    groups
+        For a hybrid of groups the rows of each group.
+    key
+        32 secret bytes that fix every draw; they stay in this process.
+    """
+
+    policy: Policy
+    copies: tuple[pl.DataFrame, ...]
+    learnt: pl.DataFrame
+    control: pl.DataFrame
+    key: bytes
+    groups: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"SyntheticRows({self.n_out} rows in {len(self.copies)} tables)"
+
+    @property
+    def section(self) -> SynthesisSection:
+        """The policy's ``[synthesis]``."""
+        section = self.policy.synthesis
+        if section is None:
+            raise DataError("The policy has no [synthesis].")
+        return section
+
+    @property
+    def n_out(self) -> int:
+        """Rows of the release, of all copies together."""
+        return sum(each.height for each in self.copies)
+
+    @property
+    def format(self) -> Format:
+        """The format of the files."""
+        return self.policy.output.format
+
+    def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
+        """Yield the rows of the copies, one after the other."""
+        del progress
+        yield from self.copies
+
+    def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows as they are."""
+        return placed
+
+    def of_copy(self, number: int) -> SyntheticRows:
+        """Return one copy with a key of its own.
+
+        Parameters
+        ----------
+        number
+            The number of the copy, from 0.
+        """
+        key = bytes(a ^ b for a, b in zip(self.key, number.to_bytes(32, "big"), strict=True))
+        return replace(self, copies=(self.copies[number],), key=key)
+
+    def shuffled(self, number: int) -> pl.DataFrame:
+        """Return the rows of one copy in the keyed order.
+
+        Parameters
+        ----------
+        number
+            The number of the copy, from 0.
+        """
+        one = self.of_copy(number)
+        return one.copies[0][keyed_order(one.n_out, key=one.key)]
+
+    def columns(self) -> list[MaskedColumn]:
+        """Return the released columns as the manifest states them."""
+        sections = self.policy.columns
+        return [
+            MaskedColumn(
+                name=name,
+                role=sections[name].role,
+                kind=sections[name].kind or "text",
+                dtype=str(dtype),
+            )
+            for name, dtype in self.learnt.schema.items()
+        ]
+
+    def parameters(self) -> dict[str, Json]:
+        """Return how rows were drawn, as the manifest states it."""
+        return dict(self.section.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True))
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Return what the release claims: rows, rules, copied rows or groups."""
+        names = self.learnt.columns
+        made = [released_columns_claim(self.columns(), self.n_out)]
+        for section in self.section.rules:
+            rule = section.made()
+            evidence: dict[str, Json] = {}
+            if rule.name == "fixed-combinations":
+                evidence["combinations"] = self.learnt.select(rule.about).unique().height
+            made.append(
+                Claim(
+                    model=rule.name,
+                    parameters={},
+                    about={"columns": list(rule.about)},
+                    basis="counted",
+                    evidence=evidence,
+                )
+            )
+        if self.groups:
+            made.append(
+                Claim(
+                    model="hybrid-groups",
+                    parameters={"k": int(self.section.k or 0)},
+                    about={"columns": list(names)},
+                    basis="accounted",
+                    evidence={
+                        "groups": len(self.groups),
+                        "smallest": min(self.groups),
+                        "rows": sum(self.groups),
+                    },
+                )
+            )
+        if self.section.kind == "full" and self.control.height:
+            made.append(_copies_claim(self))
+        return tuple(made)
+
+
+def draw_rows(
+    table: pl.DataFrame, policy: Policy, section: SynthesisSection, *, key: bytes
+) -> SyntheticRows:
+    """Draw synthetic rows.
+
+    Parameters
+    ----------
+    table
+        The original rows, without identifiers.
+    policy, section
+        What the owner wants, and its ``[synthesis]``.
+    key
+        32 secret bytes that fix every draw.
+
+    Raises
+    ------
+    DataError
+        If the table has no rows, or rows break a rule.
+    SchemaError
+        If a column can't be synthesized.
+    """
+    if not table.height:
+        raise DataError("There are no rows to learn from.")
+    rng = np.random.default_rng(np.frombuffer(key, dtype=np.uint32))
+    order = rng.permutation(table.height)
+    n_control = int(section.control_fraction * table.height)
+    if n_control < LEAST_ROWS:
+        n_control = 0
+    control, learnt = table[np.sort(order[:n_control])], table[np.sort(order[n_control:])]
+    copies, groups = _drawn(learnt, policy, section, rng)
+    return SyntheticRows(
+        policy=policy, copies=copies, learnt=learnt, control=control, key=key, groups=groups
+    )
+
+
+def _drawn(
+    learnt: pl.DataFrame, policy: Policy, section: SynthesisSection, rng: np.random.Generator
+) -> tuple[tuple[pl.DataFrame, ...], tuple[int, ...]]:
+    """Return the copies, and the sizes of groups where there are any."""
+    numbers = [name for name in learnt.columns if _is_number(policy, name, learnt.schema[name])]
+    if section.k is not None:
+        made: list[GroupHybrid] = [
+            rotate_groups(learnt, k=section.k, numbers=numbers, rng=rng)
+            for _ in range(section.copies)
+        ]
+        return tuple(each.rows for each in made), tuple(made[0].sizes.tolist())
+    model = _synthesizer(learnt, section, numbers, rng).fit(learnt)
+    copies = []
+    for _ in range(section.copies):
+        seed = int(rng.integers(2**31))
+        if section.kind == "partial":
+            copies.append(
+                model.redraw(learnt, rows=_risky(learnt, policy, section), random_state=seed)
+            )
+            continue
+        drawn = model.sample(section.rows or learnt.height, random_state=seed)
+        if section.original_share is not None:
+            drawn = blend_rows(
+                learnt, drawn, original_share=section.original_share, numbers=numbers, rng=rng
+            )
+        copies.append(drawn)
+    return tuple(copies), ()
+
+
+def _synthesizer(
+    learnt: pl.DataFrame,
+    section: SynthesisSection,
+    numbers: Sequence[str],
+    rng: np.random.Generator,
+) -> Synthesizer:
+    return Synthesizer(
+        model=section.model,
+        min_leaf=section.min_leaf,
+        columns=section.columns or None,
+        order=section.order or None,
+        kinds={name: "numeric" if name in numbers else "categorical" for name in learnt.columns},
+        rules=[each.made() for each in section.rules],
+        random_state=int(rng.integers(2**31)),
+    )
+
+
+def _is_number(policy: Policy, name: str, dtype: pl.DataType) -> bool:
+    amounts = dtype.is_numeric() or dtype.is_temporal()
+    return amounts and policy.columns[name].kind not in ("categorical", "text")
+
+
+def _risky(
+    learnt: pl.DataFrame, policy: Policy, section: SynthesisSection
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
+    """Return which rows share their quasi-identifiers with too few; ``None``: all are changed."""
+    if section.class_size_below is None:
+        return None
+    known = [name for name, it in policy.columns.items() if it.role == "quasi_identifier"]
+    sizes = learnt.select(pl.len().over(known)).to_series()
+    return (sizes < section.class_size_below).to_numpy()
+
+
+def _copies_claim(rows: SyntheticRows) -> Claim:
+    """Count drawn rows that equal a row that was learnt from, and set-aside rows that do."""
+    drawn = pl.concat(rows.copies)
+    return Claim(
+        model="copied-rows",
+        parameters={},
+        about={"columns": list(rows.learnt.columns)},
+        basis="measured",
+        evidence={
+            "rows": drawn.height,
+            "copied": _equal_rows(drawn, rows.learnt),
+            "control_rows": rows.control.height,
+            "control_copied": _equal_rows(rows.control, rows.learnt),
+        },
+    )
+
+
+def _equal_rows(some: pl.DataFrame, others: pl.DataFrame) -> int:
+    names = some.columns
+    return some.join(others.unique(), on=names, how="semi", nulls_equal=True).height

@@ -1,0 +1,235 @@
+"""A column as small integers: its values in order, missing last; and drawn cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import SchemaError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.synth._donors import Drawn
+
+__all__ = ["CodedColumn"]
+
+#: Fractions with more digits than this have no grid: any number between two values may be drawn.
+MAX_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CodedColumn:
+    """The values of one column, and how many rows have each.
+
+    Parameters
+    ----------
+    name, dtype
+        As the table has them.
+    is_number
+        Whether values are amounts or times, between which others lie; else they are categories.
+    values
+        The distinct values in order, without missing ones.
+    counts
+        The rows of each, and of a missing cell at the end, (values + 1,).
+    decimals
+        The digits after the point that numbers have at most; ``None`` beyond six.
+    step
+        What all whole numbers or times are multiples of, counted from the least.
+    """
+
+    name: str
+    dtype: pl.DataType
+    is_number: bool
+    values: pl.Series
+    counts: NDArray[np.int64]
+    decimals: int | None
+    step: int
+
+    @classmethod
+    def of(cls, cells: pl.Series, *, is_number: bool) -> tuple[Self, NDArray[np.int32]]:
+        """Return a column's coding and the code of each row.
+
+        Parameters
+        ----------
+        cells
+            The column.
+        is_number
+            Whether its values are amounts or times.
+
+        Raises
+        ------
+        SchemaError
+            If it holds lists, structs or infinite numbers.
+        """
+        if cells.dtype.is_nested() or cells.dtype in (pl.Object, pl.Binary):
+            raise SchemaError(
+                f"Column {cells.name!r} holds {cells.dtype}, which can't be synthesized.",
+                hint="Leave it out, or turn it into columns of plain values.",
+            )
+        plain = cells.fill_nan(None) if cells.dtype.is_float() else cells
+        if cells.dtype.is_float() and plain.is_infinite().any():
+            raise SchemaError(
+                f"Column {cells.name!r} holds infinite numbers.",
+                hint="Replace them, or make them missing.",
+            )
+        texts = plain.cast(pl.String) if plain.dtype in (pl.Categorical, pl.Enum) else plain
+        values = texts.drop_nulls().unique().sort()
+        codes = _places(texts, values)
+        counts = np.bincount(codes, minlength=len(values) + 1).astype(np.int64)
+        decimals, step = _grid(values) if is_number else (None, 1)
+        made = cls(
+            name=cells.name,
+            dtype=cells.dtype,
+            is_number=is_number,
+            values=values,
+            counts=counts,
+            decimals=decimals,
+            step=step,
+        )
+        return made, codes
+
+    def __repr__(self) -> str:
+        what = "numbers" if self.is_number else "categories"
+        return f"CodedColumn({self.name!r}, {len(self.values)} {what})"
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes there are: one for each value, and one for a missing cell."""
+        return len(self.values) + 1
+
+    @property
+    def missing(self) -> int:
+        """The code of a missing cell."""
+        return len(self.values)
+
+    @property
+    def ranks(self) -> NDArray[np.float64]:
+        """The share of known cells below each value, half of its own included; missing is -1."""
+        known = self.counts[:-1]
+        middle = (np.cumsum(known) - known / 2) / max(1, known.sum())
+        return np.append(middle, -1.0)
+
+    def codes_of(self, cells: pl.Series) -> NDArray[np.int32]:
+        """Return the codes of other rows; of a value that was never seen, that of a neighbour.
+
+        Parameters
+        ----------
+        cells
+            The column, of the type of the fit.
+
+        Raises
+        ------
+        SchemaError
+            If it has another type.
+        """
+        if cells.dtype != self.dtype:
+            raise SchemaError(
+                f"Column {self.name!r} held {self.dtype} at the fit. Got {cells.dtype}.",
+                hint="Read the table with the same column types.",
+            )
+        plain = cells.fill_nan(None) if cells.dtype.is_float() else cells
+        return _places(plain.cast(self.values.dtype), self.values)
+
+    def code_of(self, value: object) -> int | None:
+        """Return the code of a value, ``None`` for one that the column never had.
+
+        Parameters
+        ----------
+        value
+            The value; ``None`` is a missing cell.
+        """
+        if value is None:
+            return self.missing if self.counts[self.missing] else None
+        try:
+            asked = pl.Series([value]).cast(self.values.dtype)
+        except (TypeError, pl.exceptions.PolarsError):
+            return None
+        place = int(self.values.search_sorted(asked[0]))
+        return place if place < len(self.values) and self.values[place] == asked[0] else None
+
+    def cells(
+        self, drawn: Drawn, *, rare: NDArray[np.bool_], rng: np.random.Generator
+    ) -> pl.Series:
+        """Return drawn codes as cells; a rare number is drawn between it and the one beside it.
+
+        Parameters
+        ----------
+        drawn
+            The code of each row, and one beside it.
+        rare
+            Which codes must not be written as they are, (codes,).
+        rng
+            Where draws come from.
+        """
+        codes = drawn.codes
+        if not len(self.values):
+            return pl.Series(self.name, [None] * len(codes), dtype=self.dtype)
+        absent = codes == self.missing
+        cells = self.values.gather(np.where(absent, 0, codes))
+        if self.is_number:
+            again = rare[codes] & ~absent
+            if again.any():
+                cells = self._with(cells, again, self._between(drawn, again, rng))
+        if absent.any():
+            cells = cells.set(pl.Series(absent), None)
+        return cells.cast(self.dtype).alias(self.name)
+
+    def _between(
+        self, drawn: Drawn, again: NDArray[np.bool_], rng: np.random.Generator
+    ) -> pl.Series:
+        """Return numbers between two codes, on the grid of the column, in physical terms."""
+        physical = self.values.to_physical()
+        own, other = drawn.codes[again], drawn.beside[again]
+        # In a group of one number nothing lies beside it: then the neighbours in the table do.
+        alone = (other == own) | (other == self.missing)
+        side = np.where(rng.random(len(own)) < 0.5, -1, 1)
+        other = np.where(alone, np.clip(own + side, 0, len(physical) - 1), other)
+        if physical.dtype.is_float():
+            points = physical.to_numpy()
+            share = rng.random(len(own))
+            found = points[own] * (1 - share) + points[other] * share
+            found = found if self.decimals is None else np.round(found, self.decimals)
+            return pl.Series(np.clip(found, points[0], points[-1]))
+        whole = physical.cast(pl.Int64).to_numpy()
+        # Steps are counted in whole numbers: floats would be off by one beyond 2**53.
+        steps = (whole[other] - whole[own]) // self.step
+        return pl.Series(
+            whole[own] + np.rint(rng.random(len(own)) * steps).astype(np.int64) * self.step
+        )
+
+    def _with(self, cells: pl.Series, again: NDArray[np.bool_], drawn: pl.Series) -> pl.Series:
+        """Return cells with some of them replaced, in order."""
+        places = np.zeros(len(cells), dtype=np.int64)
+        places[again] = np.arange(len(drawn))
+        physical = cells.to_physical()
+        new = drawn.cast(physical.dtype).gather(places)
+        return new.zip_with(pl.Series(again), physical).cast(self.values.dtype)
+
+
+def _places(cells: pl.Series, values: pl.Series) -> NDArray[np.int32]:
+    """Return the place of each cell among the values; missing is one behind the last."""
+    if not len(values):
+        return np.zeros(len(cells), dtype=np.int32)
+    found = values.search_sorted(cells.fill_null(values[0])).cast(pl.Int32).to_numpy().copy()
+    np.minimum(found, len(values) - 1, out=found)
+    found[cells.is_null().to_numpy()] = len(values)
+    return found
+
+
+def _grid(values: pl.Series) -> tuple[int | None, int]:
+    """Return the decimals of fractions, and the common step of whole numbers and times."""
+    physical = values.to_physical()
+    if physical.dtype.is_float():
+        numbers = physical.to_numpy()
+        for digits in range(MAX_DECIMALS + 1):
+            if np.array_equal(np.round(numbers, digits), numbers):
+                return digits, 1
+        return None, 1
+    if physical.dtype.is_decimal() or not len(values):
+        return None, 1
+    whole = physical.cast(pl.Int64).to_numpy()
+    return 0, max(1, int(np.gcd.reduce(np.diff(whole)))) if len(whole) > 1 else 1

@@ -1,0 +1,124 @@
+"""How a column is drawn given the columns before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from halfmask.synth._donors import Donors, Drawn
+from halfmask.synth._features import FeatureTables, target_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.synth._coded_column import CodedColumn
+
+__all__ = ["ColumnModel", "ForestModel", "MarginalModel", "TreeModel"]
+
+
+class ColumnModel(Protocol):
+    """A column given others, fitted."""
+
+    def drawn(self, codes: Sequence[NDArray[np.int32]], n: int, rng: np.random.Generator) -> Drawn:
+        """Return a code for each row.
+
+        Parameters
+        ----------
+        codes
+            For each predicting column the codes of the rows.
+        n
+            How many rows there are.
+        rng
+            Where draws come from.
+        """
+
+
+class MarginalModel:
+    """A column that depends on no other."""
+
+    def __init__(self, codes: NDArray[np.int32]) -> None:
+        self._donors = Donors.of(np.zeros(len(codes), dtype=np.int64), codes, 1)
+
+    def drawn(
+        self,
+        codes: Sequence[NDArray[np.int32]],  # noqa: ARG002 # there are none
+        n: int,
+        rng: np.random.Generator,
+    ) -> Drawn:
+        """Return the codes of rows drawn at random."""
+        return self._donors.drawn(np.zeros(n, dtype=np.int64), rng)
+
+
+class TreeModel:
+    """A regression tree; a cell is that of a row drawn from the leaf.
+
+    Reiter, "Using CART to generate partially synthetic, public use microdata" (2005).
+
+    Parameters
+    ----------
+    columns, codes
+        The predicting columns, and the codes of all rows.
+    target, own
+        The target column, and the codes of all rows; -1 for a code that must not be drawn.
+    min_leaf
+        The least number of rows of a leaf.
+    seed
+        Decides between equally good cuts.
+    """
+
+    n_trees = 1
+
+    def __init__(
+        self,
+        columns: Sequence[CodedColumn],
+        codes: Sequence[NDArray[np.int32]],
+        target: CodedColumn,
+        own: NDArray[np.int32],
+        *,
+        min_leaf: int,
+        seed: int,
+    ) -> None:
+        outputs = target_columns(target, own)
+        self._features = FeatureTables.of(columns, codes, outputs)
+        matrix = self._features.matrix(codes)
+        trees = self._trees(min_leaf, seed).fit(
+            matrix, outputs[:, 0] if outputs.shape[1] == 1 else outputs
+        )
+        self._estimator = trees
+        leaves = self._leaves(matrix)
+        self._donors = [Donors.of(leaf, own, int(leaf.max()) + 1) for leaf in leaves]
+
+    def _trees(self, min_leaf: int, seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+        from sklearn.tree import DecisionTreeRegressor  # noqa: PLC0415 # loads late
+
+        return DecisionTreeRegressor(min_samples_leaf=min_leaf, random_state=seed)
+
+    def _leaves(self, matrix: NDArray[np.float32]) -> list[NDArray[np.int64]]:
+        """Return the leaf of each row in each tree."""
+        found = np.asarray(self._estimator.apply(matrix), dtype=np.int64)
+        return list(found.reshape(len(matrix), -1).T)
+
+    def drawn(self, codes: Sequence[NDArray[np.int32]], n: int, rng: np.random.Generator) -> Drawn:
+        """Return the code of a row of the leaf, of one tree drawn for each row."""
+        leaves = self._leaves(self._features.matrix(codes))
+        which = rng.integers(len(leaves), size=n)
+        found = Drawn(codes=np.empty(n, dtype=np.int32), beside=np.empty(n, dtype=np.int32))
+        for number, leaf in enumerate(leaves):
+            own = which == number
+            drawn = self._donors[number].drawn(leaf[own], rng)
+            found.codes[own], found.beside[own] = drawn.codes, drawn.beside
+        return found
+
+
+class ForestModel(TreeModel):
+    """Ten trees of bootstrap samples; a cell is from a leaf of one of them."""
+
+    def _trees(self, min_leaf: int, seed: int) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+        from sklearn.ensemble import RandomForestRegressor  # noqa: PLC0415 # loads late
+
+        return RandomForestRegressor(
+            n_estimators=10, min_samples_leaf=min_leaf, max_features=0.7, random_state=seed
+        )

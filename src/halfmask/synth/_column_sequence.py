@@ -1,0 +1,196 @@
+"""Columns in an order, each drawn given those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import SchemaError
+from halfmask.engines import map_in_order
+from halfmask.synth._coded_column import CodedColumn
+from halfmask.synth._column_model import ColumnModel, ForestModel, MarginalModel, TreeModel
+from halfmask.synth._predicted_model import PredictedModel
+from halfmask.synth._visiting_order import by_mutual_information
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["MODELS", "ColumnSequence"]
+
+#: What a column can be drawn by.
+MODELS = ("trees", "forest", "boosting", "parametric")
+#: Of a column of categories that are drawn, so many rows must have one that may be written.
+MIN_SHARE_WRITTEN = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnSequence:
+    """The fitted columns of a table.
+
+    Parameters
+    ----------
+    columns
+        All columns, coded.
+    kept
+        Those that aren't drawn: their cells are given.
+    order
+        Those that are drawn, in their order.
+    models
+        The model of each of them.
+    min_leaf
+        A value that fewer rows have isn't written as it is.
+    """
+
+    columns: Mapping[str, CodedColumn]
+    kept: tuple[str, ...]
+    order: tuple[str, ...]
+    models: Mapping[str, ColumnModel]
+    min_leaf: int
+
+    def __repr__(self) -> str:
+        return f"ColumnSequence({len(self.order)} columns drawn, {len(self.kept)} kept)"
+
+    @classmethod
+    def fit(
+        cls,
+        table: pl.DataFrame,
+        *,
+        numbers: Collection[str],
+        drawn: Sequence[str],
+        order: Sequence[str] | None,
+        model: str,
+        min_leaf: int,
+        seed: int,
+    ) -> Self:
+        """Fit a model of each column that is drawn.
+
+        Parameters
+        ----------
+        table
+            The rows.
+        numbers
+            The columns that are amounts or times.
+        drawn
+            The columns to draw; the others are kept.
+        order
+            The order in which they are drawn; ``None``: by mutual information.
+        model
+            What they are drawn by.
+        min_leaf
+            The least number of rows that a cell is drawn from.
+        seed
+            For the learners.
+
+        Raises
+        ------
+        SchemaError
+            If most rows have a category that fewer rows have than may be written.
+        """
+        coded = [CodedColumn.of(each, is_number=each.name in numbers) for each in table]
+        columns = {column.name: column for column, _ in coded}
+        codes = {column.name: code for column, code in coded}
+        drawable = {
+            name: _drawable(columns[name], codes[name], min_leaf=min_leaf) for name in drawn
+        }
+        kept = tuple(name for name in table.columns if name not in drawn)
+        if order is None:
+            places = by_mutual_information(list(columns.values()), list(codes.values()), seed=seed)
+            names = list(columns)
+            order = [names[place] for place in places if names[place] in drawn]
+
+        def fitted(place: int) -> ColumnModel:
+            before = (*kept, *order[:place])
+            name = order[place]
+            if not before:
+                return MarginalModel(drawable[name])
+            known = [columns[each] for each in before], [codes[each] for each in before]
+            if model in ("boosting", "parametric"):
+                return PredictedModel(
+                    *known,
+                    columns[name],
+                    drawable[name],
+                    boosted=model == "boosting",
+                    min_leaf=min_leaf,
+                    seed=seed,
+                )
+            kind = ForestModel if model == "forest" else TreeModel
+            return kind(*known, columns[name], drawable[name], min_leaf=min_leaf, seed=seed)
+
+        models = dict(zip(order, map_in_order(range(len(order)), fitted), strict=True))
+        return cls(columns=columns, kept=kept, order=tuple(order), models=models, min_leaf=min_leaf)
+
+    def codes_of(self, table: pl.DataFrame) -> dict[str, NDArray[np.int32]]:
+        """Return the codes of kept columns.
+
+        A value that the fit never saw has the code of the next one in order.
+
+        Parameters
+        ----------
+        table
+            Rows with the kept columns.
+        """
+        return {name: self.columns[name].codes_of(table[name]) for name in self.kept}
+
+    def draw(
+        self,
+        n: int,
+        *,
+        known: Mapping[str, NDArray[np.int32]],
+        only: Mapping[str, int],
+        rng: np.random.Generator,
+    ) -> pl.DataFrame:
+        """Return rows of the drawn columns; of those, only rows that have the asked codes.
+
+        Parameters
+        ----------
+        n
+            How many rows are drawn.
+        known
+            The codes of the kept columns.
+        only
+            For some columns the code that rows must have; others are left out as soon as it is
+            drawn, so that the rest has the distribution of rows that have it.
+        rng
+            Where draws come from.
+        """
+        codes = dict(known)
+        cells: dict[str, pl.Series] = {}
+        for name in self.order:
+            column = self.columns[name]
+            if not n:  # no row is left that the next column could be drawn for
+                cells[name] = pl.Series(name, [], dtype=column.dtype)
+                continue
+            drawn = self.models[name].drawn(list(codes.values()), n, rng)
+            written = column.cells(drawn, rare=column.counts < self.min_leaf, rng=rng)
+            cells[name] = written
+            # Later columns see what is written.
+            codes[name] = column.codes_of(written) if column.is_number else drawn.codes
+            if name in only:
+                stays = drawn.codes == only[name]
+                codes = {each: code[stays] for each, code in codes.items()}
+                cells = {each: cell.filter(pl.Series(stays)) for each, cell in cells.items()}
+                n = int(stays.sum())
+        return pl.DataFrame(list(cells.values()))
+
+
+def _drawable(column: CodedColumn, codes: NDArray[np.int32], *, min_leaf: int) -> NDArray[np.int32]:
+    """Return the codes, with -1 for categories that fewer rows have than may be written."""
+    if column.is_number:
+        return codes
+    rare = column.counts < min_leaf
+    rare[column.missing] = False
+    written = ~rare[codes]
+    if written.mean() < MIN_SHARE_WRITTEN and len(codes) >= 2 * min_leaf:
+        raise SchemaError(
+            f"Column {column.name!r} has {int((~written).sum())} of {len(codes)} rows with a "
+            f"category that fewer than {min_leaf} rows have; it can't be written.",
+            hint="List it as an identifier, generalize it first, or leave it out.",
+        )
+    if not written.any():
+        return codes
+    return np.where(written, codes, np.int32(-1))

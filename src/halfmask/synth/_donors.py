@@ -1,0 +1,92 @@
+"""Rows that a cell may be drawn from: groups of codes, and one drawn from a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Donors", "Drawn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Drawn:
+    """Codes drawn for some rows.
+
+    Parameters
+    ----------
+    codes
+        The code of each row.
+    beside
+        The next code of the same group, up or down: a number that must not be written as it is, is
+        drawn between both.
+    """
+
+    codes: NDArray[np.int32]
+    beside: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return f"Drawn({len(self.codes)} rows)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Donors:
+    """The codes of rows in groups, ascending within each.
+
+    Parameters
+    ----------
+    codes
+        The codes, group after group, (rows,).
+    starts, sizes
+        Where the codes of each group start, and how many there are, (groups,). A group without any
+        has those of all rows.
+    """
+
+    codes: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"Donors({len(self.codes)} rows in {len(self.starts)} groups)"
+
+    @classmethod
+    def of(cls, groups: NDArray[np.integer], codes: NDArray[np.int32], n_groups: int) -> Self:
+        """Gather the codes of each group.
+
+        Parameters
+        ----------
+        groups
+            The group of each row.
+        codes
+            The code of each row; -1 for one that must not be drawn.
+        n_groups
+            How many groups there are.
+        """
+        drawable = codes >= 0
+        own = groups[drawable]
+        order = np.lexsort((codes[drawable], own))
+        sizes = np.bincount(own, minlength=n_groups)
+        starts = np.cumsum(sizes) - sizes
+        empty = sizes == 0
+        starts[empty], sizes[empty] = 0, len(own)
+        return cls(codes=codes[drawable][order], starts=starts, sizes=sizes)
+
+    def drawn(self, groups: NDArray[np.integer], rng: np.random.Generator) -> Drawn:
+        """Return for each row the code of a row that is drawn from its group.
+
+        Parameters
+        ----------
+        groups
+            The group of each row.
+        rng
+            Where draws come from.
+        """
+        sizes, starts = self.sizes[groups], self.starts[groups]
+        offsets = (rng.random(len(groups)) * sizes).astype(np.int64)
+        steps = np.where(rng.random(len(groups)) < 0.5, -1, 1)
+        beside = np.clip(offsets + steps, 0, sizes - 1)
+        return Drawn(codes=self.codes[starts + offsets], beside=self.codes[starts + beside])

@@ -1,0 +1,207 @@
+"""Hybrid rows from small groups: means, variances and correlations of each group stay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import GuaranteeNotMetError
+from halfmask._validation import integer_at_least
+from halfmask.synth._coded_column import CodedColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["GroupHybrid", "rotate_groups"]
+
+#: Of more rows, blocks are made first, as for microaggregation.
+BLOCK_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupHybrid:
+    """Rows that were drawn group by group.
+
+    Parameters
+    ----------
+    rows
+        The rows, in the order of the originals' groups.
+    sizes
+        The rows of each group, (groups,).
+    """
+
+    rows: pl.DataFrame
+    sizes: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return f"GroupHybrid({self.rows.height} rows in {len(self.sizes)} groups)"
+
+
+def rotate_groups(
+    table: pl.DataFrame, *, k: int, numbers: Collection[str], rng: np.random.Generator
+) -> GroupHybrid:
+    """Group k or more near rows, and draw as many rows from what the group has in common.
+
+    Parameters
+    ----------
+    table
+        The original rows.
+    k
+        The least rows of a group, 2 at least.
+    numbers
+        The columns that are amounts or times; the others are categories.
+    rng
+        Where draws come from.
+
+    Raises
+    ------
+    GuaranteeNotMetError
+        If there are fewer than k rows.
+
+    Notes
+    -----
+    **Guarantees.** The rows of a group are drawn from a distribution that is the same whichever of
+    its k or more people has which of its rows: from the group's means and covariances, and from how
+    often each category occurs in it. Before numbers are rounded to the column's digits and held
+    within its least and greatest number, every group keeps its means, variances and correlations
+    of numbers.
+
+    **Edge cases.** Categories are those of the group's people, so a group whose people all have one
+    value tells it, as k-anonymity does. Numbers that all of a group share stay.
+
+    Groups: MDAV. Their rows: the deviations from the group's mean, turned by a random orthogonal
+    matrix that leaves the mean where it is; categories and missing cells are shuffled, column by
+    column. Domingo-Ferrer and González-Nicolás, "Hybrid microdata using microaggregation" (2010);
+    Ting, Fienberg and Trottini, "Random orthogonal matrix masking methodology for microdata
+    release" (2008).
+    """
+    integer_at_least(2, owner="rotate_groups", k=k)
+    if table.height < k:
+        raise GuaranteeNotMetError(
+            f"Groups of {k} rows can't be made of {table.height}.",
+            hint="Ask for less, or give more rows.",
+        )
+    coded = [CodedColumn.of(table[name], is_number=name in numbers) for name in table.columns]
+    group = _groups(coded, table.height, k)
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group)
+    starts = np.cumsum(sizes) - sizes
+    ordered = table[order]
+    amounts = [column for column, _ in coded if column.is_number]
+    turned = _turned([ordered[it.name] for it in amounts], starts, sizes, rng)
+    cells = {}
+    for column, _ in coded:
+        own = ordered[column.name]
+        mixed = own[_shuffled(starts, sizes, rng)]
+        if column.is_number:
+            written = _on_grid(column, turned[column.name])
+            mixed = written.zip_with(mixed.is_not_null(), mixed)
+        cells[column.name] = mixed
+    return GroupHybrid(rows=pl.DataFrame(cells), sizes=sizes.astype(np.int64))
+
+
+def _groups(
+    coded: Sequence[tuple[CodedColumn, NDArray[np.int32]]], n: int, k: int
+) -> NDArray[np.int64]:
+    from halfmask.kernels.partition.mdav import (  # noqa: PLC0415 # the compiler loads late
+        MEAN,
+        MISSING,
+        MODE,
+        PointColumns,
+        mdav_groups,
+    )
+
+    if n < 2 * k:
+        return np.zeros(n, dtype=np.int64)
+    places = []
+    for column, codes in coded:
+        table = np.arange(float(column.n_codes))
+        if column.is_number:
+            table = column.ranks.copy()
+            table[column.missing] = MISSING
+        places.append(table[codes])
+    columns = PointColumns(
+        capped=True,
+        averages=np.array([MEAN if it.is_number else MODE for it, _ in coded], dtype=np.int64),
+        codes=np.stack([codes for _, codes in coded], axis=1).astype(np.int32),
+        levels=np.concatenate(
+            [np.zeros(0), *(np.arange(float(it.n_codes)) for it, _ in coded if not it.is_number)]
+        ),
+        offsets=np.cumsum([0, *(0 if it.is_number else it.n_codes for it, _ in coded)]).astype(
+            np.int64
+        ),
+    )
+    points = np.ascontiguousarray(np.stack(places, axis=1))
+    return mdav_groups(points, columns, k=k, block_rows=BLOCK_ROWS)
+
+
+def _turned(
+    columns: Sequence[pl.Series],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> dict[str, NDArray[np.float64]]:
+    """Return amounts, turned within each group; a missing one is the mean of its group before."""
+    if not columns:
+        return {}
+    amounts = np.stack(
+        [each.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() for each in columns],
+        axis=1,
+    )
+    for start, size in zip(starts, sizes, strict=True):
+        rows = amounts[start : start + size]
+        known = ~np.isnan(rows)
+        counts = np.maximum(1, known.sum(axis=0))
+        mean = np.where(known, rows, 0.0).sum(axis=0) / counts
+        deviations = np.where(known, rows - mean, 0.0)
+        amounts[start : start + size] = mean + _rotation(int(size), rng) @ deviations
+    return {each.name: amounts[:, place] for place, each in enumerate(columns)}
+
+
+def _rotation(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return a random orthogonal matrix that leaves the vector of ones where it is.
+
+    Uniform among these: Gaussian numbers, whose distribution no rotation changes, are made
+    orthogonal to the ones and to each other.
+    """
+    drawn = rng.standard_normal((size, size))
+    drawn[:, 0] = 1.0
+    basis, upper = np.linalg.qr(drawn)
+    basis = basis * np.sign(np.diag(upper))
+    other = rng.standard_normal((size, size))
+    other[:, 0] = 1.0
+    second, upper = np.linalg.qr(other)
+    second = second * np.sign(np.diag(upper))
+    rotation: NDArray[np.float64] = basis @ second.T
+    return rotation
+
+
+def _shuffled(
+    starts: NDArray[np.int64], sizes: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the places of rows shuffled within their groups."""
+    group = np.repeat(np.arange(len(starts)), sizes)
+    return np.lexsort((rng.random(len(group)), group))
+
+
+def _on_grid(column: CodedColumn, amounts: NDArray[np.float64]) -> pl.Series:
+    """Return amounts as the column writes them, within its range."""
+    physical = column.values.to_physical()
+    if not len(physical):
+        return pl.Series(column.name, [None] * len(amounts), dtype=column.dtype)
+    if physical.dtype.is_float():
+        points = physical.to_numpy()
+        found = amounts if column.decimals is None else np.round(amounts, column.decimals)
+        written = pl.Series(np.clip(found, points[0], points[-1]))
+    else:
+        low, high = int(physical[0]), int(physical[-1])
+        steps = np.rint((amounts - low) / column.step)
+        most = (high - low) // column.step
+        whole = np.clip(steps, 0, most).astype(np.int64) * column.step + low
+        written = pl.Series(whole)
+    return written.cast(physical.dtype).cast(column.values.dtype).cast(column.dtype)

@@ -1,0 +1,258 @@
+"""Rules that every synthetic row keeps: at most, sums, and combinations that occur."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+
+__all__ = ["RULES", "AtMost", "FixedCombinations", "Rule", "SumOf"]
+
+#: Sums of fractions may differ by this much, as a share of their size.
+TOLERANCE = 1e-9
+
+
+class Rule(ABC):
+    """What every row of a table keeps, and so does every synthetic row.
+
+    A rule takes columns out of a table that the others determine, or writes them so that any value
+    keeps the rule, and puts them back into synthetic rows.
+    """
+
+    name: ClassVar[str]
+    """The name in policies."""
+
+    @property
+    @abstractmethod
+    def about(self) -> tuple[str, ...]:
+        """The columns that it is about."""
+
+    @abstractmethod
+    def broken(self) -> pl.Expr:
+        """Return whether a row breaks it; a missing cell breaks none."""
+
+    @abstractmethod
+    def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return a table without what the rule determines.
+
+        Parameters
+        ----------
+        table
+            Rows that keep the rule.
+        """
+
+    @abstractmethod
+    def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
+        """Return synthetic rows with what the rule determines.
+
+        Parameters
+        ----------
+        table
+            Rows as `reduced` returns them.
+        like
+            The types of the original columns.
+        """
+
+    def check(self, table: pl.DataFrame) -> None:
+        """Raise unless the rule is about columns of the table, and all rows keep it.
+
+        Parameters
+        ----------
+        table
+            The original rows.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If the table lacks a column.
+        SchemaError
+            If a column is of a type that the rule isn't about.
+        DataError
+            If some rows break it.
+        """
+        absent = [name for name in self.about if name not in table.columns]
+        if absent:
+            raise ColumnNotFoundError.of(absent, table.columns, where="the table")
+        self._check_types(table.schema)
+        n = int(table.select(self.broken().fill_null(value=False).sum()).item())
+        if n:
+            raise DataError(
+                f"{n} of {table.height} rows break the rule {self!r}.",
+                hint="Mend the rows, or leave the rule out.",
+            )
+
+    @abstractmethod
+    def _check_types(self, schema: pl.Schema) -> None:
+        """Raise where the rule can't be about columns of these types."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtMost(Rule):
+    """One number or time is at most another: ``start <= end``.
+
+    Parameters
+    ----------
+    low, high
+        The columns of the lesser and the greater value.
+
+    Notes
+    -----
+    The difference is synthesized in the place of `high`. Where `low` is missing, `high` is missing
+    in synthetic rows.
+    """
+
+    name: ClassVar[str] = "at-most"
+    low: str
+    high: str
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Both columns."""
+        return (self.low, self.high)
+
+    def broken(self) -> pl.Expr:
+        """Return whether the lesser value is above the greater."""
+        return pl.col(self.low) > pl.col(self.high)
+
+    def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return the table with the difference in the place of the greater value."""
+        gap = pl.col(self.high) - pl.col(self.low)
+        if table.schema[self.high].is_temporal():
+            gap = gap.dt.total_microseconds()
+        return table.with_columns(gap.alias(self.high))
+
+    def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
+        """Return rows with the greater value: the lesser plus the difference."""
+        gap = pl.col(self.high)
+        if like[self.high].is_temporal():
+            gap = pl.duration(microseconds=gap)
+        total = (pl.col(self.low) + gap).cast(like[self.high])
+        # A sum of fractions is rounded, by less than what lies between two values.
+        return table.with_columns(pl.max_horizontal(total, pl.col(self.low)).alias(self.high))
+
+    def _check_types(self, schema: pl.Schema) -> None:
+        low, high = schema[self.low], schema[self.high]
+        if not (low.is_numeric() and high.is_numeric()) and not (low.is_temporal() and low == high):
+            raise SchemaError(
+                f"The rule {self!r} needs two numbers, or two times of one type. Got {low} and "
+                f"{high}."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumOf(Rule):
+    """A number is the sum of others: ``total = wage + bonus``.
+
+    Parameters
+    ----------
+    total
+        The column of the sum.
+    parts
+        The columns that it is the sum of, two at least.
+    """
+
+    name: ClassVar[str] = "sum-of"
+    total: str
+    parts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.parts) < 2 or self.total in self.parts:
+            raise ParameterError(
+                "The 'parts' parameter of SumOf must be two other columns at least. "
+                f"Got {len(self.parts)}."
+            )
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The sum and its parts."""
+        return (self.total, *self.parts)
+
+    def broken(self) -> pl.Expr:
+        """Return whether the sum differs from that of the parts."""
+        total = _sum(self.parts)
+        return (pl.col(self.total) - total).abs() > TOLERANCE * (1 + total.abs())
+
+    def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return the table without the sum."""
+        return table.drop(self.total)
+
+    def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
+        """Return rows with the sum of the parts; missing where one is."""
+        return table.with_columns(_sum(self.parts).cast(like[self.total]).alias(self.total))
+
+    def _check_types(self, schema: pl.Schema) -> None:
+        wrong = [name for name in self.about if not schema[name].is_numeric()]
+        if wrong:
+            raise SchemaError(f"The rule {self!r} needs numbers. {wrong[0]!r} holds none.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedCombinations(Rule):
+    """Only combinations that occur in the table are written: of a town and its region.
+
+    Parameters
+    ----------
+    columns
+        The columns, two at least. They are synthesized as one.
+    """
+
+    name: ClassVar[str] = "fixed-combinations"
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.columns)) < 2:
+            raise ParameterError(
+                "The 'columns' parameter of FixedCombinations must be two columns at least. "
+                f"Got {len(set(self.columns))}."
+            )
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.columns
+
+    def broken(self) -> pl.Expr:
+        """Return that no row of the original can break it: it is what it is about."""
+        return pl.lit(value=False)
+
+    def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return the table with one column of combinations in the place of the first."""
+        combined = pl.struct(self.columns).struct.json_encode().alias(self.columns[0])
+        return table.with_columns(combined).drop(self.columns[1:])
+
+    def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
+        """Return rows with the columns of each combination."""
+        fields = pl.Struct({name: _in_json(like[name]) for name in self.columns})
+        parts = table[self.columns[0]].str.json_decode(fields).struct.unnest()
+        return table.with_columns(parts[name].cast(like[name]) for name in self.columns)
+
+    def _check_types(self, schema: pl.Schema) -> None:
+        wrong = [name for name in self.columns if not _survives_json(schema[name])]
+        if wrong:
+            raise SchemaError(
+                f"The rule {self!r} needs categories or whole numbers. {wrong[0]!r} holds "
+                f"{schema[wrong[0]]}."
+            )
+
+
+#: Every rule by its name in policies.
+RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (AtMost, SumOf, FixedCombinations)}
+
+
+def _sum(parts: tuple[str, ...]) -> pl.Expr:
+    total = pl.col(parts[0])
+    for name in parts[1:]:
+        total = total + pl.col(name)
+    return total
+
+
+def _survives_json(dtype: pl.DataType) -> bool:
+    return dtype.is_integer() or dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum)
+
+
+def _in_json(dtype: pl.DataType) -> pl.DataType:
+    return pl.String() if dtype in (pl.Categorical, pl.Enum) else dtype

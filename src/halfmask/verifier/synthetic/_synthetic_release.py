@@ -1,0 +1,120 @@
+"""check_synthetic: a release of synthetic rows, its files and claims checked again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.claims._manifest import MANIFEST_NAME
+from halfmask.claims._synthetic_manifest import SyntheticManifest, synthetic_manifest
+from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier._released import CheckedClaim, CheckedRelease, file_faults
+from halfmask.verifier.masked import open_stated
+from halfmask.verifier.synthetic._synthetic_checks import SYNTHETIC_CHECKS, rules_lacking
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from halfmask.claims import Claim, Manifest
+
+__all__ = ["check_synthetic"]
+
+
+def check_synthetic(manifest: Manifest, folder: Path) -> CheckedRelease:
+    """Check the files of a release of synthetic rows, and each claim.
+
+    Parameters
+    ----------
+    manifest
+        What the release states of itself.
+    folder
+        The folder with the manifest and the files.
+
+    Returns
+    -------
+    CheckedRelease
+        What was found. Look at ``.holds``, or call ``.raise_if_broken()``.
+
+    Raises
+    ------
+    VerificationError
+        If the manifest isn't one of a synthetic table. What the files say is never raised.
+
+    Notes
+    -----
+    **Guarantees.** Shares no code with what drew the rows. ``.holds`` is true only if each data
+    file has the stated hash, size, rows, columns and types; nothing else is in the folder; no
+    identifier is released; every row keeps every rule; and the stated numbers of copied rows are no
+    more than chance.
+
+    What does not follow: that the rows tell nothing of the people that they were learnt from. That
+    is measured in the report; copied rows and groups are checked by their arithmetic alone, because
+    the original rows aren't in the release.
+    """
+    stated = synthetic_manifest(manifest)
+    problems = file_faults(folder / MANIFEST_NAME, manifest)
+    problems += _contradictions(stated)
+    table, faults = open_stated(folder, stated.files, stated.columns)
+    problems += faults
+    return CheckedRelease(
+        kind=manifest.kind,
+        claims=tuple(_checked(each, table) for each in stated.claims),
+        problems=tuple(problems),
+        weaknesses=stated.weaknesses,
+    )
+
+
+def _contradictions(stated: SyntheticManifest) -> list[str]:
+    """Say where the manifest doesn't agree with itself, and what may not be released."""
+    problems = []
+    if stated.n_out != sum(each.n_rows for each in stated.files):
+        problems.append("The rows out are not the rows of the data files together.")
+    if stated.n_in != stated.n_learnt + stated.n_control:
+        problems.append("The rows in are not those learnt from and those set aside.")
+    if not stated.n_out:
+        problems.append("There are no rows, so nothing is released and nothing can be counted.")
+    if len({each.name for each in stated.columns}) < len(stated.columns):
+        problems.append("The manifest lists a column twice.")
+    problems += [
+        f"Column {each.name!r} is an identifier and is released."
+        for each in stated.columns
+        if each.role == "identifier"
+    ]
+    made = [(each.model, _columns(each)) for each in stated.claims]
+    due = {"full": "copied-rows"}.get(stated.extent)
+    if stated.extent == "hybrid" and stated.parameters.get("k") is not None:
+        due = "hybrid-groups"
+    for model in ("released-columns", due):
+        if model is not None and model not in {name for name, _ in made}:
+            problems.append(f"The manifest lacks the claim {model!r}.")
+    return problems + rules_lacking(stated.parameters.get("rules"), made)
+
+
+def _columns(claim: Claim) -> list[str]:
+    columns = claim.about.get("columns")
+    return list(map(str, columns)) if isinstance(columns, list) else []
+
+
+def _checked(claim: Claim, table: pl.LazyFrame | None) -> CheckedClaim:
+    """Apply the check of a claim's model; one that can't be checked doesn't hold."""
+    found, why = ClaimCount(holds=False, found={}), ""
+    basis, check = SYNTHETIC_CHECKS.get(claim.model, (None, None))
+    if check is None:
+        why = " No check is known for this model, so it doesn't hold."
+    elif claim.basis != basis:
+        why = f" Its check is of what is {basis}, so it doesn't hold."
+    elif table is None or not set(_columns(claim)) <= set(table.collect_schema().names()):
+        why = " The files don't have its columns, so it doesn't hold."
+    else:
+        try:
+            found = check(claim, table)
+            why = "" if found.holds else " The check doesn't bear it out."
+        except Exception:  # noqa: BLE001 # what a library says of a file may quote it
+            why = " Its check can't be made, so it doesn't hold."
+    return CheckedClaim(
+        claim=claim,
+        holds=found.holds,
+        sentence=claim.sentence() + why,
+        found=dict(found.found),
+    )

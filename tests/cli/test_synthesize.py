@@ -1,0 +1,71 @@
+"""halfmask synthesize: a release of synthetic rows in a terminal."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask.cli import main
+
+POLICY = """
+halfmask = 1
+[columns.age]
+role = "quasi_identifier"
+kind = "numeric"
+[columns.ill]
+role = "sensitive"
+kind = "categorical"
+label = true
+[synthesis]
+kind = "full"
+"""
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age = rng.integers(20, 80, 600)
+    pl.DataFrame({"age": age, "ill": np.where(rng.random(600) < age / 100, "yes", "no")}).write_csv(
+        "people.csv"
+    )
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+def test_it_writes_a_release_and_shows_what_was_measured(files, capsys):
+    assert main(["synthesize", "people.csv", "policy.toml", "out"]) == 0
+    shown = capsys.readouterr().out
+    assert "540 learnt from, 60 set aside" in shown
+    assert "density-membership" in shown
+    assert "boosting, AUC of ill" in shown
+    assert (files / "out" / "report.html").exists()
+    assert main(["verify", "out"]) == 0
+
+
+def test_json_and_the_same_key(files, capsys):
+    (files / "key").write_bytes(bytes(32))
+    told = []
+    for out in ("one", "two"):
+        words = ["synthesize", "people.csv", "policy.toml", out, "--key-file", "key", "--json"]
+        assert main(words) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["ok"]
+    assert told[0]["rows"] == {"in": 600, "learnt": 540, "control": 60, "out": 540}
+    data = [(files / out / "data" / "part-00000.parquet").read_bytes() for out in ("one", "two")]
+    assert data[0] == data[1]
+
+
+def test_a_folder_that_exists_and_a_policy_of_classes_fail(files, capsys):
+    (files / "out").mkdir()
+    assert main(["synthesize", "people.csv", "policy.toml", "out"]) == 1
+    assert "exists already" in capsys.readouterr().err
+    classes = POLICY.partition("[synthesis]")[0] + '[[guarantees]]\nmodel = "k-anonymity"\nk = 5'
+    (files / "classes.toml").write_text(classes)
+    assert main(["synthesize", "people.csv", "classes.toml", "other"]) == 1
+    assert "no [synthesis]" in capsys.readouterr().err
+    assert main(["protect", "people.csv", "policy.toml", "other"]) == 1
+    assert "synthesize" in capsys.readouterr().err

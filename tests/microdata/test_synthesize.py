@@ -1,0 +1,213 @@
+"""synthesize: from a table and a policy to a verified release of synthetic rows."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import halfmask
+from halfmask import (
+    DataError,
+    GuaranteeNotMetError,
+    ParameterError,
+    Policy,
+    PolicyError,
+    VerificationError,
+)
+
+KEY = bytes(range(32))
+COLUMNS = """
+halfmask = 1
+[columns.name]
+role = "identifier"
+[columns.age]
+role = "quasi_identifier"
+kind = "numeric"
+[columns.town]
+role = "quasi_identifier"
+kind = "categorical"
+[columns.wage]
+role = "insensitive"
+kind = "numeric"
+[columns.bonus]
+role = "insensitive"
+kind = "numeric"
+[columns.total]
+role = "insensitive"
+kind = "numeric"
+[columns.ill]
+role = "sensitive"
+kind = "categorical"
+label = true
+[synthesis]
+"""
+
+
+def people(n: int = 400, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 80, n)
+    wage, bonus = rng.integers(10, 60, n) * 100 + age, rng.integers(0, 9, n) * 50
+    return pl.DataFrame(
+        {
+            "name": [f"canary-{i}" for i in range(n)],
+            "age": age,
+            "town": rng.choice(["Lyon", "Nice", "Rome"], n),
+            "wage": wage,
+            "bonus": bonus,
+            "total": wage + bonus,
+            "ill": np.where(rng.random(n) < age / 100, "yes", "no"),
+        }
+    )
+
+
+def policy(text: str) -> Policy:
+    return Policy.from_toml(COLUMNS + text)
+
+
+SUM = 'rules = [{ rule = "sum-of", total = "total", parts = ["wage", "bonus"] }]'
+KINDS = {
+    "full": f'kind = "full"\nrows = 300\n{SUM}',
+    "copies": 'kind = "full"\ncopies = 3',
+    "partial": 'kind = "partial"\ncolumns = ["wage", "bonus", "total"]\n' + SUM,
+    "risky cells": 'kind = "partial"\ncolumns = ["age", "town"]\nclass_size_below = 3',
+    "hybrid": 'kind = "hybrid"\noriginal_share = 0.3',
+    "groups": 'kind = "hybrid"\nk = 5',
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_written_and_verified(tmp_path, kind):
+    release = halfmask.synthesize(people(), policy(KINDS[kind]), key=KEY)
+    written = release.write(tmp_path / "out")
+    found = halfmask.verify(tmp_path / "out")
+    assert found.holds, found.problems
+    assert written.verification is not None
+    parts = sorted((tmp_path / "out" / "data").iterdir())
+    rows = pl.concat([pl.read_parquet(path) for path in parts])
+    assert rows.columns == people().drop("name").columns
+    assert rows.height == release.rows["out"]
+    texts = [path.read_text() for path in (tmp_path / "out").glob("*.*")]
+    assert not any("canary" in text for text in texts)
+    if "sum-of" in KINDS[kind]:
+        assert (rows["wage"] + rows["bonus"] == rows["total"]).all()
+    if kind == "copies":
+        names = [f"copy-{number:03d}-part-00000.parquet" for number in (1, 2, 3)]
+        assert [path.name for path in parts] == names
+        first, second = (pl.read_parquet(path).sort("wage", "age") for path in parts[:2])
+        assert not first.equals(second)
+
+
+def test_the_report_and_the_manifest_show_what_was_measured(tmp_path):
+    halfmask.synthesize(people(), policy(KINDS["full"]), key=KEY).write(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "density-membership" in page
+    assert "Tables of columns" in page
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["kind"] == "synthetic"
+    assert manifest["details"]["rows"] == {"in": 400, "learnt": 360, "control": 40, "out": 300}
+    assert len(manifest["details"]["risk"]["attacks"]) >= 5
+    assert any("learnt" in each or "models of people" in each for each in manifest["weaknesses"])
+
+
+def test_partial_keeps_the_other_columns_and_rows_that_are_many():
+    table = people()
+    made = halfmask.synthesize(table, policy(KINDS["partial"]), key=KEY)
+    kept = ["age", "town", "ill"]
+    learnt = made.rows_to_write.learnt
+    assert_frame_equal(made.data.select(kept).sort(kept), learnt.select(kept).sort(kept))
+    some = halfmask.synthesize(table, policy(KINDS["risky cells"]), key=KEY)
+    learnt, drawn = some.rows_to_write.learnt, some.rows_to_write.copies[0]
+    sizes = learnt.select(pl.len().over("age", "town")).to_series()
+    assert_frame_equal(drawn.filter(sizes >= 3), learnt.filter(sizes >= 3))
+    assert not drawn.filter(sizes < 3).equals(learnt.filter(sizes < 3))
+
+
+def test_same_key_same_rows_and_another_key_others():
+    one, again, other = (
+        halfmask.synthesize(people(), policy(KINDS["full"]), key=key)
+        for key in (KEY, KEY, bytes(32))
+    )
+    assert_frame_equal(one.data, again.data)
+    assert not one.data.equals(other.data)
+
+
+def test_a_release_that_copies_rows_is_not_written(tmp_path):
+    """The power of the claim: leaves of one row give back the rows of the table."""
+    wide = people(400).with_columns(
+        **{f"x{i}": np.random.default_rng(i).integers(0, 9, 400) for i in range(8)}
+    )
+    section = '[columns.x{}]\nrole = "insensitive"\nkind = "categorical"\n'
+    more = "".join(map(section.format, range(8)))
+    text = COLUMNS.replace("[synthesis]", more + "[synthesis]")
+    copying = Policy.from_toml(text + 'kind = "full"\nmin_leaf = 1')
+    with pytest.raises(VerificationError, match="copied-rows"):
+        halfmask.synthesize(wide, copying, key=KEY).write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    honest = Policy.from_toml(text + 'kind = "full"\nmin_leaf = 20')
+    assert halfmask.synthesize(wide, honest, key=KEY).write(tmp_path / "out").manifest is not None
+
+
+def test_pandas_in_pandas_out():
+    pandas = pytest.importorskip("pandas")
+    release = halfmask.synthesize(people().to_pandas(), policy(KINDS["full"]), key=KEY)
+    assert isinstance(release.data, pandas.DataFrame)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "lacks the key 'kind'"),
+        ('kind = "partial"', "lacks the key 'columns'"),
+        ('kind = "full"\ncolumns = ["age"]', "goes with kind 'partial'"),
+        ('kind = "hybrid"', "'original_share' and 'k'"),
+        ('kind = "hybrid"\nk = 5\noriginal_share = 0.5', "'original_share' and 'k'"),
+        ('kind = "hybrid"\nk = 5\nmin_leaf = 3', "need no model"),
+        ('kind = "hybrid"\nk = 5\n' + SUM, "has rules"),
+        ('kind = "partial"\ncolumns = ["name"]', "an identifier"),
+        ('kind = "partial"\ncolumns = ["agee"]', "agee"),
+        ('kind = "full"\nmin_leaf = 0', "min_leaf"),
+        ('kind = "full"\nrules = [{ rule = "sum" }]', "rule"),
+        ('kind = "full"\n[method]\nname = "mondrian"', "goes with no guarantees"),
+        ('kind = "full"\n[[guarantees]]\nmodel = "k-anonymity"\nk = 5', "goes with no guarantees"),
+    ],
+)
+def test_policies_that_say_what_cannot_be_are_refused(text, fault):
+    with pytest.raises(PolicyError, match=fault):
+        policy(text)
+
+
+def test_each_function_names_the_other():
+    with pytest.raises(PolicyError, match="synthesis") as raised:
+        halfmask.protect(people(), policy(KINDS["full"]))
+    assert "halfmask.synthesize" in str(raised.value)
+    with pytest.raises(PolicyError, match="synthesis"):
+        halfmask.mask(people(), policy(KINDS["full"]))
+    with pytest.raises(PolicyError, match="no \\[synthesis\\]"):
+        halfmask.synthesize(
+            people(),
+            Policy.from_toml(
+                COLUMNS.replace("[synthesis]", '[[guarantees]]\nmodel = "k-anonymity"\nk = 2')
+            ),
+        )
+    with pytest.raises(ParameterError, match="must be a Policy"):
+        halfmask.synthesize(people(), "policy.toml")  # type: ignore[arg-type] # tested
+
+
+def test_no_rows_broken_rules_and_groups_that_cannot_be():
+    with pytest.raises(DataError, match="no rows"):
+        halfmask.synthesize(people().clear(), policy(KINDS["full"]))
+    broken = people().with_columns(total=pl.col("total") + 1)
+    with pytest.raises(DataError, match="break the rule"):
+        halfmask.synthesize(broken, policy(KINDS["full"]))
+    with pytest.raises(GuaranteeNotMetError, match="Groups of 5"):
+        halfmask.synthesize(people(4), policy(KINDS["groups"]))
+
+
+def test_few_rows_learn_from_all_and_measure_no_attack():
+    release = halfmask.synthesize(people(60), policy('kind = "full"'), key=KEY)
+    assert release.rows == {"in": 60, "learnt": 60, "control": 0, "out": 60}
+    assert release.assessment.findings == ()

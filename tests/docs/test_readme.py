@@ -131,6 +131,7 @@ def test_commands_of_the_pages_exist(page):
         assert command in {
             "describe",
             "explore",
+            "synthesize",
             "protect",
             "reverse",
             "verify",

@@ -66,7 +66,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "the class (homogeneity)."
         ),
         "learnt-from-people": (
-            "Rows are drawn from models of people's rows: how much they tell of these people is "
+            "Rows are drawn from models of people's rows: how much they reveal about them is "
             "measured, not bounded. An attack that wasn't measured may tell more."
         ),
         "near-original-rows": (

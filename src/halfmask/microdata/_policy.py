@@ -85,6 +85,8 @@ class Policy(WrittenPolicy):
         How the table is read, how classes are found and written, how many rows may be left out,
         and how the release is written. By default: strict Mondrian, ranges (levels
         with ``full-domain``), none, Parquet.
+    synthesis
+        How synthetic rows are drawn, in the place of guarantees and masks.
 
     Raises
     ------

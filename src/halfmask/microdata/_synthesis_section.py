@@ -9,7 +9,7 @@ from pydantic import Field, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask._policy_files import Names, Number, Section, Whole
-from halfmask.synth import AtMost, FixedCombinations, Rule, SumOf
+from halfmask.synth import AtMost, FixedCombinations, RowRule, SumOf
 
 if TYPE_CHECKING:
     from halfmask.data import Role
@@ -24,7 +24,7 @@ class AtMostSection(Section):
     low: StrictStr = Field(description="The column of the lesser value.")
     high: StrictStr = Field(description="The column of the greater value.")
 
-    def made(self) -> Rule:
+    def made(self) -> RowRule:
         """Return the rule."""
         return AtMost(low=self.low, high=self.high)
 
@@ -36,7 +36,7 @@ class SumOfSection(Section):
     total: StrictStr = Field(description="The column of the sum.")
     parts: Annotated[Names, Field(min_length=2)] = Field(description="What it is the sum of.")
 
-    def made(self) -> Rule:
+    def made(self) -> RowRule:
         """Return the rule."""
         return SumOf(total=self.total, parts=self.parts)
 
@@ -47,7 +47,7 @@ class FixedCombinationsSection(Section):
     rule: Literal["fixed-combinations"]
     columns: Annotated[Names, Field(min_length=2)] = Field(description="The columns.")
 
-    def made(self) -> Rule:
+    def made(self) -> RowRule:
         """Return the rule."""
         return FixedCombinations(columns=self.columns)
 

@@ -30,7 +30,7 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticRelease:
-    """Synthetic rows and what is claimed of them, made by :func:`halfmask.synthesize`.
+    """Synthetic rows and their claims, made by :func:`halfmask.synthesize`.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class SyntheticRelease:
 
     @property
     def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
-        """The rows of the first copy, in a keyed random order, as the input's kind of frame."""
+        """The rows of the first copy, in a keyed random order."""
         return self.copy(0)
 
     def copy(self, number: int) -> Any:  # noqa: ANN401 # the library that the table came in
@@ -198,7 +198,7 @@ def synthesize(
     attacks on these.
 
     **Edge cases.** No privacy model is guaranteed: rows are drawn from models of people's rows. How
-    much they tell is measured, and what isn't measured isn't known.
+    much they reveal is measured, and what isn't measured isn't known.
 
     Examples
     --------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SyntheticRows", "draw_rows"]
 
-#: With fewer rows set aside an attack tells nothing; fewer rows than this learn from all.
+#: With fewer rows set aside an attack shows nothing; fewer rows than this learn from all.
 LEAST_ROWS = 20
 
 
@@ -80,7 +80,7 @@ class SyntheticRows:
         yield from self.copies
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows as they are."""
+        """Return the rows unchanged."""
         return placed
 
     def of_copy(self, number: int) -> SyntheticRows:

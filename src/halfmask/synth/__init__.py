@@ -8,7 +8,7 @@ some columns of given rows. Then:
 - :func:`blend_rows`, :func:`rotate_groups`: hybrid rows, between original and synthetic ones;
 - :func:`combine_estimates`: what analysts estimate on several synthetic tables, combined.
 
-Synthetic rows tell something of the rows that they were learnt from. How much is measured by
+Synthetic rows reveal something about the rows that they were learnt from. How much is measured by
 :mod:`halfmask.assess.attacks`, never assumed.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.synth._combining import CombinedEstimate, combine_estimates
     from halfmask.synth._group_rotation import GroupHybrid, rotate_groups
     from halfmask.synth._linked_synthesizer import LinkedSynthesizer
-    from halfmask.synth._rules import RULES, AtMost, FixedCombinations, Rule, SumOf
+    from halfmask.synth._rules import RULES, AtMost, FixedCombinations, RowRule, SumOf
     from halfmask.synth._synthesizer import Synthesizer
 
 _HOMES = {
@@ -32,7 +32,7 @@ _HOMES = {
     "FixedCombinations": "_rules",
     "GroupHybrid": "_group_rotation",
     "LinkedSynthesizer": "_linked_synthesizer",
-    "Rule": "_rules",
+    "RowRule": "_rules",
     "SumOf": "_rules",
     "Synthesizer": "_synthesizer",
     "blend_rows": "_blending",
@@ -47,7 +47,7 @@ __all__ = [
     "FixedCombinations",
     "GroupHybrid",
     "LinkedSynthesizer",
-    "Rule",
+    "RowRule",
     "SumOf",
     "Synthesizer",
     "blend_rows",

@@ -9,7 +9,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._validation import fraction
-from halfmask.synth._coded_column import CodedColumn
+from halfmask.synth._column_codes import ColumnCodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -63,7 +63,7 @@ def blend_rows(
     if not original.height or not synthetic.height:
         return original.clear() if not original.height else original
     both = pl.concat([original, synthetic])
-    coded = [CodedColumn.of(both[name], is_number=name in numbers) for name in original.columns]
+    coded = [ColumnCodes.of(both[name], is_number=name in numbers) for name in original.columns]
     partner = synthetic[_nearest(coded, original.height)]
     return pl.DataFrame(
         [
@@ -74,7 +74,7 @@ def blend_rows(
 
 
 def _nearest(
-    coded: Sequence[tuple[CodedColumn, NDArray[np.int32]]], n_original: int
+    coded: Sequence[tuple[ColumnCodes, NDArray[np.int32]]], n_original: int
 ) -> NDArray[np.int64]:
     """Return the nearest synthetic row of each original row."""
     from halfmask.kernels.partition.mdav import nearest_points  # noqa: PLC0415 # compiles
@@ -83,7 +83,7 @@ def _nearest(
     return nearest_points(points[n_original:], points[:n_original], capped=True)
 
 
-def _places(column: CodedColumn) -> NDArray[np.float64]:
+def _places(column: ColumnCodes) -> NDArray[np.float64]:
     """Return ranks for amounts; codes for categories, which are 1 or more apart."""
     if not column.is_number:
         return np.arange(float(column.n_codes))
@@ -93,7 +93,7 @@ def _places(column: CodedColumn) -> NDArray[np.float64]:
 
 
 def _blended(
-    column: CodedColumn,
+    column: ColumnCodes,
     own: pl.Series,
     other: pl.Series,
     share: float,

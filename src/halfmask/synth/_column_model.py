@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.synth._coded_column import CodedColumn
+    from halfmask.synth._column_codes import ColumnCodes
 
 __all__ = ["ColumnModel", "ForestModel", "MarginalModel", "TreeModel"]
 
@@ -73,9 +73,9 @@ class TreeModel:
 
     def __init__(
         self,
-        columns: Sequence[CodedColumn],
+        columns: Sequence[ColumnCodes],
         codes: Sequence[NDArray[np.int32]],
-        target: CodedColumn,
+        target: ColumnCodes,
         own: NDArray[np.int32],
         *,
         min_leaf: int,

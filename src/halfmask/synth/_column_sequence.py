@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask.engines import map_in_order
-from halfmask.synth._coded_column import CodedColumn
+from halfmask.synth._column_codes import ColumnCodes
 from halfmask.synth._column_model import ColumnModel, ForestModel, MarginalModel, TreeModel
 from halfmask.synth._predicted_model import PredictedModel
 from halfmask.synth._visiting_order import by_mutual_information
@@ -46,7 +46,7 @@ class ColumnSequence:
         A value that fewer rows have isn't written as it is.
     """
 
-    columns: Mapping[str, CodedColumn]
+    columns: Mapping[str, ColumnCodes]
     kept: tuple[str, ...]
     order: tuple[str, ...]
     models: Mapping[str, ColumnModel]
@@ -91,7 +91,7 @@ class ColumnSequence:
         SchemaError
             If most rows have a category that fewer rows have than may be written.
         """
-        coded = [CodedColumn.of(each, is_number=each.name in numbers) for each in table]
+        coded = [ColumnCodes.of(each, is_number=each.name in numbers) for each in table]
         columns = {column.name: column for column, _ in coded}
         codes = {column.name: code for column, code in coded}
         drawable = {
@@ -178,7 +178,7 @@ class ColumnSequence:
         return pl.DataFrame(list(cells.values()))
 
 
-def _drawable(column: CodedColumn, codes: NDArray[np.int32], *, min_leaf: int) -> NDArray[np.int32]:
+def _drawable(column: ColumnCodes, codes: NDArray[np.int32], *, min_leaf: int) -> NDArray[np.int32]:
     """Return the codes, with -1 for categories that fewer rows have than may be written."""
     if column.is_number:
         return codes

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.synth._coded_column import CodedColumn
+    from halfmask.synth._column_codes import ColumnCodes
 
 __all__ = ["FeatureTables", "target_columns"]
 
@@ -37,7 +37,7 @@ class FeatureTables:
     @classmethod
     def of(
         cls,
-        columns: Sequence[CodedColumn],
+        columns: Sequence[ColumnCodes],
         codes: Sequence[NDArray[np.int32]],
         target: NDArray[np.float64],
     ) -> Self:
@@ -77,7 +77,7 @@ class FeatureTables:
         return matrix
 
 
-def target_columns(column: CodedColumn, codes: NDArray[np.int32]) -> NDArray[np.float64]:
+def target_columns(column: ColumnCodes, codes: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return a target as numbers whose spread a tree makes small.
 
     Categories, the most frequent values of numbers, and missing cells have a column of 0 and 1

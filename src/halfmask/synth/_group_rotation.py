@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import integer_at_least
-from halfmask.synth._coded_column import CodedColumn
+from halfmask.synth._column_codes import ColumnCodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -45,7 +45,7 @@ class GroupHybrid:
 def rotate_groups(
     table: pl.DataFrame, *, k: int, numbers: Collection[str], rng: np.random.Generator
 ) -> GroupHybrid:
-    """Group k or more near rows, and draw as many rows from what the group has in common.
+    """Group near rows, and draw as many from what a group has in common.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def rotate_groups(
     of numbers.
 
     **Edge cases.** Categories are those of the group's people, so a group whose people all have one
-    value tells it, as k-anonymity does. Numbers that all of a group share stay.
+    value reveals it, as k-anonymity does. Numbers that all of a group share stay.
 
     Groups: MDAV. Their rows: the deviations from the group's mean, turned by a random orthogonal
     matrix that leaves the mean where it is; categories and missing cells are shuffled, column by
@@ -86,7 +86,7 @@ def rotate_groups(
             f"Groups of {k} rows can't be made of {table.height}.",
             hint="Ask for less, or give more rows.",
         )
-    coded = [CodedColumn.of(table[name], is_number=name in numbers) for name in table.columns]
+    coded = [ColumnCodes.of(table[name], is_number=name in numbers) for name in table.columns]
     group = _groups(coded, table.height, k)
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group)
@@ -106,7 +106,7 @@ def rotate_groups(
 
 
 def _groups(
-    coded: Sequence[tuple[CodedColumn, NDArray[np.int32]]], n: int, k: int
+    coded: Sequence[tuple[ColumnCodes, NDArray[np.int32]]], n: int, k: int
 ) -> NDArray[np.int64]:
     from halfmask.kernels.partition.mdav import (  # noqa: PLC0415 # the compiler loads late
         MEAN,
@@ -189,7 +189,7 @@ def _shuffled(
     return np.lexsort((rng.random(len(group)), group))
 
 
-def _on_grid(column: CodedColumn, amounts: NDArray[np.float64]) -> pl.Series:
+def _on_grid(column: ColumnCodes, amounts: NDArray[np.float64]) -> pl.Series:
     """Return amounts as the column writes them, within its range."""
     physical = column.values.to_physical()
     if not len(physical):

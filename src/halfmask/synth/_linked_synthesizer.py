@@ -31,7 +31,7 @@ class LinkedSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn shi
     ----------
     key
         The column of both tables that says which parent a child belongs to; unique in the parents.
-        It is made anew.
+        New keys are made.
     order_by
         A column of the children by which those of one parent follow each other, such as a date;
         each is then drawn given the one before it. ``None``: they don't.

@@ -1,4 +1,4 @@
-"""Identifiers made anew: of the same form as the original ones, all different."""
+"""New identifiers: of the same form as the original ones, all different."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class IdentifierForm:
         if cells.dtype != pl.String:
             raise SchemaError(
                 f"Column {cells.name!r} is an identifier and holds {cells.dtype}.",
-                hint="Only texts and whole numbers are made anew; leave the column out.",
+                hint="Only texts and whole numbers can be made; leave the column out.",
             )
         shapes = pl.Series([_shape(text) for text in cells.drop_nulls().to_list()], dtype=pl.String)
         shape = shapes.mode().sort()[0] if len(shapes) else "00000000"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.synth._coded_column import CodedColumn
+    from halfmask.synth._column_codes import ColumnCodes
 
 __all__ = ["PredictedModel"]
 
@@ -46,9 +46,9 @@ class PredictedModel:
 
     def __init__(
         self,
-        columns: Sequence[CodedColumn],
+        columns: Sequence[ColumnCodes],
         codes: Sequence[NDArray[np.int32]],
-        target: CodedColumn,
+        target: ColumnCodes,
         own: NDArray[np.int32],
         *,
         boosted: bool,
@@ -79,7 +79,7 @@ class PredictedModel:
         self,
         matrix: NDArray[np.float32],
         own: NDArray[np.int32],
-        target: CodedColumn,
+        target: ColumnCodes,
         *,
         boosted: bool,
         min_leaf: int,
@@ -121,7 +121,7 @@ class PredictedModel:
         return found
 
 
-def _states(column: CodedColumn) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _states(column: ColumnCodes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the state of each code, and the code of each state but the last."""
     shares = column.counts / max(1, column.counts.sum())
     if column.is_number:

@@ -10,13 +10,13 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 
-__all__ = ["RULES", "AtMost", "FixedCombinations", "Rule", "SumOf"]
+__all__ = ["RULES", "AtMost", "FixedCombinations", "RowRule", "SumOf"]
 
 #: Sums of fractions may differ by this much, as a share of their size.
 TOLERANCE = 1e-9
 
 
-class Rule(ABC):
+class RowRule(ABC):
     """What every row of a table keeps, and so does every synthetic row.
 
     A rule takes columns out of a table that the others determine, or writes them so that any value
@@ -91,7 +91,7 @@ class Rule(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AtMost(Rule):
+class AtMost(RowRule):
     """One number or time is at most another: ``start <= end``.
 
     Parameters
@@ -144,7 +144,7 @@ class AtMost(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SumOf(Rule):
+class SumOf(RowRule):
     """A number is the sum of others: ``total = wage + bonus``.
 
     Parameters
@@ -191,8 +191,8 @@ class SumOf(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixedCombinations(Rule):
-    """Only combinations that occur in the table are written: of a town and its region.
+class FixedCombinations(RowRule):
+    """Only combinations that occur in the table, such as town and region.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class FixedCombinations(Rule):
 
 
 #: Every rule by its name in policies.
-RULES: dict[str, type[Rule]] = {rule.name: rule for rule in (AtMost, SumOf, FixedCombinations)}
+RULES: dict[str, type[RowRule]] = {rule.name: rule for rule in (AtMost, SumOf, FixedCombinations)}
 
 
 def _sum(parts: tuple[str, ...]) -> pl.Expr:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from halfmask.data import Kind
-    from halfmask.synth._rules import Rule
+    from halfmask.synth._rules import RowRule
 
 __all__ = ["Synthesizer"]
 
@@ -40,7 +40,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         ``"boosting"``, or ``"parametric"`` (logistic and linear regression).
     min_leaf
         The least number of rows that a cell is drawn from. A category that fewer rows have isn't
-        written; a number that fewer rows have is drawn anew between its neighbours.
+        written; a number that fewer rows have is drawn between its neighbours.
     columns
         The columns that are synthesized; ``None``: all. The others keep their cells, and
         :meth:`redraw` draws these columns given them.
@@ -52,7 +52,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
     rules
         What all rows of the table keep, and every synthetic row will: see :class:`AtMost`.
     identifiers
-        Columns that are made anew, in the form of the original values, each different.
+        Columns of new identifiers in the form of the original values, each different.
     random_state
         Where draws come from; ``None``: from the operating system.
 
@@ -76,8 +76,8 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 
     Notes
     -----
-    **Guarantees.** None of privacy: rows are drawn from models of all rows, and how much they tell
-    of any of these is measured, not bounded. No category of fewer than `min_leaf` rows is written.
+    **Guarantees.** None of privacy: rows are drawn from models of all rows. How much they reveal
+    about these is measured, not bounded. No category of fewer than `min_leaf` rows is written.
     Every row keeps every rule.
 
     **Edge cases.** Missing is drawn like any other value. A column of one value is that value.
@@ -104,7 +104,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         columns: Sequence[str] | None = None,
         order: Sequence[str] | None = None,
         kinds: Mapping[str, Kind] | None = None,
-        rules: Sequence[Rule] = (),
+        rules: Sequence[RowRule] = (),
         identifiers: Sequence[str] = (),
         random_state: int | None = None,
     ) -> None:
@@ -217,7 +217,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         rows: ArrayLike | None = None,
         random_state: int | None = None,
     ) -> Any:  # noqa: ANN401 # the library of X
-        """Return rows with the synthesized columns drawn anew, given all that they keep.
+        """Return rows with the synthesized columns drawn again, given the others.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 
     @property
     def identifier_forms(self) -> tuple[IdentifierForm, ...]:
-        """The forms of the identifiers that are made anew."""
+        """The forms of the new identifiers."""
         return tuple(self._forms)
 
     def _check_names(self, names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.synth._coded_column import CodedColumn
+    from halfmask.synth._column_codes import ColumnCodes
 
 __all__ = ["by_mutual_information"]
 
@@ -22,7 +22,7 @@ ROWS = 20_000
 
 
 def by_mutual_information(
-    columns: Sequence[CodedColumn], codes: Sequence[NDArray[np.int32]], *, seed: int
+    columns: Sequence[ColumnCodes], codes: Sequence[NDArray[np.int32]], *, seed: int
 ) -> list[int]:
     """Return the columns' places: next always the one that says most of those chosen.
 
@@ -56,7 +56,7 @@ def by_mutual_information(
     return chosen
 
 
-def _binned(column: CodedColumn, codes: NDArray[np.int32]) -> NDArray[np.int64]:
+def _binned(column: ColumnCodes, codes: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return numbers by ranks; of categories the most frequent, all others as one."""
     if column.n_codes <= BINS:
         return codes.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Synthetic rows beside the original ones: what they still tell, and what they are good for.
+"""Synthetic rows next to the original ones: what they still reveal, and what they are good for.
 
 Start with :func:`assess_synthetic`. It needs rows that weren't learnt from: attacks on these show
 what would be guessed anyway, and tables of them how different two samples are by chance.

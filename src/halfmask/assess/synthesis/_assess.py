@@ -1,4 +1,4 @@
-"""assess_synthetic: measure what synthetic rows tell, and what they are good for."""
+"""assess_synthetic: measure what synthetic rows reveal, and what they are good for."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def assess_synthetic(
     random_state: int = 0,
     progress: Progress = silent,
 ) -> SynthesisAssessment:
-    """Measure what synthetic rows tell of the rows that they were learnt from.
+    """Measure what synthetic rows reveal about the rows that they were learnt from.
 
     Parameters
     ----------

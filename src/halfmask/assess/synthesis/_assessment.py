@@ -22,7 +22,7 @@ _NONE = "—"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisAssessment:
-    """What synthetic rows tell of the original ones, and what they are good for.
+    """What synthetic rows reveal about the original ones, and what they are good for.
 
     Parameters
     ----------

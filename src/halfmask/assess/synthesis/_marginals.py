@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MarginalDistance", "marginal_distances"]
 
-#: Amounts are cut at quantiles into so many bins; of categories so many are told apart.
+#: Amounts are cut at quantiles into so many bins; of categories so many are separate.
 BINS = 8
 #: Of more sets of columns than this, a sample is compared.
 MOST_SETS = 300
@@ -73,7 +73,7 @@ def marginal_distances(
     Notes
     -----
     Amounts are cut into 8 bins at quantiles of the original; the 7 most frequent categories are
-    told apart from each other and from all others. Missing is a bin of its own. More rows make
+    separate, and all others are one. Missing is a bin of its own. More rows make
     tables agree better by chance: `by_chance` is of as many rows as the control has.
     """
     ours = [_binned(pair) for pair in pairs]

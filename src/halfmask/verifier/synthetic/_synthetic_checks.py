@@ -80,7 +80,7 @@ def check_copies(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     claim
         ``"copied-rows"``, with evidence of both.
     table
-        The released table, of which nothing is counted here: the originals aren't in it.
+        The released table. It doesn't have the originals, so nothing is counted in it.
     """
     del table
     rows, copied = _number(claim, "rows"), _number(claim, "copied")

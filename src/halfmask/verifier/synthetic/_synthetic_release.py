@@ -48,7 +48,7 @@ def check_synthetic(manifest: Manifest, folder: Path) -> CheckedRelease:
     identifier is released; every row keeps every rule; and the stated numbers of copied rows are no
     more than chance.
 
-    What does not follow: that the rows tell nothing of the people that they were learnt from. That
+    What does not follow: that the rows reveal nothing about the people they were learnt from. That
     is measured in the report; copied rows and groups are checked by their arithmetic alone, because
     the original rows aren't in the release.
     """

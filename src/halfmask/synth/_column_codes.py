@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from halfmask.synth._donors import Drawn
 
-__all__ = ["CodedColumn"]
+__all__ = ["ColumnCodes"]
 
 #: Fractions with more digits than this have no grid: any number between two values may be drawn.
 MAX_DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CodedColumn:
+class ColumnCodes:
     """The values of one column, and how many rows have each.
 
     Parameters
@@ -94,7 +94,7 @@ class CodedColumn:
 
     def __repr__(self) -> str:
         what = "numbers" if self.is_number else "categories"
-        return f"CodedColumn({self.name!r}, {len(self.values)} {what})"
+        return f"ColumnCodes({self.name!r}, {len(self.values)} {what})"
 
     @property
     def n_codes(self) -> int:
@@ -154,7 +154,7 @@ class CodedColumn:
     def cells(
         self, drawn: Drawn, *, rare: NDArray[np.bool_], rng: np.random.Generator
     ) -> pl.Series:
-        """Return drawn codes as cells; a rare number is drawn between it and the one beside it.
+        """Return drawn codes as cells; a rare number is drawn between it and the one next to it.
 
         Parameters
         ----------

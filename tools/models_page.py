@@ -51,6 +51,7 @@ class Line:
 MODELS_TEST = "`tests/guarantees/test_models.py`"
 TABLE_TEST = "`tests/guarantees/test_table_guarantee.py`"
 UNIQUES_TEST = "`tests/guarantees/test_uniques_estimators.py`"
+GAME_TEST = "`tests/guarantees/test_profitability.py`"
 AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
 PEOPLE_TEST = "`tests/microdata/test_population.py`"
 #: One line for each model, by its name. Keep one entry a model, in the order of the alphabet.
@@ -111,6 +112,16 @@ LINES: Mapping[str, Line] = {
         example="share = 0.05, sampling_fraction = 0.2",
         oracle=f"binomial coefficients, likelihoods as products, and ARX ({UNIQUES_TEST})",
         arx="`PopulationUniqueness`",
+    ),
+    "profitability-prosecutor": Line(
+        example="publisher_benefit = 1, publisher_loss = 4, adversary_gain = 9, adversary_cost = 1",
+        oracle=f"the game in fractions ({GAME_TEST})",
+        arx="`ProfitabilityProsecutor`, which takes lost information off the benefit",
+    ),
+    "profitability-prosecutor-no-attack": Line(
+        example="adversary_gain = 9, adversary_cost = 2",
+        oracle=f"the game in fractions ({GAME_TEST})",
+        arx="`ProfitabilityProsecutorNoAttack`",
     ),
     "records-at-risk": Line(
         example="share = 0.05, risk = 0.2",

@@ -36,6 +36,8 @@ from halfmask.guarantees import (
     EntropyLDiversity,
     KAnonymity,
     LargestRisk,
+    ProfitabilityProsecutor,
+    ProfitabilityProsecutorNoAttack,
     RecordsAtRisk,
     RecursiveCLDiversity,
     SampleUniques,
@@ -103,6 +105,13 @@ GUARANTEES = {
     "ordered": (TCloseness(t=0.15, column="ill", distance="ordered", hierarchy=BY_HARM),),
     "risk": (LargestRisk(risk=0.09),),
     "average": (AverageRisk(risk=0.09),),
+    "game": (
+        ProfitabilityProsecutor(
+            publisher_benefit=1, publisher_loss=9, adversary_gain=30, adversary_cost=2
+        ),
+        DistinctLDiversity(l=2, column="ill"),
+    ),
+    "no attack": (ProfitabilityProsecutorNoAttack(adversary_gain=30, adversary_cost=4),),
     "strict average": (KAnonymity(k=3), AverageRisk(risk=0.05)),
     "unique": (SampleUniques(share=0.05), DistinctLDiversity(l=2, column="ill")),
     "at risk": (RecordsAtRisk(share=0.1, risk=0.2), TCloseness(t=0.4, column="ill")),

@@ -29,6 +29,8 @@ from halfmask.guarantees import (
     KAnonymity,
     LargestRisk,
     PopulationUniques,
+    ProfitabilityProsecutor,
+    ProfitabilityProsecutorNoAttack,
     RecordsAtRisk,
     RecursiveCLDiversity,
     SampleUniques,
@@ -319,6 +321,10 @@ GUARANTEES_OF_ROWS = [
     SampleUniques(share=0.2),
     RecordsAtRisk(share=0.3, risk=0.33),
     PopulationUniques(share=0.3, sampling_fraction=0.2),
+    ProfitabilityProsecutor(
+        publisher_benefit=2, publisher_loss=5, adversary_gain=9, adversary_cost=1
+    ),
+    ProfitabilityProsecutorNoAttack(adversary_gain=5, adversary_cost=2),
     DistinctLDiversity(l=2, column="s"),
     EntropyLDiversity(l=1.7, column="s"),
     RecursiveCLDiversity(c=1.5, l=2, column="s"),
@@ -377,10 +383,13 @@ def test_levels_depend_on_rows_only_by_their_counts(guarantee):
         random.shuffle(shuffled)
         once = sorted(judged(rows, guarantee).levels.tolist())
         halved = {"largest-risk": 0.5, "average-risk": 0.5, "sample-uniqueness": 0}
+        halved["profitability-prosecutor-no-attack"] = 0.5
         factor = {"k-anonymity": 2.0, **halved}.get(guarantee.model, 1)
 
         assert sorted(judged(shuffled, guarantee).levels.tolist()) == pytest.approx(once)
-        if guarantee.model in {"records-at-risk", "population-uniqueness"}:
+        if guarantee.model in {
+            "records-at-risk", "population-uniqueness", "profitability-prosecutor"
+        }:  # fmt: skip
             return  # a class of twice the rows may not be at risk
         assert sorted(judged(rows * 2, guarantee).levels.tolist()) == pytest.approx(
             [factor * level for level in once]

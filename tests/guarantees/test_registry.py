@@ -61,6 +61,19 @@ SPOKEN = [
         "PopulationUniques(share=0.1, population=1000, estimator='pitman')",
     ),
     ("k-map", {"k": 10}, "KMap(k=10)"),
+    (
+        "profitability-prosecutor",
+        {"publisher_benefit": 1, "publisher_loss": 3, "adversary_gain": 3, "adversary_cost": 0},
+        (
+            "ProfitabilityProsecutor(publisher_benefit=1, publisher_loss=3, adversary_gain=3, "
+            "adversary_cost=0)"
+        ),
+    ),
+    (
+        "profitability-prosecutor-no-attack",
+        {"adversary_gain": 3.5, "adversary_cost": 1},
+        "ProfitabilityProsecutorNoAttack(adversary_gain=3.5, adversary_cost=1)",
+    ),
 ]
 
 

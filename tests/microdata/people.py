@@ -156,7 +156,7 @@ def classes(frame: pl.DataFrame, names: Sequence[str]) -> list[list[dict[str, An
     return list(found.values())
 
 
-def achieved(  # noqa: PLR0911 # one for each model
+def achieved(  # noqa: C901, PLR0911 # one for each model
     frame: pl.DataFrame,
     names: Sequence[str],
     promise: Mapping[str, Any],
@@ -168,6 +168,8 @@ def achieved(  # noqa: PLR0911 # one for each model
         return min(map(len, groups))
     if promise["model"] == "largest-risk":
         return 1 / min(map(len, groups))
+    if promise["model"] in OF_MONEY:
+        return max(_paid(promise, len(group)) for group in groups)
     if promise["model"] in OF_TABLE:
         return _table_level(promise, list(map(len, groups)))
     column = promise["column"]
@@ -197,6 +199,17 @@ def achieved(  # noqa: PLR0911 # one for each model
     cost = np.array([[_apart(a, b, known, promise["distance"]) for b in known] for a in known])
     whole = _shares(sum(counts, Counter()), known)
     return max(_moved(_shares(each, known), whole, cost) for each in counts)
+
+
+OF_MONEY = {"profitability-prosecutor", "profitability-prosecutor-no-attack"}
+
+
+def _paid(promise: Mapping[str, Any], rows: int) -> float:
+    """Return what an attack earns, or costs the publisher if it pays."""
+    earned = float(promise["adversary_gain"]) / rows
+    if "publisher_loss" not in promise:
+        return earned
+    return float(promise["publisher_loss"]) / rows if earned > promise["adversary_cost"] else 0.0
 
 
 OF_TABLE = {"average-risk", "sample-uniqueness", "records-at-risk"}
@@ -322,6 +335,8 @@ def keeps_promise(said, level):
         assert level <= said["alpha"]
     elif said["model"] in OF_TABLE | {"largest-risk"}:
         assert level <= said.get("share", said.get("risk"))
+    elif said["model"] in OF_MONEY:
+        assert level < said.get("publisher_benefit", said["adversary_cost"])
     elif said["model"] in OF_RATIOS:
         assert level <= said.get("beta", said.get("delta")) + 1e-9
     elif said["model"] == "t-closeness":

@@ -48,6 +48,16 @@ PROMISES = {
     "hierarchical": [promise("t-closeness", "illness", t=0.25, distance="hierarchical")],
     "risk": [promise("largest-risk", risk=0.09)],
     "average": [promise("average-risk", risk=0.09)],
+    "game": [
+        promise(
+            "profitability-prosecutor",
+            publisher_benefit=1,
+            publisher_loss=9,
+            adversary_gain=30,
+            adversary_cost=2,
+        ),
+        promise("profitability-prosecutor-no-attack", adversary_gain=30, adversary_cost=4),
+    ],
     "strict average": [promise("k-anonymity", k=3), promise("average-risk", risk=0.05)],
     "unique": [promise("sample-uniqueness", share=0.05)],
     "at risk": [K, promise("records-at-risk", share=0.1, risk=0.1)],

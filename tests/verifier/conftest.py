@@ -167,6 +167,7 @@ def make(tmp_path: Path) -> Maker:
 
 
 OF_TABLE = {"average-risk", "sample-uniqueness", "records-at-risk", "population-uniqueness"}
+OF_MONEY = {"profitability-prosecutor", "profitability-prosecutor-no-attack"}
 OF_RATIOS = {"delta-disclosure-privacy", "basic-beta-likeness", "enhanced-beta-likeness"}
 
 
@@ -196,6 +197,8 @@ class Naive:
             return Fraction(len(rows))
         if claim.model == "largest-risk":
             return Fraction(1, len(rows))
+        if claim.model in OF_MONEY:
+            return self.paid(claim, len(rows))
         assert claim.column is not None
         counts = Counter(row[claim.column] for row in rows)
         falling = sorted(counts.values(), reverse=True)
@@ -212,6 +215,15 @@ class Naive:
         if claim.model in OF_RATIOS:
             return max(self.of_values(claim, counts))
         return self.distance(claim, counts)
+
+    @staticmethod
+    def paid(claim: Claim, rows: int) -> Fraction:
+        """What an attack on one of some rows earns, or costs the publisher if it pays."""
+        amount = {name: Fraction(str(value)) for name, value in claim.parameters.items()}
+        earned = amount["adversary_gain"] / rows
+        if "publisher_loss" not in amount:
+            return earned
+        return amount["publisher_loss"] / rows if earned > amount["adversary_cost"] else Fraction()
 
     def of_values(self, claim: Claim, counts: Counter[Any]) -> Iterator[Fraction | float]:
         """Each value's gain over the table, or the log of the ratio."""
@@ -298,6 +310,7 @@ class Naive:
             "recursive-cl-diversity",
             "alpha-k-anonymity",
             "largest-risk",
+            *OF_MONEY,
             *OF_RATIOS,
         }
         return float(max(levels) if larger else min(levels))
@@ -325,6 +338,8 @@ class Naive:
             for name in claim.parameters
             if name != "distance"
         }
+        if claim.model in OF_MONEY:
+            return level < threshold.get("publisher_benefit", threshold["adversary_cost"])
         if claim.model == "t-closeness":
             return level <= threshold["t"]
         if claim.model == "recursive-cl-diversity":

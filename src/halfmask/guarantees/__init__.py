@@ -22,6 +22,8 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``EnhancedBetaLikeness`` | (P - Q) / Q <= beta and <= -log(Q) for each value | the largest |
 | ``LargestRisk`` | 1 / n <= risk | 1 / n |
 | ``KMap`` | F >= k | F |
+| ``ProfitabilityProsecutor`` | gain / n <= cost or loss / n < benefit | loss / n or 0 |
+| ``ProfitabilityProsecutorNoAttack`` | gain / n < cost | gain / n |
 
 Others judge the table as a whole, and their level is one number:
 
@@ -63,6 +65,10 @@ from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._members import ClassMembers
 from halfmask.guarantees._population_uniques import PopulationUniques
+from halfmask.guarantees._profitability import (
+    ProfitabilityProsecutor,
+    ProfitabilityProsecutorNoAttack,
+)
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
@@ -94,6 +100,8 @@ __all__ = [
     "KMap",
     "LargestRisk",
     "PopulationUniques",
+    "ProfitabilityProsecutor",
+    "ProfitabilityProsecutorNoAttack",
     "RecordsAtRisk",
     "RecursiveCLDiversity",
     "SampleUniques",

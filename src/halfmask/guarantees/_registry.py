@@ -19,6 +19,10 @@ from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._k_map import KMap
 from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._population_uniques import PopulationUniques
+from halfmask.guarantees._profitability import (
+    ProfitabilityProsecutor,
+    ProfitabilityProsecutorNoAttack,
+)
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._sample_uniques import SampleUniques
@@ -45,6 +49,8 @@ _MODELS: tuple[type[Guarantee], ...] = (
     RecordsAtRisk,
     PopulationUniques,
     KMap,
+    ProfitabilityProsecutor,
+    ProfitabilityProsecutorNoAttack,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

@@ -34,6 +34,11 @@ MODELS: list[tuple[str, dict[str, object]]] = [
     ("sample-uniqueness", {"share": 0.1}),
     ("records-at-risk", {"share": 0.2, "risk": 0.33}),
     ("population-uniqueness", {"share": 0.2, "population": 100}),
+    (
+        "profitability-prosecutor",
+        {"publisher_benefit": 2, "publisher_loss": 5, "adversary_gain": 9, "adversary_cost": 1},
+    ),
+    ("profitability-prosecutor-no-attack", {"adversary_gain": 5, "adversary_cost": 2}),
     ("population-uniqueness", {"share": 0.2, "sampling_fraction": 0.05, "estimator": "zayatz"}),
     ("alpha-k-anonymity", {"alpha": 0.5, "k": 3, "column": "ill"}),
     ("delta-disclosure-privacy", {"delta": 0.7, "column": "ill"}),

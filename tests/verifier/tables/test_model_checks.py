@@ -16,6 +16,8 @@ from halfmask.verifier.tables._recount import Finding, _compare
 from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
 
 OF_SIZES = {"k-anonymity", "largest-risk", "average-risk", "sample-uniqueness", "records-at-risk"}
+OF_SIZES |= {"profitability-prosecutor", "profitability-prosecutor-no-attack"}
+GAME = {"publisher_benefit": 0.3, "publisher_loss": 3, "adversary_gain": 3, "adversary_cost": 0}
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,13 @@ OF_SIZES = {"k-anonymity", "largest-risk", "average-risk", "sample-uniqueness", 
         ("alpha-k-anonymity", {"alpha": 0.3, "k": 2}, 3 / 10, 0.3 + 1e-12),
         ("largest-risk", {"risk": 0.1}, 1 / 10, 1 / 9),
         ("largest-risk", {"risk": 0.09}, 1 / 12, 1 / 11),
+        ("profitability-prosecutor", GAME, 0.3 - 1e-12, 0.3),
+        (
+            "profitability-prosecutor-no-attack",
+            {"adversary_gain": 3, "adversary_cost": 0.3},
+            3 / 11,
+            3 / 10,
+        ),
         ("average-risk", {"risk": 0.3}, 3 / 10, 0.3 + 1e-12),
         ("sample-uniqueness", {"share": 0.3}, 3 / 10, 0.3 + 1e-12),
         ("records-at-risk", {"share": 0.3, "risk": 0.2}, 3 / 10, 0.3 + 1e-12),

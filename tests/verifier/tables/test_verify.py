@@ -66,6 +66,18 @@ def diversity_claims(claim):
         claim("t-closeness", "ill", t=0.2, distance="equal"),
         claim("largest-risk", risk=0.5),
         claim("largest-risk", risk=0.2),
+        *(
+            claim(
+                "profitability-prosecutor",
+                publisher_benefit=benefit,
+                publisher_loss=5,
+                adversary_gain=9,
+                adversary_cost=2.5,
+            )
+            for benefit in (3, 1)
+        ),
+        claim("profitability-prosecutor-no-attack", adversary_gain=3, adversary_cost=2),
+        claim("profitability-prosecutor-no-attack", adversary_gain=3, adversary_cost=0.3),
         claim("average-risk", risk=0.4),
         claim("average-risk", risk=0.2),
         claim("sample-uniqueness", share=0.3),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask.verifier.tables._game_checks import prosecutor_payout, prosecutor_without_attack
 from halfmask.verifier.tables._levels import (
     distinct_values,
     entropy_values,
@@ -242,6 +243,16 @@ _checks: dict[str, ModelCheck] = {
     "average-risk": ModelCheck(average_risk, frozenset({"risk"}), of_column=False),
     "sample-uniqueness": ModelCheck(sample_uniqueness, frozenset({"share"}), of_column=False),
     "records-at-risk": ModelCheck(records_at_risk, frozenset({"share", "risk"}), of_column=False),
+    "profitability-prosecutor": ModelCheck(
+        prosecutor_payout,
+        frozenset({"publisher_benefit", "publisher_loss", "adversary_gain", "adversary_cost"}),
+        of_column=False,
+    ),
+    "profitability-prosecutor-no-attack": ModelCheck(
+        prosecutor_without_attack,
+        frozenset({"adversary_gain", "adversary_cost"}),
+        of_column=False,
+    ),
     "population-uniqueness": ModelCheck(
         population_uniqueness,
         frozenset({"share", "estimator"}),

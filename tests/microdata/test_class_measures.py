@@ -74,10 +74,38 @@ def test_measures_are_in_the_manifest_and_the_report(tmp_path):
     assert stated == release.utility.measures.to_dict()
     assert set(stated) == {
         "non_uniform_entropy", "ambiguity", "kl_divergence", "squared_error", "precision",
-        "height", "classification",
+        "height", "classification", "payout",
     }  # fmt: skip
     for name in ("Non-uniform entropy", "Ambiguity", "Squared error", "Precision"):
         assert name in page
+
+
+def test_the_payout_of_the_objective_is_in_the_report():
+    """Worked by hand: all rows in one class lose all, and nobody attacks; then they do."""
+    terms = {"publisher_benefit": 10, "publisher_loss": 8, "adversary_gain": 8}
+
+    def payout(cost: float, k: int) -> float | None:
+        objective = {"name": "publisher-payout", **terms, "adversary_cost": cost}
+        columns = {
+            "age": {
+                "role": "quasi_identifier", "kind": "numeric", "hierarchy": {"intervals": [4]}
+            },
+            "town": {"role": "quasi_identifier", "kind": "categorical"},
+            "well": {"role": "identifier"},
+        }  # fmt: skip
+        policy = Policy(
+            halfmask=1,
+            columns=columns,
+            guarantees=[{"model": "k-anonymity", "k": k}],
+            method={"name": "full-domain", "objective": objective},
+            recoding={"name": "level"},
+        )
+        return protect(TABLE, policy).utility.measures.payout
+
+    assert payout(2.0, k=8) == 0
+    # Two ages of four, one town of two: a third of three bits is lost; chance 1/2, gain 4.
+    assert payout(5.0, k=2) == pytest.approx(8 * 10 * 2 / 3)
+    assert payout(3.0, k=2) == pytest.approx(max(8 * (10 * 2 / 3 - 4), 8 * (10 / 3 - 0)))
 
 
 def test_what_cant_be_counted_is_none():

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.anonymize import Level
+from halfmask.anonymize.lattice import PublisherPayout
 from halfmask.assess.utility import (
     ColumnEntries,
     ColumnRise,
@@ -17,6 +18,7 @@ from halfmask.assess.utility import (
     generalization_height,
     kl_divergence,
     non_uniform_entropy,
+    publisher_payout,
     squared_error,
 )
 from halfmask.microdata._extents import leaving_extents, numbers_of, written_spans
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize import CellCounts, Coding, Plan
-    from halfmask.assess.utility import GeneralizationHeight
+    from halfmask.assess.utility import CellExtents, GeneralizationHeight
     from halfmask.microdata._prepared import Prepared
 
 __all__ = ["ClassMeasures", "class_measures", "label_counts"]
@@ -68,6 +70,11 @@ _SHOWN = {
         "{:.3f}",
         "The share of the rows whose label isn't the most frequent of their class (Iyengar).",
     ),
+    "payout": (
+        "Publisher's payout",
+        "{:,.2f}",
+        "What all rows earn their publisher, where an attacker attacks each row that pays.",
+    ),
 }
 
 
@@ -91,6 +98,9 @@ class ClassMeasures:
     classification
         The share of the rows whose label isn't the most frequent of their class, in [0, 1]; of
         releases with a label that is a category.
+    payout
+        What the release earns its publisher, where `publisher-payout` with a prosecutor is the
+        objective.
     """
 
     non_uniform_entropy: float
@@ -100,6 +110,7 @@ class ClassMeasures:
     precision: float | None = None
     height: float | None = None
     classification: float | None = None
+    payout: float | None = None
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the numbers by name."""
@@ -154,7 +165,23 @@ def class_measures(
         classification=None
         if labels is None
         else classification_metric(labels, suppressed=suppressed),
+        payout=_payout(plan, areas, suppressed=suppressed),
     )
+
+
+def _payout(plan: Plan, areas: CellExtents, *, suppressed: int) -> float | None:
+    """Return the payout on the terms of the method's objective, if it has any."""
+    terms = getattr(plan.method, "objective", None)
+    if not isinstance(terms, PublisherPayout) or terms.attacker != "prosecutor":
+        return None
+    return publisher_payout(
+        areas,
+        suppressed=suppressed,
+        publisher_benefit=terms.publisher_benefit,
+        publisher_loss=terms.publisher_loss,
+        adversary_gain=terms.adversary_gain,
+        adversary_cost=terms.adversary_cost,
+    ).payout
 
 
 def label_counts(prepared: Prepared, label: str | None) -> NDArray[np.int64] | None:

@@ -294,7 +294,7 @@ def recoding_row(name: str) -> tuple[str, ...]:
 def policy_of(name: str, method: str) -> halfmask.Policy:
     """Return the policy of a trial."""
     kind: Any = METHODS[method]
-    targets = ', split_targets = ["income"]' if kind.needs_guide else ""
+    targets = ', split_targets = ["income"]' if kind.needs_guide is True else ""
     text = POLICY.format(model=name, example=LINES[name].example, method=method, targets=targets)
     return halfmask.Policy.from_toml(text)
 

@@ -74,6 +74,15 @@ class GridOptions:
             help="The limit of rows; of a larger table some are drawn at random.",
         ),
     ] = 200_000
+    search_seconds: Annotated[
+        float,
+        typer.Option(
+            "--search-seconds",
+            min=0.001,
+            metavar="SECONDS",
+            help="How long the search of one full-domain policy takes at most.",
+        ),
+    ] = 10.0
     seed: Annotated[
         int, typer.Option("--seed", min=0, metavar="N", help="The seed of the random draws.")
     ] = 0
@@ -88,6 +97,7 @@ class GridOptions:
             "max_suppression": _listed("--suppression", self.suppression, float),
             "max_points": self.max_points,
             "rows": self.rows,
+            "search_seconds": self.search_seconds,
             "random_state": self.seed,
         }
 

@@ -41,7 +41,14 @@ POLICY = Policy.from_toml(
     column = "ill"
     """
 )
-WHOLE = {"k": None, "vary": None, "methods": None, "recodings": None, "max_suppression": None}
+WHOLE = {
+    "search_seconds": 5.0,
+    "k": None,
+    "vary": None,
+    "methods": None,
+    "recodings": None,
+    "max_suppression": None,
+}
 
 
 def grid_of(**given):
@@ -96,6 +103,7 @@ def test_a_policy_of_the_grid_that_is_the_given_one_is_there_once():
         recodings=grid.recodings,
         suppression=grid.suppression,
         vary={"k-anonymity.k": (4,)},
+        seconds=5.0,
     )
 
     found, _ = policies_of(only)
@@ -167,6 +175,18 @@ def test_a_value_that_a_policy_refuses_is_listed_with_the_reason():
     assert refused == {1}
 
 
+def test_a_search_that_the_policy_does_not_limit_gets_its_seconds():
+    grid = grid_of(methods=["full-domain", "mondrian"], recodings=["level"], k=[5])
+    unlimited, _ = policies_of(grid)
+    own = POLICY.changed(method={"name": "full-domain", "steps": 9})
+    limited, _ = grid.policies(own, lambda policy: policy, at_most=9, random_state=0)
+
+    made = {each.method: each.policy.method.made() for each in unlimited[1:]}
+    assert made["full-domain"].seconds == 5.0
+    kinds = {each.policy.method.made().seconds for each in limited if each.method == "full-domain"}
+    assert kinds == {None}
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -180,6 +200,7 @@ def test_a_value_that_a_policy_refuses_is_listed_with_the_reason():
         ({"vary": {"t": []}}, "not empty"),
         ({"max_suppression": [1.0]}, "max_suppression"),
         ({"max_suppression": [-0.1]}, "max_suppression"),
+        ({"search_seconds": 0}, "search_seconds"),
     ],
 )
 def test_what_is_not_there_is_an_error_with_what_was_probably_meant(given, words):

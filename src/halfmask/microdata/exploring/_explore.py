@@ -38,6 +38,7 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
     max_suppression: Sequence[float] | None = None,
     max_points: int = 60,
     rows: int = 200_000,
+    search_seconds: float = 10.0,
     risk: str = "highest",
     utility: str = "loss",
     label_model: bool = False,
@@ -69,6 +70,8 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         The limit of policies; those of a larger grid are drawn at random.
     rows
         The limit of rows; those of a larger table are drawn at random.
+    search_seconds
+        How long the search of one full-domain policy takes at most, if the policy sets no limit.
     risk
         The axis of risk: ``"highest"``, ``"average"``, ``"journalist-highest"``,
         ``"journalist-average"``, or ``"all-columns"``.
@@ -105,9 +108,10 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
 
     Notes
     -----
-    **Guarantees.** The numbers of a point are those of a release by its policy, if no rows were
-    drawn and no mask draws random numbers. A point is on the frontier if no other has less risk and
-    less loss, or is equal in one and better in the other. The same arguments give the same points.
+    **Guarantees.** The numbers of a point are those of a release by its policy, and the same
+    arguments give the same points, if no rows were drawn, no mask draws random numbers, and no
+    search reached its limit. A point is on the frontier if no other has less risk and less loss,
+    or is equal in one and better in the other.
 
     **Edge cases.** A policy that the table can't keep is listed with the reason, and so is a
     method, a recoding and guarantees that don't go together. On drawn rows, classes are coarser
@@ -151,6 +155,7 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         methods=methods,
         recodings=recodings,
         max_suppression=max_suppression,
+        search_seconds=search_seconds,
     )
     read = ExploredTable.of(
         table,

@@ -13,7 +13,7 @@ from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._folds import read_batches
 from halfmask.microdata._opening import opened_as
-from halfmask.microdata._policy_protection import people_of, protection_of, schema_on
+from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask._progress import Progress
-    from halfmask.anonymize import Protection, Summary
+    from halfmask.anonymize import Population, Protection, Summary
     from halfmask.data import Schema, Source
     from halfmask.microdata._policy import Policy
     from halfmask.vault import Vault
@@ -61,7 +61,7 @@ class ExploredTable:
     raw: Classes
     unmasked: pl.DataFrame | None
     n_rows: int
-    people: pl.DataFrame | None
+    people: Population | None
 
     def __repr__(self) -> str:
         return f"ExploredTable({self.rows.height} of {self.n_rows} rows)"
@@ -107,8 +107,8 @@ class ExploredTable:
             opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key
         )
         schema = schema_on(policy, masked.masked)
-        people = None if population is None else people_of(population, policy, schema)
-        protection = protection_of(policy, schema)
+        people = population_of(population, policy, schema, masked.masked)
+        protection = protection_of(policy, schema, people)
         needed = {*protection.columns}
         columns = [
             name
@@ -149,7 +149,7 @@ class ExploredTable:
         policy
             One that differs in nothing that the table is read by.
         """
-        return protection_of(policy, self.schema)
+        return protection_of(policy, self.schema, self.people)
 
 
 def _drawn(n_rows: int, at_most: int, random_state: int) -> NDArray[np.bool_]:

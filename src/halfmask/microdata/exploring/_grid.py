@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,12 +92,15 @@ class PolicyGrid:
         Names, and shares of rows.
     vary
         Values by the name of a parameter of guarantees, such as ``"k"`` or ``"t-closeness.t"``.
+    seconds
+        How long a search takes at most, if the policy doesn't limit it.
     """
 
     methods: tuple[str, ...]
     recodings: tuple[str, ...]
     suppression: tuple[float, ...]
     vary: Mapping[str, tuple[float, ...]]
+    seconds: float
 
     @classmethod
     def of(
@@ -109,6 +112,7 @@ class PolicyGrid:
         methods: Sequence[str] | None,
         recodings: Sequence[str] | None,
         max_suppression: Sequence[float] | None,
+        search_seconds: float,
     ) -> PolicyGrid:
         """Return the grid around a policy; what isn't given takes its usual values.
 
@@ -116,7 +120,7 @@ class PolicyGrid:
         ----------
         policy
             The policy of the owner.
-        k, vary, methods, recodings, max_suppression
+        k, vary, methods, recodings, max_suppression, search_seconds
             As of `halfmask.explore`.
 
         Raises
@@ -126,6 +130,7 @@ class PolicyGrid:
         """
         own = float(policy.suppression.max_fraction)
         limits = (0.0, own, USUAL_SUPPRESSION) if max_suppression is None else max_suppression
+        number_between(0.0, inf, owner=OWNER, low_open=True, search_seconds=search_seconds)
         for limit in limits:
             number_between(0.0, 1.0, owner=OWNER, high_open=True, max_suppression=limit)
         return cls(
@@ -133,6 +138,7 @@ class PolicyGrid:
             recodings=_chosen("recodings", recodings, RECODINGS, usual=_usual_recodings(policy)),
             suppression=_listed("max_suppression", limits),
             vary=_varied(policy, k, vary or {}),
+            seconds=search_seconds,
         )
 
     def policies(
@@ -161,7 +167,7 @@ class PolicyGrid:
         found, known = [given], {given.policy}
         pairs: list[tuple[str, str]] = []
         for method, recoding in product(self.methods, self.recodings):
-            made = _made(policy, method, recoding, given.max_suppression, {}, accepts)
+            made = _made(policy, method, recoding, given.max_suppression, {}, self.seconds, accepts)
             if made.why:
                 name = f"{method}-{recoding}"
                 found.append(replace(made, number=len(found), name=name))
@@ -180,7 +186,7 @@ class PolicyGrid:
                 break
             (method, recoding), limit, *values = _at(number, axes)
             asked = dict(zip(self.vary, values, strict=True))
-            made = _made(policy, method, recoding, limit, asked, accepts)
+            made = _made(policy, method, recoding, limit, asked, self.seconds, accepts)
             if made.policy is None or made.policy not in known:
                 known.add(made.policy)
                 accepted += 1
@@ -232,13 +238,14 @@ def _made(
     recoding: str,
     limit: float,
     parameters: Mapping[str, float],
+    seconds: float,
     accepts: Callable[[Policy], object],
 ) -> GridPolicy:
     """Return a policy of the grid, or why there is none."""
     made, why = None, ""
     try:
         made = policy.changed(
-            method=_section(policy.method, method),
+            method=_method(policy.method, method, seconds),
             recoding=_section(policy.recoding, recoding),
             suppression={"max_fraction": limit},
             guarantees=list(_guarantees(policy, parameters)),
@@ -256,6 +263,16 @@ def _made(
         policy=made,
         why=why,
     )
+
+
+def _method(own: Any, name: str, seconds: float) -> dict[str, Any]:  # noqa: ANN401 # as below
+    """Return the section of a method; a search that the policy doesn't limit gets its seconds."""
+    section = _section(own, name)
+    kind: Any = METHODS[name]
+    known = {entry.name for entry in fields(kind)}
+    if "seconds" in known and not {"seconds", "steps"} & set(section):
+        section["seconds"] = seconds
+    return section
 
 
 def _section(own: Any, name: str) -> dict[str, Any]:  # noqa: ANN401 # a Choice of any kind

@@ -11,7 +11,7 @@ import numpy as np
 from halfmask._errors import HalfmaskError
 from halfmask.assess.risk import classes_risk
 from halfmask.assess.utility import class_size_utility, information_loss
-from halfmask.microdata._claims import merged_classes
+from halfmask.microdata._claims import merged_classes, with_people
 from halfmask.microdata._class_measures import class_measures
 from halfmask.microdata._detail_kept import weighed_loss
 from halfmask.microdata._evaluation import risk_in_population
@@ -109,13 +109,15 @@ class Measuring:
         """
         plan, fitted, counts = protection.plan_counted(fitted)
         released, class_of_cell = merged_classes(plan, counts.classes)
+        placed = protection.placed_people(plan.codings)
+        released = with_people(released, class_of_cell, placed, counts)
         suppressed = self.table.rows.height - released.rows
         persons = released.by_person()
         if self.table.people is None:
             risk = classes_risk(persons)
         else:
-            extents = cell_extents(plan, counts)
-            risk = risk_in_population(persons, plan, extents, class_of_cell, self.table.people)
+            extents, people = cell_extents(plan, counts), self.table.people.people
+            risk = risk_in_population(persons, plan, extents, class_of_cell, people)
         loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
         sizes = class_size_utility(released.sizes, suppressed=suppressed, k=1)
         classes = class_measures(plan, counts, suppressed=suppressed, raw_sizes=None, labels=None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask.cli._chosen_columns import COLUMNS, names_of
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
@@ -187,6 +187,8 @@ def _show(found: RiskAssessment) -> None:
     screen = console()
     for sentence in found.sentences:
         screen.print(printable(sentence), soft_wrap=True)
+    for warning in found.warnings:
+        screen.print(printable(warning), style=WARNED, soft_wrap=True)
     estimate = None if found.individual is None else found.individual.worse
     if estimate is not None and estimate.threshold is not None:
         screen.print(

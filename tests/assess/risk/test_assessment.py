@@ -41,6 +41,7 @@ def test_all_that_fits_a_survey_is_measured():
     assert found.uniqueness is not None
     assert found.uniqueness.chosen.population == 85
     assert len(found.sentences) == 9
+    assert found.warnings == ()
     assert "canary" not in json.dumps(told) + " ".join(found.sentences)
 
 
@@ -116,3 +117,29 @@ def test_a_table_of_one_value_has_no_unique_row():
 def test_contradictions_are_refused(given_, says):
     with pytest.raises(ParameterError, match=says):
         assess_risk(TABLE, **{"quasi_identifiers": KEYS, **given_})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fraction", [0.02, 0.1, 0.3])
+def test_the_truth_of_samples_of_adult_is_near_or_below(adult_csv, fraction):
+    """Adult as the population: the log-linear model isn't far below, and individual risk warns."""
+    names = ["age", "sex", "race", "education", "marital-status"]
+    people = pl.read_csv(adult_csv).select(names)
+    others = people.group_by(names).len("people")
+    for seed in range(5):
+        sample = people.sample(fraction=fraction, seed=seed)
+        alone = sample.group_by(names).len().filter(pl.col("len") == 1).join(others, on=names)
+        links = float((1 / alone["people"].to_numpy()).sum())
+
+        found = assess_risk(sample, quasi_identifiers=names, sampling_fraction=fraction, largest=1)
+
+        assert found.log_linear is not None
+        assert found.uniqueness is not None
+        assert found.individual is not None
+        assert 0.9 * links < found.log_linear.correct_links < 1.3 * links
+        unique = (others["people"] == 1).sum()
+        assert unique <= 1.5 * found.uniqueness.chosen.uniques
+        if fraction < 0.3:
+            # The weakness that its docstring states: without it there would be nothing to warn of.
+            assert found.individual.worse.expected < 0.8 * links
+            assert "use the higher number" in found.warnings[0]

@@ -76,6 +76,21 @@ class RiskAssessment:
             *(part.sentence for part in estimated if part is not None),
         )
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes an estimate doubtful, in a sentence each."""
+        if self.individual is None or self.log_linear is None:
+            return ()
+        expected, links = self.individual.worse.expected, self.log_linear.correct_links
+        if links <= expected:
+            return ()
+        warning = (
+            f"The individual risks add up to {expected:,.1f} right links, fewer than the "
+            f"{links:,.1f} that the log-linear model expects of the unique rows alone. Individual "
+            "risk is too low where few rows agree: use the higher number."
+        )
+        return (warning,)
+
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON; nothing about single rows."""
         parts = {
@@ -88,6 +103,7 @@ class RiskAssessment:
         }
         return {
             "quasi_identifiers": list(self.quasi_identifiers),
+            "warnings": list(self.warnings),
             **{name: None if part is None else part.to_dict() for name, part in parts.items()},
         }
 

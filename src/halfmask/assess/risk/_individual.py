@@ -209,6 +209,11 @@ def individual_risk(
     **Guarantees.** The formula is computed to twelve digits for any ``f`` and ``F``, without the
     approximation that sdcMicro takes by default for ``f > 2``.
 
+    **Accuracy.** It is too low where few rows agree, and the more so the smaller the sample is. For
+    samples of Adult with known truth and five or six quasi-identifiers, the sum of the risks was
+    0.2 to 0.3 of the right links at a sampling fraction of 0.02, and 0.7 to 0.8 at 0.3. Take the
+    higher one of it and of :func:`log_linear_risk`, which was 1.0 to 1.3 of the truth.
+
     **Edge cases.** Where ``F = f`` the risk is ``1 / f``. A household's risk is the chance that at
     least one member is identified, ``1 - prod(1 - r)``, and each of its rows has it.
 

@@ -109,7 +109,10 @@ def _check_out(out: str | None, *, overwrite: bool) -> None:
 
 def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool) -> None:
     """Show the frontier, what guarantees cost, and what was refused."""
-    from halfmask.microdata.exploring import NOTE  # noqa: PLC0415 - half a second
+    from halfmask.microdata.exploring import (  # noqa: PLC0415 - half a second
+        NOTE,
+        trial_sentences,
+    )
 
     shown = found.points if verbose else found.frontier[:FEW_POINTS]
     drawn = "" if found.rows == found.table_rows else f" drawn of {found.table_rows:,}"
@@ -123,8 +126,8 @@ def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool
     if left:
         screen.print(f"  and {left} more points, with --verbose", style="dim")
     screen.print("\nWhat the given policy keeps without a guarantee", style="bold")
-    for trial in found.trials:
-        screen.print(f"- {printable(trial.sentence)}", soft_wrap=True)
+    for sentence in trial_sentences(found.trials):
+        screen.print(f"- {printable(sentence)}", soft_wrap=True)
     if found.refused:
         screen.print(f"\nRefused: {len(found.refused)} policies", style="bold")
         for why, names in found.reasons.items():
@@ -151,14 +154,13 @@ def _points(found: Exploration, points: Iterable[ExploredPoint]) -> Table:
     if found.utility != "loss":
         axes[f"lost: {found.utility}"] = lambda each: found.place(each)[1]
     best = {each.asked.number for each in found.frontier}
-    table = listing("no.", "policy", "classes", *axes, "", right=("no.", "classes", *axes))
+    table = listing("no.", "policy", "classes", *axes, right=("classes", *axes))
     for column in table.columns:
         column.no_wrap = True
     for each in points:
         number = each.asked.number
-        marks = ["best"] * (number in best) + ["given"] * (number == 0)
+        mark = " best" if number in best else " given" if number == 0 else ""
         measured = [f"{value(each):.3g}" for value in axes.values()]
-        table.add_row(
-            str(number), each.asked.name, f"{each.measures.classes:,}", *measured, ", ".join(marks)
-        )
+        classes = f"{each.measures.classes:,}"
+        table.add_row(f"{number}{mark}", each.asked.name, classes, *measured)
     return table

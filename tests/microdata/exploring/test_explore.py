@@ -17,6 +17,7 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask.microdata import Policy, explore, protect
+from halfmask.microdata.exploring import trial_sentences
 
 CANARY = "CANARY"
 TEXT = """
@@ -200,6 +201,18 @@ def test_each_guarantee_says_what_is_kept_without_it(found):
     assert without_l.detail == pytest.approx(dict(release.utility.detail.columns))
     assert without_k.classes > without_l.classes
     assert f"{without_k.classes:,} classes" in without_k.sentence
+
+
+def test_the_columns_that_gain_most_without_a_guarantee_are_named(found):
+    whole, without_k, _ = found.trials
+    sentences = trial_sentences(found.trials)
+
+    gains = {name: without_k.detail[name] - whole.detail[name] for name in whole.detail}
+    named = [name for name, gain in gains.items() if gain >= 0.01]
+    assert named
+    assert all(f"{name} " in sentences[1] for name in named)
+    assert "Most is gained by" in sentences[1]
+    assert sentences[0] == whole.sentence
 
 
 def test_without_its_only_guarantee_a_policy_keeps_the_raw_table():

@@ -15,7 +15,7 @@ from __future__ import annotations
 from halfmask.microdata.exploring._exploration import Exploration
 from halfmask.microdata.exploring._explore import explore
 from halfmask.microdata.exploring._grid import GridPolicy
-from halfmask.microdata.exploring._guarantee_trials import GuaranteeTrial
+from halfmask.microdata.exploring._guarantee_trials import GuaranteeTrial, trial_sentences
 from halfmask.microdata.exploring._points import (
     NOTE,
     RISKS,
@@ -34,4 +34,5 @@ __all__ = [
     "GuaranteeTrial",
     "PointMeasures",
     "explore",
+    "trial_sentences",
 ]

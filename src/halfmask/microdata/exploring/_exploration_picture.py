@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from halfmask.assess.attacks import _svg as svg
 from halfmask.assess.attacks._svg import circle, line, safe, text
 from halfmask.assess.risk import percent
+from halfmask.microdata.exploring._guarantee_trials import trial_sentences
 from halfmask.microdata.exploring._points import DETAIL, NOTE, RISKS, UTILITIES
 
 if TYPE_CHECKING:
@@ -205,8 +206,7 @@ def _notes(found: MeasuredGrid) -> Iterator[str]:
         yield f"{left} more points are on the frontier: see points.csv."
     if found.grid_policies > len(found.points) + len(found.refused):
         yield f"The grid has {found.grid_policies:,} policies; some were drawn at random."
-    for trial in found.trials:
-        yield trial.sentence
+    yield from trial_sentences(found.trials)
     reasons = list(found.reasons.items())
     for why, names in reasons[:_REASONS]:
         yield f"Refused, {len(names)} policies: {why}" if len(names) > 1 else f"Refused: {why}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from halfmask._errors import HalfmaskError
-from halfmask.assess.risk import percent
+from halfmask.assess.risk import listed, percent
 from halfmask.assess.utility import information_loss
 from halfmask.engines import map_in_order
 from halfmask.microdata._detail_kept import weighed_loss
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.microdata.exploring._explored_table import ExploredTable
 
-__all__ = ["GuaranteeTrial", "guarantee_trials"]
+__all__ = ["GuaranteeTrial", "guarantee_trials", "trial_sentences"]
+
+#: Columns that a sentence names, and the detail that one must gain to be named.
+NAMED, GAINED = 3, 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +66,29 @@ class GuaranteeTrial:
         """Return the numbers under their names, for JSON."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {**found, "without": list(self.without), "detail": dict(self.detail)}
+
+
+def trial_sentences(trials: Sequence[GuaranteeTrial]) -> list[str]:
+    """Return what is kept without each guarantee, and which columns gain most.
+
+    Parameters
+    ----------
+    trials
+        As of `guarantee_trials`: the whole policy comes first.
+    """
+    whole = trials[0].detail if trials else {}
+    sentences = []
+    for trial in trials:
+        gains = {name: kept - whole[name] for name, kept in trial.detail.items() if name in whole}
+        most = sorted(gains, key=lambda name: -gains[name])[:NAMED]
+        named = [
+            f"{name} {percent(trial.detail[name])} instead of {percent(whole[name])}"
+            for name in most
+            if gains[name] >= GAINED
+        ]
+        more = f" Most is gained by {listed(named)}." if named else ""
+        sentences.append(trial.sentence + more)
+    return sentences
 
 
 def guarantee_trials(table: ExploredTable, policy: Policy) -> tuple[GuaranteeTrial, ...]:

@@ -53,12 +53,17 @@ TABLE_TEST = "`tests/guarantees/test_table_guarantee.py`"
 UNIQUES_TEST = "`tests/guarantees/test_uniques_estimators.py`"
 GAME_TEST = "`tests/guarantees/test_profitability.py`"
 AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
+PEOPLE_MODELS = "`tests/guarantees/test_population_models.py`"
 PEOPLE_TEST = "`tests/microdata/test_population.py`"
 #: One line for each model, by its name. Keep one entry a model, in the order of the alphabet.
 LINES: Mapping[str, Line] = {
     "alpha-k-anonymity": Line(
         example='alpha = 0.5, k = 5, column = "disease"',
         oracle=f"counts in fractions ({MODELS_TEST})",
+    ),
+    "average-journalist-risk": Line(
+        example="risk = 0.1",
+        oracle=f"counts in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
     ),
     "average-risk": Line(
         example="risk = 0.1",
@@ -74,6 +79,11 @@ LINES: Mapping[str, Line] = {
         example='delta = 1.5, column = "disease"',
         oracle=f"counts in fractions ({MODELS_TEST})",
         arx="`DDisclosurePrivacy`, with logarithms to base 2",
+    ),
+    "delta-presence": Line(
+        example="delta_min = 0.0, delta_max = 0.5",
+        oracle=f"counts in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
+        arx="`DPresence`",
     ),
     "distinct-l-diversity": Line(
         example='l = 2, column = "disease"',
@@ -92,6 +102,15 @@ LINES: Mapping[str, Line] = {
         arx="`EntropyLDiversity`",
         sdcmicro='`ldiversity`, `"Entropy_Ldiversity"`: measured',
     ),
+    "estimated-k-map": Line(
+        example='k = 20, sampling_fraction = 0.2, significance = 0.05, estimator = "poisson"',
+        oracle=f"ARX's loops ({PEOPLE_MODELS})",
+        arx="`KMap` with an estimator",
+    ),
+    "journalist-records-at-risk": Line(
+        example="share = 0.1, risk = 0.1",
+        oracle=f"counts in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
+    ),
     "k-anonymity": Line(
         example="k = 5",
         oracle=f"counts in dictionaries ({MODELS_TEST}); pycanon ({AGREEMENT_TEST})",
@@ -103,10 +122,18 @@ LINES: Mapping[str, Line] = {
         oracle=f"every person against every label ({PEOPLE_TEST})",
         arx="`KMap` with a subset",
     ),
+    "largest-journalist-risk": Line(
+        example="risk = 0.1",
+        oracle=f"counts in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
+    ),
     "largest-risk": Line(
         example="risk = 0.2",
         oracle=f"counts in fractions ({MODELS_TEST}); ARX ({AGREEMENT_TEST})",
         arx="the highest risk of `AverageReidentificationRisk(average, highest, records)`",
+    ),
+    "marketer-risk": Line(
+        example="risk = 0.1",
+        oracle=f"counts in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
     ),
     "population-uniqueness": Line(
         example="share = 0.05, sampling_fraction = 0.2",

@@ -26,6 +26,7 @@ from halfmask.guarantees import (
     DistinctLDiversity,
     EnhancedBetaLikeness,
     EntropyLDiversity,
+    EstimatedKMap,
     KAnonymity,
     LargestRisk,
     PopulationUniques,
@@ -316,6 +317,7 @@ def test_share_ratios_that_leave_64_bits_are_exact():
 
 GUARANTEES_OF_ROWS = [
     KAnonymity(k=3),
+    EstimatedKMap(k=6, sampling_fraction=0.2, significance=0.1, estimator="zero-truncated-poisson"),
     LargestRisk(risk=0.33),
     AverageRisk(risk=0.4),
     SampleUniques(share=0.2),

@@ -74,6 +74,24 @@ SPOKEN = [
         {"adversary_gain": 3.5, "adversary_cost": 1},
         "ProfitabilityProsecutorNoAttack(adversary_gain=3.5, adversary_cost=1)",
     ),
+    (
+        "estimated-k-map",
+        {"k": 5, "sampling_fraction": 0.1, "significance": 0.05, "estimator": "poisson"},
+        "EstimatedKMap(k=5, sampling_fraction=0.1, significance=0.05, estimator='poisson')",
+    ),
+    (
+        "delta-presence",
+        {"delta_min": 0.1, "delta_max": 0.5},
+        "DeltaPresence(delta_min=0.1, delta_max=0.5)",
+    ),
+    ("largest-journalist-risk", {"risk": 0.09}, "LargestJournalistRisk(risk=0.09)"),
+    ("average-journalist-risk", {"risk": 0.09}, "AverageJournalistRisk(risk=0.09)"),
+    (
+        "journalist-records-at-risk",
+        {"share": 0.1, "risk": 0.2},
+        "JournalistRecordsAtRisk(share=0.1, risk=0.2)",
+    ),
+    ("marketer-risk", {"risk": 0.05}, "MarketerThreshold(risk=0.05)"),
 ]
 
 

@@ -24,6 +24,9 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``KMap`` | F >= k | F |
 | ``ProfitabilityProsecutor`` | gain / n <= cost or loss / n < benefit | loss / n or 0 |
 | ``ProfitabilityProsecutorNoAttack`` | gain / n < cost | gain / n |
+| ``EstimatedKMap`` | n is as large as k people make unlikely | n |
+| ``DeltaPresence`` | delta_min <= n / F <= delta_max | n / F |
+| ``LargestJournalistRisk`` | 1 / F <= risk | 1 / F |
 
 Others judge the table as a whole, and their level is one number:
 
@@ -32,6 +35,9 @@ Others judge the table as a whole, and their level is one number:
 | ``AverageRisk`` | C / N <= risk |
 | ``SampleUniques`` | (rows with n = 1) / N <= share |
 | ``RecordsAtRisk`` | (rows with 1 / n > risk) / N <= share |
+| ``JournalistRecordsAtRisk`` | (rows with 1 / F > risk) / N <= share |
+| ``MarketerThreshold`` | sum(n / F) / N <= risk |
+| ``AverageJournalistRisk`` | the larger of sum(n / F) / N and C / sum(F) <= risk |
 | ``PopulationUniques`` | the share of unique people in the population is at most share, estimated |
 
 ``F`` is the number of people of a population who fit the class.
@@ -54,8 +60,10 @@ from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLi
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
+from halfmask.guarantees._delta_presence import DeltaPresence
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
+from halfmask.guarantees._estimated_k_map import CellSizeEstimator, EstimatedKMap
 from halfmask.guarantees._grouping import class_of_row, value_codes
 from halfmask.guarantees._guarantee import Guarantee, Judgement, size_asked
 from halfmask.guarantees._histogram import Histogram
@@ -64,6 +72,12 @@ from halfmask.guarantees._k_map import KMap
 from halfmask.guarantees._largest_risk import LargestRisk
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._members import ClassMembers
+from halfmask.guarantees._population_risks import (
+    AverageJournalistRisk,
+    JournalistRecordsAtRisk,
+    LargestJournalistRisk,
+    MarketerThreshold,
+)
 from halfmask.guarantees._population_uniques import PopulationUniques
 from halfmask.guarantees._profitability import (
     ProfitabilityProsecutor,
@@ -84,21 +98,28 @@ from halfmask.guarantees._uniques_estimators import (
 __all__ = [
     "GUARANTEES",
     "AlphaKAnonymity",
+    "AverageJournalistRisk",
     "AverageRisk",
     "BasicBetaLikeness",
+    "CellSizeEstimator",
     "ClassMembers",
     "Classes",
     "Criterion",
     "DeltaDisclosurePrivacy",
+    "DeltaPresence",
     "DistinctLDiversity",
     "EnhancedBetaLikeness",
     "EntropyLDiversity",
+    "EstimatedKMap",
     "Guarantee",
     "Histogram",
+    "JournalistRecordsAtRisk",
     "Judgement",
     "KAnonymity",
     "KMap",
+    "LargestJournalistRisk",
     "LargestRisk",
+    "MarketerThreshold",
     "PopulationUniques",
     "ProfitabilityProsecutor",
     "ProfitabilityProsecutorNoAttack",

@@ -13,11 +13,19 @@ from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
 from halfmask.guarantees._average_risk import AverageRisk
 from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
+from halfmask.guarantees._delta_presence import DeltaPresence
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
+from halfmask.guarantees._estimated_k_map import EstimatedKMap
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._k_map import KMap
 from halfmask.guarantees._largest_risk import LargestRisk
+from halfmask.guarantees._population_risks import (
+    AverageJournalistRisk,
+    JournalistRecordsAtRisk,
+    LargestJournalistRisk,
+    MarketerThreshold,
+)
 from halfmask.guarantees._population_uniques import PopulationUniques
 from halfmask.guarantees._profitability import (
     ProfitabilityProsecutor,
@@ -51,6 +59,12 @@ _MODELS: tuple[type[Guarantee], ...] = (
     KMap,
     ProfitabilityProsecutor,
     ProfitabilityProsecutorNoAttack,
+    EstimatedKMap,
+    DeltaPresence,
+    LargestJournalistRisk,
+    AverageJournalistRisk,
+    JournalistRecordsAtRisk,
+    MarketerThreshold,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

@@ -19,7 +19,15 @@ from halfmask.verifier.tables._levels import (
     ordered_distances,
     recursive_ratios,
 )
-from halfmask.verifier.tables._people_checks import k_map
+from halfmask.verifier.tables._people_checks import (
+    average_journalist_risk,
+    delta_presence,
+    estimated_k_map,
+    journalist_records_at_risk,
+    k_map,
+    largest_journalist_risk,
+    marketer_risk,
+)
 from halfmask.verifier.tables._rules import (
     SLACK,
     LevelRule,
@@ -261,4 +269,24 @@ _checks: dict[str, ModelCheck] = {
         basis="estimated",
     ),
     "k-map": ModelCheck(k_map, frozenset({"k"}), of_column=False, k_of_rows=False),
+    "estimated-k-map": ModelCheck(
+        estimated_k_map,
+        frozenset({"k", "sampling_fraction", "significance", "estimator"}),
+        of_column=False,
+        basis="estimated",
+        k_of_rows=False,
+    ),
+    "delta-presence": ModelCheck(
+        delta_presence, frozenset({"delta_min", "delta_max"}), of_column=False
+    ),
+    "largest-journalist-risk": ModelCheck(
+        largest_journalist_risk, frozenset({"risk"}), of_column=False
+    ),
+    "average-journalist-risk": ModelCheck(
+        average_journalist_risk, frozenset({"risk"}), of_column=False
+    ),
+    "journalist-records-at-risk": ModelCheck(
+        journalist_records_at_risk, frozenset({"share", "risk"}), of_column=False
+    ),
+    "marketer-risk": ModelCheck(marketer_risk, frozenset({"risk"}), of_column=False),
 }

@@ -2,20 +2,139 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING, Final
 
-from halfmask.verifier.tables._rules import Parameters, PeopleRule, whole
+import numpy as np
+
+from halfmask.verifier.tables._rules import (
+    SLACK,
+    LevelRule,
+    Parameters,
+    PeopleRule,
+    Unjudgeable,
+    number,
+    whole,
+)
 
 if TYPE_CHECKING:
     from halfmask.verifier.tables._fitting import ClassPeople
 
-__all__ = ["k_map"]
+__all__ = [
+    "average_journalist_risk",
+    "delta_presence",
+    "estimated_k_map",
+    "journalist_records_at_risk",
+    "k_map",
+    "largest_journalist_risk",
+    "marketer_risk",
+]
+
+#: Digits of the sums of probabilities.
+DIGITS: Final = 60
 
 
 def k_map(parameters: Parameters) -> PeopleRule:
     """Return the rule of k-map: each class fits k people."""
     k = whole(parameters, "k", 2)
     return PeopleRule(level=_fewest, worst=min, keeps=lambda level: level >= k)
+
+
+def delta_presence(parameters: Parameters) -> PeopleRule:
+    """Return the rule of delta-presence: everyone fits one class at most, and not too few rows."""
+    least, most = number(parameters, "delta_min", 0), number(parameters, "delta_max", 0)
+    if not least < most < 1:
+        raise Unjudgeable("its bounds guarantee nothing")
+
+    def level(fitting: ClassPeople) -> float:
+        if (least and fitting.outside) or fitting.shared.any() or not fitting.people.all():
+            return math.inf
+        found = fitting.sizes / fitting.people
+        # A probability that equals a bound as typed rounds to the same float, and keeps.
+        return math.inf if float(found.min()) < least else float(found.max())
+
+    return PeopleRule(level=level, worst=max, keeps=lambda found: found <= most, overlaps=True)
+
+
+def largest_journalist_risk(parameters: Parameters) -> PeopleRule:
+    """Return the rule of the largest journalist risk: 1 over the people of each class."""
+    risk = number(parameters, "risk", 0)
+    return PeopleRule(
+        level=lambda fitting: 1.0 / max(1.0, _fewest(fitting)),
+        worst=max,
+        keeps=lambda found: found <= risk,
+    )
+
+
+def marketer_risk(parameters: Parameters) -> PeopleRule:
+    """Return the rule of the marketer risk: the mean over the rows of 1 over the people."""
+    risk = number(parameters, "risk", 0)
+    return PeopleRule(
+        level=_mean_risk, worst=max, keeps=lambda found: found <= risk + SLACK, of_table=True
+    )
+
+
+def average_journalist_risk(parameters: Parameters) -> PeopleRule:
+    """Return the rule of the average journalist risk: the larger of two means."""
+    risk = number(parameters, "risk", 0)
+
+    def level(fitting: ClassPeople) -> float:
+        people = int(fitting.people.clip(1).sum())
+        return max(_mean_risk(fitting), len(fitting.people) / people)
+
+    return PeopleRule(
+        level=level, worst=max, keeps=lambda found: found <= risk + SLACK, of_table=True
+    )
+
+
+def journalist_records_at_risk(parameters: Parameters) -> PeopleRule:
+    """Return the rule of records at risk: rows whose class too few people fit."""
+    share, risk = number(parameters, "share", 0), number(parameters, "risk", 0)
+
+    def level(fitting: ClassPeople) -> float:
+        at_risk = 1.0 / fitting.people.clip(1) > risk
+        return int(fitting.sizes[at_risk].sum()) / int(fitting.sizes.sum())
+
+    # A share that equals the threshold as typed rounds to the same float, and keeps.
+    return PeopleRule(level=level, worst=max, keeps=lambda found: found <= share, of_table=True)
+
+
+def estimated_k_map(parameters: Parameters) -> LevelRule:
+    """Return the rule of estimated k-map: so many rows that k people are likely."""
+    k = whole(parameters, "k", 2)
+    fraction = number(parameters, "sampling_fraction", 0)
+    significance = number(parameters, "significance", 0)
+    truncated = {"poisson": False, "zero-truncated-poisson": True}.get(str(parameters["estimator"]))
+    if truncated is None or not 0 < fraction <= 1 or not 0 < significance < 1:
+        raise Unjudgeable("its parameters guarantee nothing, or its estimator isn't known")
+    mean = k * Decimal(str(fraction))
+    least = min(k, _rows_asked(mean, Decimal(str(significance)), truncated=truncated))
+    return LevelRule(
+        levels=lambda cells, _totals, _tree: cells.sizes.astype(np.float64),
+        worst=min,
+        keeps=lambda found: found >= least,
+    )
+
+
+def _rows_asked(mean: Decimal, significance: Decimal, *, truncated: bool) -> int:
+    """Add up the probabilities of 0, 1, 2, ... rows until the rest is at most the significance."""
+    with localcontext(prec=DIGITS):
+        chance = (-mean).exp()
+        rest = 1 - chance
+        # Given that there is a row, the probability of more is larger by that much.
+        limit = significance * (rest if truncated else 1)
+        rows = 1
+        while rest > limit:
+            chance = chance * mean / rows
+            rest -= chance
+            rows += 1
+        return rows
+
+
+def _mean_risk(fitting: ClassPeople) -> float:
+    terms = (fitting.sizes / fitting.people.clip(1)).tolist()
+    return math.fsum(terms) / int(fitting.sizes.sum())
 
 
 def _fewest(fitting: ClassPeople) -> float:

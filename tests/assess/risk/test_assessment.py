@@ -78,7 +78,9 @@ def test_a_population_takes_the_place_of_estimates():
     found = assess_risk(TABLE, quasi_identifiers=KEYS, population=population)
 
     assert found.counted.as_value.journalist is not None
-    assert found.individual is None
+    assert found.log_linear is None
+    assert found.individual is not None
+    assert found.individual.worse.basis == "population"
     assert found.per_row["journalist"].to_list() == [0.5, 0.5, 0.5, 1.0, 1.0, 1.0]
 
 
@@ -108,8 +110,8 @@ def test_a_table_of_one_value_has_no_unique_row():
 @pytest.mark.parametrize(
     ("given_", "says"),
     [
-        ({"population": TABLE, "weights": "w"}, "population and weights"),
-        ({"population": TABLE, "sampling_fraction": 0.1}, "population and weights"),
+        ({"population": TABLE, "weights": "w"}, "A population and weights"),
+        ({"population": TABLE, "sampling_fraction": 0.1}, "A population and weights"),
         ({"weights": "w", "sampling_fraction": 0.1}, "weights and sampling_fraction"),
         ({"quasi_identifiers": []}, "no quasi-identifiers"),
     ],

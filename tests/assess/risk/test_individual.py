@@ -86,6 +86,29 @@ def test_without_weights_the_table_is_the_population():
     assert found.risk.tolist() == pytest.approx([1 / 3, 1, 1 / 4, 1 / 2, 1 / 3, 1 / 3, 1, 1 / 5])
 
 
+def test_a_population_is_counted_in_both_readings():
+    population = pl.concat([MISSING, COMPLETE.slice(0, 4), MISSING.slice(7)])
+
+    found = individual_risk(MISSING, quasi_identifiers=KEYS, population=population)
+
+    rows, people = (each.select(KEYS).rows() for each in (MISSING, population))
+    assert found.as_wildcard is not None
+    assert found.as_value.risk.tolist() == [1 / people.count(row) for row in rows]
+    assert found.as_wildcard.risk.tolist() == [
+        1 / sum(
+            all(a == b or None in {a, b} for a, b in zip(row, other, strict=True))
+            for other in people
+        )
+        for row in rows
+    ]  # fmt: skip
+    assert found.worse.sentence.endswith("at worst, counted in the population.")
+
+
+def test_a_population_without_the_table_is_refused():
+    with pytest.raises(DataError, match="fewer rows like them than the table for 5 rows"):
+        individual_risk(COMPLETE, quasi_identifiers=KEYS, population=COMPLETE.slice(4))
+
+
 def test_a_sampling_fraction_is_a_weight_for_all():
     weighted = COMPLETE.with_columns(w=pl.lit(20.0))
 
@@ -218,6 +241,7 @@ def test_rows_without_a_household_are_counted_and_refused():
     "given_",
     [
         {"weights": "w", "sampling_fraction": 0.1},
+        {"weights": "w", "population": COMPLETE},
         {"sampling_fraction": 0.0},
         {"sampling_fraction": 1.1},
         {"max_global_risk": 0.0},

@@ -45,6 +45,7 @@ from halfmask.assess.risk._column_sets import (
 from halfmask.assess.risk._individual import (
     IndividualReading,
     IndividualRisk,
+    RiskBasis,
     individual_risk,
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
@@ -106,6 +107,7 @@ __all__ = [
     "ReleasedColumnsRisk",
     "Risk",
     "RiskAssessment",
+    "RiskBasis",
     "SampleUniqueness",
     "SeparationRisk",
     "SetSeparation",

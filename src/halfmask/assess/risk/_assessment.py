@@ -42,7 +42,8 @@ class RiskAssessment:
     separation
         Sets of quasi-identifiers by how near they come to a key; ``None`` for a table of one row.
     individual
-        The risk of each row by sampling weights and households; ``None`` without either.
+        The risk of each row in the population, and of its household; ``None`` where nothing is
+        known of either.
     log_linear
         The unique rows that are expected to be linked; ``None`` where the table isn't a sample.
     uniqueness
@@ -143,8 +144,8 @@ def assess_risk(
     Returns
     -------
     RiskAssessment
-        Its ``per_row`` has the columns ``row``; ``prosecutor``; ``journalist`` with a population;
-        ``individual`` with weights, a fraction or households; ``household``; ``suda_score``;
+        Its ``per_row`` has the columns ``row``; ``prosecutor``; ``journalist`` with a population,
+        or ``individual`` with weights, a fraction or households; ``household``; ``suda_score``;
         ``dis_suda_score`` with weights or a fraction; and ``smallest_unique_set``, 0 for none. Of
         both readings of missing cells each number is the higher risk.
 
@@ -177,23 +178,19 @@ def assess_risk(
     names = list(dict.fromkeys(quasi_identifiers))
     if not names:
         raise ParameterError("There are no quasi-identifiers to assess.")
-    if population is not None and (weights is not None or sampling_fraction is not None):
-        raise ParameterError(
-            "A population and weights or a sampling fraction are given.",
-            hint="Give one of them: the population itself says most.",
-        )
     counted = table_risk(table, quasi_identifiers=names, population=population)
     fraction = None
     if weights is not None or sampling_fraction is not None:
         each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
         fraction = min(table.height / float(each.sum()), 1.0)
     individual = model = uniqueness = None
-    if fraction is not None or household is not None:
+    if any(it is not None for it in (fraction, population, household)):
         individual = individual_risk(
             table,
             quasi_identifiers=names,
             weights=weights,
             sampling_fraction=sampling_fraction,
+            population=population,
             household=household,
             max_global_risk=max_global_risk,
         )
@@ -216,14 +213,13 @@ def assess_risk(
         individual=individual,
         log_linear=model,
         uniqueness=uniqueness,
-        per_row=_per_row(table, names, population, individual, unique),
+        per_row=_per_row(table, names, individual, unique),
     )
 
 
 def _per_row(
     table: pl.DataFrame,
     names: Sequence[str],
-    population: pl.DataFrame | None,
     individual: IndividualRisk | None,
     unique: SudaRisk,
 ) -> pl.DataFrame:
@@ -233,11 +229,10 @@ def _per_row(
         # A missing cell as a value equals fewer cells than one that may be any value.
         "prosecutor": 1 / equal_rows(table, table, quasi_identifiers=names),
     }
-    if population is not None:
-        columns["journalist"] = 1 / equal_rows(table, population, quasi_identifiers=names)
     if individual is not None:
         estimates = _read(individual.as_value, individual.as_wildcard)
-        columns["individual"] = np.max([each.risk for each in estimates], axis=0)
+        name = "journalist" if individual.as_value.basis == "population" else "individual"
+        columns[name] = np.max([each.risk for each in estimates], axis=0)
         homes = [each.household_risk for each in estimates if each.household_risk is not None]
         if homes:
             columns["household"] = np.max(homes, axis=0)

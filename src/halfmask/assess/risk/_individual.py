@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,32 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import number_between
 from halfmask.assess.risk._agreement import Combinations, agreeing
+from halfmask.assess.risk._matching import equal_rows, matching_rows
 from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._wording import percent, row_text
 from halfmask.guarantees import class_of_row
 
-__all__ = ["IndividualReading", "IndividualRisk", "individual_risk", "sampling_weights"]
+__all__ = [
+    "IndividualReading",
+    "IndividualRisk",
+    "RiskBasis",
+    "individual_risk",
+    "sampling_weights",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+#: Rows of the table and people of the population that agree with each row, in each reading.
+Pairs: TypeAlias = "Sequence[tuple[Ints, Floats]]"
 
+#: What the population of a table is known by.
+RiskBasis: TypeAlias = Literal["weights", "population", "table"]
+
+_SOURCES: Mapping[str, str] = {
+    "weights": "estimated from the sampling weights",
+    "population": "counted in the population",
+    "table": "if nobody outside of the table belongs to the population",
+}
 #: From here on, 60 terms of the series are enough whatever the sampling fraction is.
 _LONG_CLASS = 20
 _TERMS = 64
@@ -48,8 +66,9 @@ class IndividualReading:
     threshold
         The highest risk that rows may have for the mean risk to be at most ``max_global_risk`` once
         all rows above it are brought down to it; ``None`` where that isn't asked for.
-    sampled
-        Whether rows stand for more people than themselves. Otherwise nothing is estimated.
+    basis
+        What the population is known by: ``"weights"``, from which the risk is estimated,
+        ``"population"`` or ``"table"``, in which it is counted.
     """
 
     sample: Ints
@@ -59,7 +78,7 @@ class IndividualReading:
     households: int | None
     at_risk: tuple[ShareAbove, ...]
     threshold: float | None
-    sampled: bool
+    basis: RiskBasis
 
     @property
     def rows(self) -> int:
@@ -101,22 +120,17 @@ class IndividualReading:
             else f" Where one identified member identifies the household it is {percent(household)}"
             " on average."
         )
-        source = (
-            "estimated from the sampling weights"
-            if self.sampled
-            else "if nobody outside of the table belongs to the population"
-        )
         return (
             f"Someone who links all {row_text(self.rows)} to the population is expected to be "
             f"right for {self.expected:,.1f} of them: the chance is {percent(self.average)} on "
-            f"average and {percent(self.highest)} at worst, {source}.{also}"
+            f"average and {percent(self.highest)} at worst, {_SOURCES[self.basis]}.{also}"
         )
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON; without those of single rows."""
         return {
             "rows": self.rows,
-            "sampled": self.sampled,
+            "basis": self.basis,
             "expected": self.expected,
             "average": self.average,
             "highest": self.highest,
@@ -165,6 +179,7 @@ def individual_risk(
     quasi_identifiers: Sequence[str],
     weights: str | None = None,
     sampling_fraction: float | None = None,
+    population: pl.DataFrame | None = None,
     household: str | None = None,
     max_global_risk: float | None = None,
 ) -> IndividualRisk:
@@ -184,8 +199,10 @@ def individual_risk(
     weights
         The column of sampling weights: how many people of the population a row stands for.
     sampling_fraction
-        In place of weights, the share of the population that the table holds, in (0, 1]. With
-        neither, the table is the population.
+        In place of weights, the share of the population that the table holds, in (0, 1].
+    population
+        In place of both, the population itself, with the table's rows among its own: then nothing
+        is estimated. With none of the three, the table is the population.
     household
         The column that says which rows are of one household.
     max_global_risk
@@ -198,7 +215,8 @@ def individual_risk(
     ParameterError
         When there are no rows, or a parameter is out of range.
     DataError
-        When a weight is missing, not finite or below 1, or a row has no household.
+        When a weight is missing, not finite or below 1, a row has no household, or the population
+        doesn't contain the table.
 
     Notes
     -----
@@ -236,20 +254,49 @@ def individual_risk(
             0, 1, owner="individual_risk", low_open=True, high_open=True,
             max_global_risk=max_global_risk,
         )  # fmt: skip
-    each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
     home = None if household is None else _homes(table, household)
+    if population is None:
+        each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
+        basis: RiskBasis = "table" if weights is None and sampling_fraction is None else "weights"
+        pairs = _by_weights(table, names, each)
+    elif weights is None and sampling_fraction is None:
+        basis, pairs = "population", _by_population(table, names, population)
+    else:
+        raise ParameterError(
+            "A population and weights or a sampling fraction are given.",
+            hint="Give one of them: the population itself says most.",
+        )
+    readings = [_reading(basis, rows, people, home, max_global_risk) for rows, people in pairs]
+    return IndividualRisk(
+        as_value=readings[0], as_wildcard=readings[1] if len(readings) > 1 else None
+    )
+
+
+def _by_weights(table: pl.DataFrame, names: Sequence[str], weights: Floats) -> Pairs:
+    """Return the rows that agree with each row and the sum of their weights, in each reading."""
     met = Combinations.of(table, names)
-    sums = [met.sums(np.ones(table.height)), met.sums(each)]
+    sums = [met.sums(np.ones(table.height)), met.sums(weights)]
+    found = [sums]
+    if met.missing.any():
+        found.append(list(agreeing(met.wild, met.wild, sums)))
+    return [(rows[met.of_row].astype(np.int64), people[met.of_row]) for rows, people in found]
 
-    def read(found: Sequence[Floats]) -> IndividualReading:
-        rows, people = (total[met.of_row] for total in found)
-        return _reading(rows.astype(np.int64), people, home, max_global_risk)
 
-    as_value = read(sums)
-    if not met.missing.any():
-        return IndividualRisk(as_value=as_value, as_wildcard=None)
-    as_wildcard = read(list(agreeing(met.wild, met.wild, sums)))
-    return IndividualRisk(as_value=as_value, as_wildcard=as_wildcard)
+def _by_population(table: pl.DataFrame, names: Sequence[str], population: pl.DataFrame) -> Pairs:
+    """Return the rows of the table and of the population that agree with each row."""
+    equal = [equal_rows(table, each, quasi_identifiers=names) for each in (table, population)]
+    fewer = int((equal[1] < equal[0]).sum())
+    if fewer:
+        raise DataError(
+            f"The population has fewer rows like them than the table for {row_text(fewer)}.",
+            hint="The population must contain the table's rows, recoded in the same way.",
+        )
+    found = [equal]
+    if any(each[name].null_count() for each in (table, population) for name in names):
+        found.append(
+            [matching_rows(table, each, quasi_identifiers=names) for each in (table, population)]
+        )
+    return [(rows, people.astype(np.float64)) for rows, people in found]
 
 
 def sampling_weights(
@@ -305,12 +352,13 @@ def _homes(table: pl.DataFrame, household: str) -> tuple[Ints, int]:
 
 
 def _reading(
+    basis: RiskBasis,
     sample: Ints,
     population: Floats,
     home: tuple[Ints, int] | None,
     max_global_risk: float | None,
 ) -> IndividualReading:
-    risk = _expected_chance(sample, population)
+    risk = _expected_chance(sample, population) if basis == "weights" else 1 / population
     above = {threshold: int((risk > threshold).sum()) for threshold in THRESHOLDS}
     return IndividualReading(
         sample=sample,
@@ -323,7 +371,7 @@ def _reading(
             for threshold, rows in above.items()
         ),
         threshold=None if max_global_risk is None else _threshold(risk, max_global_risk),
-        sampled=bool((population > sample).any()),
+        basis=basis,
     )
 
 

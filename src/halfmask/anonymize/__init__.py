@@ -30,6 +30,7 @@ from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._population import PlacedPeople, Population
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
+from halfmask.anonymize._rounds_partition import RoundsPartition
 from halfmask.anonymize._rplus_tree import RPlusTree
 from halfmask.anonymize._summary import MAX_ROWS, Summary
 from halfmask.anonymize.recodings import (
@@ -73,6 +74,7 @@ __all__ = [
     "Ranges",
     "Recoding",
     "Representative",
+    "RoundsPartition",
     "SearchFacts",
     "Summary",
 ]

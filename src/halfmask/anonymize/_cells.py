@@ -35,8 +35,8 @@ class CellColumn:
         How many rows each entry stands for; ``None``: one.
     representatives
         The code of each cell's representative row, (cells,), for the recoding that writes it.
-    level
-        The level of the column's hierarchy that all cells are at, if there is one for all.
+    levels
+        The level of the column's hierarchy that each cell is at, where cells are made of levels.
     """
 
     coding: Coding
@@ -46,7 +46,7 @@ class CellColumn:
     codes: NDArray[np.integer]
     counts: NDArray[np.int64] | None = None
     representatives: NDArray[np.int64] | None = None
-    level: int | None = None
+    levels: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
@@ -68,7 +68,7 @@ class CellColumn:
             codes=codes,
             counts=n,
             representatives=representatives,
-            level=partition.level_of(place),
+            levels=partition.levels_of(place),
         )
 
     def __repr__(self) -> str:

@@ -42,6 +42,9 @@ class FullDomain:
         limit, and 5,000 nodes if the search isn't exact.
     seed
         The random choices of ``"best-effort"`` and ``"genetic"``. It protects nothing.
+    rounds
+        More than 1 is local recoding: the rows that one round suppresses get levels of their own
+        in the next, at most so many times. Steps and seconds are those of each round.
 
     Notes
     -----
@@ -54,6 +57,12 @@ class FullDomain:
     value and ``*``. A missing cell is a value of its own at each level but the highest, which
     stands for all cells. Rows that come later are written only if a released class has their nodes.
     The table must be in memory: a sample has no optimum.
+
+    With ``rounds``, groups of different rounds overlap, and the classes of all rounds are judged
+    together in the end. Each round but the last releases at least half of its rows. An objective
+    that counts suppression less, such as ``Loss(gs_factor=0.25)``, leaves more rows to the next
+    round. Guarantees must be monotone, because classes of two rounds may be written alike. If the
+    rounds leave more rows than may be suppressed, a single one decides.
 
     K. LeFevre, D. DeWitt, R. Ramakrishnan, "Incognito: efficient full-domain k-anonymity", SIGMOD
     2005; F. Kohlmayer, F. Prasser et al., "Flash: efficient, stable and optimal k-anonymity",
@@ -90,6 +99,11 @@ class FullDomain:
         default=0, metadata={"ge": 0, "description": "Random choices of a search that isn't exact."}
     )
 
+    rounds: int = field(
+        default=1,
+        metadata={"ge": 1, "description": "How often at most suppressed rows are generalized."},
+    )
+
     def __post_init__(self) -> None:
         if not isinstance(self.objective, Objective):
             raise ParameterError(
@@ -98,6 +112,7 @@ class FullDomain:
             )
         one_of(get_args(SearchStrategy), owner="FullDomain", search=self.search)
         integer_at_least(0, owner="FullDomain", seed=self.seed)
+        integer_at_least(1, owner="FullDomain", rounds=self.rounds)
         if self.steps is not None:
             integer_at_least(1, owner="FullDomain", steps=self.steps)
         if self.seconds is not None:
@@ -120,6 +135,10 @@ class FullDomain:
         return SplitCriterion(
             search="lattice",
             lattice=LatticeSearch(
-                objective=self.objective, strategy=self.search, limit=limit, seed=self.seed
+                objective=self.objective,
+                strategy=self.search,
+                limit=limit,
+                seed=self.seed,
+                rounds=self.rounds,
             ),
         )

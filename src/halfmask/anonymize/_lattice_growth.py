@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ from halfmask._errors import ParameterError
 from halfmask.anonymize._curve_growth import boxes
 from halfmask.anonymize._curve_partition import balanced_tree
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
+from halfmask.anonymize._lattice_rounds import choose_in_rounds
 from halfmask.anonymize._method import MAX_CLASSES
 from halfmask.anonymize.lattice import (
     GroupedRows,
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._person_codes import PersonCodes
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
-    from halfmask.anonymize.lattice import LatticeSearch, Objective
+    from halfmask.anonymize.lattice import ChosenNode, LatticeColumn, LatticeSearch, Objective
     from halfmask.guarantees import Guarantee
 
 __all__ = ["choose_levels"]
@@ -46,7 +49,7 @@ def choose_levels(
     guides: NDArray[np.float64] | None,
     persons: PersonCodes | None,
     max_suppressed: int,
-) -> tuple[LatticePartition, NDArray[np.int32]]:
+) -> tuple[Partition, NDArray[np.int32]]:
     """Choose a level for each column so that every released class keeps every guarantee.
 
     Parameters
@@ -75,13 +78,64 @@ def choose_levels(
         If no node that was judged keeps the guarantees.
     """
     columns = [lattice_column(*each) for each in zip(codings, codes, strict=True)]
+    lattice = _lattice(codings, tuple(column.n_levels - 1 for column in columns))
     counted = {column.name: (column.codes, column.n_values) for column in sensitive}
     label = None
     if wanted.objective.needs_label:
         label = _LABEL
         counted[label] = _label_codes(wanted.objective, guides)
     person_of_row = None if persons is None else persons.codes
-    rows, item_of_row = GroupedRows.of_rows(codes, columns, counted, person_of_row=person_of_row)
+
+    def choose(
+        rows: NDArray[np.intp], max_suppressed: int
+    ) -> tuple[LatticePartition, NDArray[np.int32]]:
+        own = [column[rows] for column in codes]
+        of_rows = [
+            replace(column, rows=np.bincount(each, minlength=len(column.rows)).astype(np.int64))
+            for column, each in zip(columns, own, strict=True)
+        ]
+        grouped = GroupedRows.of_rows(
+            own,
+            of_rows,
+            {name: (each[rows], n_values) for name, (each, n_values) in counted.items()},
+            person_of_row=None if person_of_row is None else person_of_row[rows],
+        )
+        return _search(
+            of_rows,
+            *grouped,
+            lattice=lattice,
+            guarantees=guarantees,
+            wanted=wanted,
+            label=label,
+            max_suppressed=max_suppressed,
+        )
+
+    n_rows = len(codes[0])
+    if wanted.rounds == 1:
+        return choose(np.arange(n_rows), max_suppressed)
+    return choose_in_rounds(
+        choose,
+        n_rows,
+        counted=counted,
+        person_of_row=person_of_row,
+        guarantees=guarantees,
+        rounds=wanted.rounds,
+        max_suppressed=max_suppressed,
+    )
+
+
+def _search(
+    columns: Sequence[LatticeColumn],
+    rows: GroupedRows,
+    item_of_row: NDArray[np.int32],
+    *,
+    lattice: Lattice,
+    guarantees: Sequence[Guarantee],
+    wanted: LatticeSearch,
+    label: str | None,
+    max_suppressed: int,
+) -> tuple[LatticePartition, NDArray[np.int32]]:
+    """Search the lattice once; raise if no node that was judged keeps the guarantees."""
     scorer = wanted.objective.scorer(
         columns,
         n_rows=len(item_of_row),
@@ -95,13 +149,18 @@ def choose_levels(
         max_suppressed=max_suppressed,
         label=label,
     )
-    heights = tuple(column.n_levels - 1 for column in columns)
-    lattice = _lattice(codings, heights)
     found = search(lattice, judge, strategy=wanted.strategy, limit=wanted.limit, seed=wanted.seed)
-    best = found.best
-    if best is None:
+    if found.best is None:
         raise judge.none_holds(found)
-    chosen = judge.chosen(best.levels)
+    chosen = judge.chosen(found.best.levels)
+    facts = SearchFacts(nodes=lattice.n_nodes, judged=found.n_judged, optimal=found.optimal)
+    return _partition(columns, rows, chosen, facts), chosen.cell_of_item[item_of_row]
+
+
+def _partition(
+    columns: Sequence[LatticeColumn], rows: GroupedRows, chosen: ChosenNode, facts: SearchFacts
+) -> LatticePartition:
+    """Return the partition of a chosen node's classes."""
     feature, cut, left, right = balanced_tree(len(chosen.sizes))
     kept = np.flatnonzero(chosen.cell_of_item >= 0)
     kept = kept[np.argsort(chosen.cell_of_item[kept], kind="stable")]
@@ -109,7 +168,7 @@ def choose_levels(
     low, high = boxes(
         rows.codes[:, kept].T.astype(np.int32), np.concatenate([[0], ends]).astype(np.int64)
     )
-    partition = LatticePartition(
+    return LatticePartition(
         feature=feature,
         cut=cut,
         left=left,
@@ -117,15 +176,14 @@ def choose_levels(
         low=low,
         high=high,
         sizes=chosen.sizes,
-        levels=best.levels,
-        heights=heights,
+        levels=chosen.levels,
+        heights=tuple(column.n_levels - 1 for column in columns),
         node_of_code=tuple(
-            column.nodes[level] for column, level in zip(columns, best.levels, strict=True)
+            column.nodes[level] for column, level in zip(columns, chosen.levels, strict=True)
         ),
         nodes=chosen.nodes,
-        facts=SearchFacts(nodes=lattice.n_nodes, judged=found.n_judged, optimal=found.optimal),
+        facts=facts,
     )
-    return partition, chosen.cell_of_item[item_of_row]
 
 
 def _lattice(codings: Sequence[Coding], heights: tuple[int, ...]) -> Lattice:

@@ -67,6 +67,11 @@ class LatticePartition(Partition):
     nodes: NDArray[np.int32]
     facts: SearchFacts
 
+    @property
+    def rounds(self) -> tuple[LatticePartition, ...]:
+        """The partition of each round: this one alone."""
+        return (self,)
+
     def __repr__(self) -> str:
         return f"LatticePartition({self.n_cells} cells of {int(self.sizes.sum())} rows)"
 
@@ -75,15 +80,15 @@ class LatticePartition(Partition):
         cut = np.array([bool(nodes.max(initial=0)) for nodes in self.node_of_code])
         return np.broadcast_to(cut, (self.n_cells, len(cut))).copy()
 
-    def level_of(self, place: int) -> int:
-        """Return the level of a column.
+    def levels_of(self, place: int) -> NDArray[np.int64]:
+        """Return the level of a column in each cell, the same in all.
 
         Parameters
         ----------
         place
             The place of the column.
         """
-        return self.levels[place]
+        return np.full(self.n_cells, self.levels[place], dtype=np.int64)
 
     def details(self, columns: Sequence[str]) -> dict[str, Any]:
         """Return the level of each column, and how they were found.

@@ -84,8 +84,8 @@ class Partition:
                 on_the_way[child, feature] = True
         return found
 
-    def level_of(self, place: int) -> int | None:  # noqa: ARG002 # a subclass needs it
-        """Return the level that a column is at in all cells; ``None`` if they differ.
+    def levels_of(self, place: int) -> NDArray[np.int64] | None:  # noqa: ARG002 # a subclass needs it
+        """Return a column's level in each cell; ``None`` where cells have no levels.
 
         Parameters
         ----------

@@ -78,9 +78,13 @@ def written_spans(plan: Plan, counts: CellCounts) -> list[tuple[Integers, Intege
 
 def _level_span(plan: Plan, place: int, low: Integers, high: Integers) -> tuple[Integers, Integers]:
     """Return the codes below the nodes that are written for cells."""
-    coding, level = plan.codings[place], plan.partition.level_of(place)
-    if level is not None:
-        return spans_at_level(coding, level, low, high)
+    coding, levels = plan.codings[place], plan.partition.levels_of(place)
+    if levels is not None:
+        first, last = low.copy(), high.copy()
+        for level in np.unique(levels):
+            there = levels == level
+            first[there], last[there] = spans_at_level(coding, int(level), low[there], high[there])
+        return first, last
     return (low, high) if coding.hierarchy is None else _node_spans(coding, low, high)
 
 

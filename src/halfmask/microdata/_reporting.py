@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.anonymize import LatticePartition
+from halfmask.anonymize import LatticePartition, RoundsPartition
 from halfmask.data import spellings, steps_needed
 from halfmask.microdata._mask_section import mask_parameters
 from halfmask.microdata._report_facts import (
@@ -92,9 +92,15 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
 def _method(plan: Plan) -> str:
     """Return how classes were found; of a search, how far it went."""
     words = METHODS[plan.method.name]
-    if not isinstance(plan.partition, LatticePartition):
+    partition = plan.partition
+    if isinstance(partition, RoundsPartition):
+        return (
+            "Full domain in rounds: rows that one round suppresses have levels of their own in the "
+            f"next; {len(partition.rounds)} rounds"
+        )
+    if not isinstance(partition, LatticePartition):
         return words
-    facts = plan.partition.facts
+    facts = partition.facts
     least = "no other loses less" if facts.optimal else "others may lose less"
     return (
         f"{words}; {facts.judged:,} of {facts.nodes:,} combinations of levels were judged, "
@@ -156,8 +162,9 @@ def _treatment(prepared: Prepared, name: str) -> str:
         plan = prepared.plan
         steps.append(TREATMENTS[plan.recoding_of(name).name])
         partition, place = plan.partition, plan.quasi_identifiers.index(name)
-        if isinstance(partition, LatticePartition):
-            steps.append(f"level {partition.levels[place]} of {partition.heights[place]}")
+        if isinstance(partition, LatticePartition | RoundsPartition):
+            levels = ", then ".join(str(each.levels[place]) for each in partition.rounds)
+            steps.append(f"level {levels} of {partition.rounds[0].heights[place]}")
         released = plan.released_columns([name])
         if len(released) > 1:
             steps[-1] = f"written as ranges, in the columns {' and '.join(released)}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._objective import Scorer
     from halfmask.guarantees import Guarantee
 
-__all__ = ["ChosenNode", "TableJudge"]
+__all__ = ["ChosenNode", "TableJudge", "released_classes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,11 +93,6 @@ class TableJudge:
     ) -> None:
         self._columns, self._raw, self._scorer = tuple(columns), rows, scorer
         self._guarantees = tuple(guarantees)
-        self._absolute = tuple(
-            each for each in guarantees if not each.relative and not each.of_table
-        )
-        self._relative = tuple(each for each in guarantees if each.relative and not each.of_table)
-        self._of_table = tuple(each for each in guarantees if each.of_table)
         self._max_suppressed, self._label = max_suppressed, label
         self._sizes_alone = rows.has_sizes_alone
         self._min_rows = max((each.min_rows for each in guarantees), default=1)
@@ -250,30 +245,7 @@ class TableJudge:
         return GroupedRows(codes=codes, sizes=sizes, finer=finer)
 
     def _released(self, classes: Classes) -> tuple[NDArray[np.int64] | None, int]:
-        """Return the classes that are released, and how many rows are not.
-
-        ``None`` if more rows miss a guarantee than may be suppressed.
-        """
-        left, current, suppressed = np.arange(classes.n_classes), classes, 0
-        failing = _failing(current, self._absolute)
-        while True:
-            suppressed += int(current.sizes[failing].sum())
-            if suppressed > self._max_suppressed or len(failing) == len(left):
-                return None, suppressed
-            left = np.delete(left, failing)
-            if not self._relative and not self._of_table:
-                return left, suppressed
-            if len(failing):
-                current = current.without(failing)
-            failing = _failing(current, self._relative)
-            if not len(failing):
-                missed = _failing(current, self._of_table)
-                if not len(missed):
-                    return left, suppressed
-                most = self._max_suppressed - suppressed
-                failing = smallest_enough(current, self._of_table, max_rows=most)
-                if not len(failing):
-                    return None, suppressed + int(current.sizes[missed].sum())
+        return released_classes(classes, self._guarantees, max_suppressed=self._max_suppressed)
 
     def _node_classes(
         self, grouped: GroupedRows, levels: Levels, released: NDArray[np.int64], suppressed: int
@@ -298,6 +270,46 @@ class TableJudge:
             labels=labels,
             population=None if people is None else people[released],
         )
+
+
+def released_classes(
+    classes: Classes, guarantees: Sequence[Guarantee], *, max_suppressed: int
+) -> tuple[NDArray[np.int64] | None, int]:
+    """Return the classes that are released, and how many rows are not.
+
+    ``None`` if more rows miss a guarantee than may be suppressed.
+
+    Parameters
+    ----------
+    classes
+        All classes of a table.
+    guarantees
+        What every released class must keep.
+    max_suppressed
+        How many rows may be suppressed.
+    """
+    of_table = tuple(each for each in guarantees if each.of_table)
+    relative = tuple(each for each in guarantees if each.relative and not each.of_table)
+    absolute = tuple(each for each in guarantees if not each.relative and not each.of_table)
+    left, current, suppressed = np.arange(classes.n_classes), classes, 0
+    failing = _failing(current, absolute)
+    while True:
+        suppressed += int(current.sizes[failing].sum())
+        if suppressed > max_suppressed or len(failing) == len(left):
+            return None, suppressed
+        left = np.delete(left, failing)
+        if not relative and not of_table:
+            return left, suppressed
+        if len(failing):
+            current = current.without(failing)
+        failing = _failing(current, relative)
+        if not len(failing):
+            missed = _failing(current, of_table)
+            if not len(missed):
+                return left, suppressed
+            failing = smallest_enough(current, of_table, max_rows=max_suppressed - suppressed)
+            if not len(failing):
+                return None, suppressed + int(current.sizes[missed].sum())
 
 
 def _failing(classes: Classes, guarantees: Sequence[Guarantee]) -> NDArray[np.int64]:

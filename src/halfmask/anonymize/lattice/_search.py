@@ -36,12 +36,15 @@ class LatticeSearch:
         What is minimized.
     strategy, limit, seed
         As of :func:`search`.
+    rounds
+        How often at most suppressed rows are generalized, the first time included.
     """
 
     objective: Objective
     strategy: SearchStrategy
     limit: SearchLimit
     seed: int
+    rounds: int = 1
 
 
 #: "auto" searches exactly up to this many nodes.

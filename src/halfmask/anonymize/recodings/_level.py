@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import polars as pl
 
 from halfmask.anonymize.lattice._column_levels import root_label
 from halfmask.anonymize.recodings._ranges import Ranges
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from halfmask.anonymize._cells import CellColumn
 
 __all__ = ["Level"]
@@ -47,8 +50,8 @@ class Level:
         cells
             One column of all cells.
         """
-        if cells.level is not None:
-            return _at_level(cells, cells.level)
+        if cells.levels is not None:
+            return _at_levels(cells, cells.levels)
         hierarchy = cells.coding.hierarchy
         if hierarchy is None:
             return Ranges().write(cells)
@@ -64,6 +67,17 @@ class Level:
                 known[low, high] = hierarchy.node(low, high)[1]
             labels.append(f"{known[low, high]} or missing" if missing else known[low, high])
         return pl.Series(cells.coding.column.name, labels, dtype=pl.String)
+
+
+def _at_levels(cells: CellColumn, levels: NDArray[np.int64]) -> pl.Series:
+    """Return the node of each cell at its level."""
+    different = np.unique(levels)
+    written = _at_level(cells, int(different[0]))
+    for level in different[1:]:
+        there = pl.Series(levels == level)
+        at_level = _at_level(cells, int(level)).cast(pl.String)
+        written = at_level.zip_with(there, written.cast(pl.String))
+    return written
 
 
 def _at_level(cells: CellColumn, level: int) -> pl.Series:

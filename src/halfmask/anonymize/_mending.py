@@ -103,8 +103,10 @@ def _mended(
         if not len(failing):
             return target, current
         budget -= int(current.classes.sizes[dropped].sum())
-        moved = np.where(np.isin(target, dropped), -1, target)
-        moved = _merge_upwards(tree, moved, np.setdiff1d(failing, dropped))
+        stays = np.ones(current.classes.n_classes, dtype=np.bool_)
+        stays[dropped] = False
+        moved = np.where((target >= 0) & stays[target], target, -1)
+        moved = _merge_upwards(tree, moved, failing[stays[failing]])
 
 
 class _Spans:
@@ -126,16 +128,21 @@ class _Spans:
         leaf[partition.left[cells]] = cells
         return cls(parent.astype(np.int64), first, last, leaf)
 
-    def above(self, first: int, last: int, live: Integers) -> int:
-        """Return the lowest node that holds more live cells than the run from first to last.
+    def above(self, firsts: Integers, lasts: Integers, live: Integers) -> Integers:
+        """Return for each run of cells the lowest node that holds more live cells than it.
 
         -1 if there is none; ``live`` counts the live cells before each cell.
         """
-        own = live[last + 1] - live[first]
-        node = int(self.leaf[first])
-        while node >= 0 and live[self.last[node] + 1] - live[self.first[node]] <= own:
-            node = int(self.parent[node])
-        return node
+        own = live[lasts + 1] - live[firsts]
+        nodes = self.leaf[firsts].copy()
+        climbing = np.arange(len(nodes))
+        while len(climbing):
+            at = nodes[climbing]
+            held = live[self.last[at] + 1] - live[self.first[at]]
+            climbing = climbing[held <= own[climbing]]
+            nodes[climbing] = self.parent[nodes[climbing]]
+            climbing = climbing[nodes[climbing] >= 0]
+        return nodes
 
 
 def _missing(
@@ -159,15 +166,22 @@ def _missing(
             held = np.isin(class_of_cell, guarantee.judge(written).failing)
             (wholes if guarantee.of_table else alone).append(np.flatnonzero(held))
     if any(map(len, alone)):
-        failing = np.unique(np.concatenate(alone))
+        failing = _joined(alone, classes.n_classes)
         return failing, _smallest_within(classes, failing, budget)
     if missed:
         dropped = smallest_enough(classes, [each.guarantee for each in missed], max_rows=budget)
         if len(dropped):
             return dropped, dropped
     wholes += [each.failing for each in missed]
-    none = np.zeros(0, dtype=np.int64)
-    return np.unique(np.concatenate([none, *wholes])), none
+    return _joined(wholes, classes.n_classes), np.zeros(0, dtype=np.int64)
+
+
+def _joined(places: Sequence[Integers], n: int) -> Integers:
+    """Return the numbers below n that are in any of the arrays, ascending."""
+    there = np.zeros(n, dtype=np.bool_)
+    for each in places:
+        there[each] = True
+    return np.flatnonzero(there).astype(np.int64)
 
 
 def _smallest_within(classes: Classes, failing: Integers, budget: int) -> Integers:
@@ -181,27 +195,35 @@ def _merge_upwards(tree: _Spans, target: Integers, failing: Integers) -> Integer
 
     Joined cells are always all that is left below one node, so their runs are nested or apart.
     """
+    if not len(failing):
+        return target
     held = np.flatnonzero(target >= 0)
     firsts = np.full(len(target), len(target), dtype=np.int64)
     lasts = np.full(len(target), -1, dtype=np.int64)
     np.minimum.at(firsts, target[held], held)
     np.maximum.at(lasts, target[held], held)
     live = np.concatenate([[0], np.cumsum(target >= 0)])
-    runs = []
-    for cell in failing.tolist():
-        node = tree.above(int(firsts[cell]), int(lasts[cell]), live)
-        if node < 0:
-            raise GuaranteeNotMetError(
-                "The whole table as one class misses a guarantee.",
-                hint="Ask for less, or give more rows.",
-            )
-        runs.append((int(tree.first[node]), -int(tree.last[node])))
-    moved, end = target.copy(), -1
-    for first, last in sorted(set(runs)):
-        if first > end:  # the widest of nested runs comes first
-            end = -last
-            below = moved[first : end + 1]
-            below[below >= 0] = below[below >= 0].min()
+    above = tree.above(firsts[failing], lasts[failing], live)
+    if (above < 0).any():
+        raise GuaranteeNotMetError(
+            "The whole table as one class misses a guarantee.",
+            hint="Ask for less, or give more rows.",
+        )
+    nodes = _joined([above], len(tree.parent))
+    order = np.lexsort((-tree.last[nodes], tree.first[nodes]))
+    first, last = tree.first[nodes[order]], tree.last[nodes[order]]
+    # Of nested runs the widest comes first; all that begin before it ends are in it.
+    widest = first > np.concatenate([[-1], np.maximum.accumulate(last)])[:-1]
+    first, last = first[widest], last[widest]
+    joined = np.zeros(len(target) + 1, dtype=np.int64)
+    joined[first] += 1
+    joined[last + 1] -= 1
+    places = np.flatnonzero((np.cumsum(joined[:-1]) > 0) & (target >= 0))
+    run = np.searchsorted(first, places, side="right") - 1
+    least = np.full(len(first), len(target), dtype=np.int64)
+    np.minimum.at(least, run, target[places])
+    moved = target.copy()
+    moved[places] = least[run]
     return moved
 
 

@@ -391,6 +391,14 @@ class TestBadInput:
         assert not found.points
         assert all(each.why for each in found.refused)
 
+    def test_a_policy_whose_parts_do_not_go_together_is_listed_and_others_are_tried(self):
+        wrong = POLICY.changed(method={"name": "full-domain"}, recoding={"name": "representative"})
+        found = explore(PEOPLE, wrong, k=[3], methods=["mondrian"], recodings=["ranges"])
+
+        assert [each.number for each in found.refused] == [0]
+        assert found.refused[0].why == found.trials[0].why != ""
+        assert found.points
+
     def test_no_rows_are_an_error(self):
         with pytest.raises(DataError, match="no rows"):
             explore(PEOPLE.clear(), POLICY)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import GuaranteeNotMetError
+from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError
+from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._folds import read_batches
@@ -108,7 +110,7 @@ class ExploredTable:
         )
         schema = schema_on(policy, masked.masked)
         people = population_of(population, policy, schema, masked.masked)
-        protection = protection_of(policy, schema, people)
+        protection = _any_protection(policy, schema, people)
         needed = {*protection.columns}
         columns = [
             name
@@ -150,6 +152,23 @@ class ExploredTable:
             One that differs in nothing that the table is read by.
         """
         return protection_of(policy, self.schema, self.people)
+
+
+def _any_protection(policy: Policy, schema: Schema, people: Population | None) -> Protection:
+    """Return the policy's protection, or with another method where its own can't be.
+
+    All of them summarize a table alike.
+    """
+    try:
+        return protection_of(policy, schema, people)
+    except ParameterError as error:
+        for method, recoding in product(METHODS, RECODINGS):
+            try:
+                other = policy.changed(method={"name": method}, recoding={"name": recoding})
+                return protection_of(other, schema, people)
+            except (ParameterError, PolicyError):
+                continue
+        raise error from None
 
 
 def _drawn(n_rows: int, at_most: int, random_state: int) -> NDArray[np.bool_]:

@@ -163,7 +163,7 @@ class PolicyGrid:
         random_state
             The seed of the draw.
         """
-        given = self._given(policy)
+        given = self._given(policy, accepts)
         found, known = [given], {given.policy}
         pairs: list[tuple[str, str]] = []
         for method, recoding in product(self.methods, self.recodings):
@@ -193,7 +193,7 @@ class PolicyGrid:
                 found.append(replace(made, number=len(found)))
         return found, n_policies
 
-    def _given(self, policy: Policy) -> GridPolicy:
+    def _given(self, policy: Policy, accepts: Callable[[Policy], object]) -> GridPolicy:
         method, recoding = policy.method.named, policy.recoding.named
         limit = float(policy.suppression.max_fraction)
         asked = {
@@ -202,7 +202,13 @@ class PolicyGrid:
             for each in reversed(policy.guarantee_sections)
             if _is_meant(name, each.named, each.parameters)
         }
+        why = ""
+        try:
+            accepts(policy)
+        except HalfmaskError as error:
+            why = error.what
         return GridPolicy(
+            why=why,
             number=0,
             name=_called(method, recoding, limit, asked),
             method=method,

@@ -99,7 +99,10 @@ def guarantee_trials(table: ExploredTable, policy: Policy) -> tuple[GuaranteeTri
     table, policy
         The table, and the policy that was given.
     """
-    protection = table.protection(policy)
+    try:
+        protection = table.protection(policy)
+    except HalfmaskError as error:
+        return (_refused((), error.what),)
     every = protection.guarantees
     left_out = [(), *((each,) for each in every)]
     about = tuple(each for each in every if each.column is not None)
@@ -124,15 +127,7 @@ def _tried(
         wanted = replace(protection, guarantees=kept)
         plan, _, counts = wanted.plan_counted(wanted.fit(table.summary))
     except HalfmaskError as error:
-        return GuaranteeTrial(
-            without=words,
-            classes=None,
-            suppressed=None,
-            kept=None,
-            loss=None,
-            detail={},
-            why=error.what,
-        )
+        return _refused(words, error.what)
     suppressed = table.rows.height - counts.classes.rows
     loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
     return GuaranteeTrial(
@@ -142,6 +137,12 @@ def _tried(
         kept=1 - weighed_loss(loss, protection),
         loss=loss.loss,
         detail={name: 1 - each.loss for name, each in loss.columns.items()},
+    )
+
+
+def _refused(words: tuple[str, ...], why: str) -> GuaranteeTrial:
+    return GuaranteeTrial(
+        without=words, classes=None, suppressed=None, kept=None, loss=None, detail={}, why=why
     )
 
 

@@ -140,6 +140,17 @@ LINES: Mapping[str, Line] = {
         oracle=f"binomial coefficients, likelihoods as products, and ARX ({UNIQUES_TEST})",
         arx="`PopulationUniqueness`",
     ),
+    "profitability-journalist": Line(
+        example="publisher_benefit = 1.0, publisher_loss = 3.0, adversary_gain = 3.0, "
+        "adversary_cost = 0.1",
+        oracle=f"the game in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
+        arx="`ProfitabilityJournalist`, which reduces the benefit by lost information",
+    ),
+    "profitability-journalist-no-attack": Line(
+        example="adversary_gain = 3.0, adversary_cost = 0.5",
+        oracle=f"the game in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
+        arx="`ProfitabilityJournalistNoAttack`",
+    ),
     "profitability-prosecutor": Line(
         example="publisher_benefit = 1, publisher_loss = 4, adversary_gain = 9, adversary_cost = 1",
         oracle=f"the game in fractions ({GAME_TEST})",

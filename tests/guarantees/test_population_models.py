@@ -22,6 +22,8 @@ from halfmask.guarantees import (
     KMap,
     LargestJournalistRisk,
     MarketerThreshold,
+    ProfitabilityJournalist,
+    ProfitabilityJournalistNoAttack,
     measure,
 )
 from halfmask.verifier.tables._model_checks import level_rule_of
@@ -71,6 +73,26 @@ def test_levels_and_verdicts_are_those_of_fractions(pairs, bound, k):
             guarantee.judge(Classes(classes.sizes))
 
 
+AMOUNTS = st.integers(1, 60).map(lambda n: n / 4)
+
+
+@given(CLASSES, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS)
+def test_the_game_in_the_population_is_played_in_fractions(pairs, benefit, loss, gain, cost):
+    classes, people = counted(pairs), [f for _, f in pairs]
+    game = ProfitabilityJournalist(
+        publisher_benefit=benefit, publisher_loss=loss, adversary_gain=gain, adversary_cost=cost
+    )
+    lost = [exact(loss) / f if exact(gain) / f > exact(cost) else Fraction(0) for f in people]
+    judgement = game.judge(classes)
+    assert judgement.levels.tolist() == pytest.approx([float(each) for each in lost])
+    missed = [i for i, each in enumerate(lost) if each >= exact(benefit)]
+    assert judgement.failing.tolist() == missed
+    none = ProfitabilityJournalistNoAttack(adversary_gain=gain, adversary_cost=cost)
+    missed = [i for i, f in enumerate(people) if exact(gain) / f >= exact(cost)]
+    assert none.judge(classes).failing.tolist() == missed
+    assert (game.min_rows, none.min_rows) == (1, 1)
+
+
 @given(CLASSES, DECIMALS)
 def test_merging_classes_that_dont_overlap_breaks_nothing(pairs, bound):
     classes = counted(pairs)
@@ -80,6 +102,10 @@ def test_merging_classes_that_dont_overlap_breaks_nothing(pairs, bound):
         KMap(k=6), LargestJournalistRisk(risk=bound), MarketerThreshold(risk=bound),
         AverageJournalistRisk(risk=bound), JournalistRecordsAtRisk(share=bound, risk=0.2),
         DeltaPresence(delta_min=bound / 2, delta_max=bound),
+        ProfitabilityJournalistNoAttack(adversary_gain=5, adversary_cost=bound),
+        ProfitabilityJournalist(
+            publisher_benefit=bound, publisher_loss=3, adversary_gain=5, adversary_cost=1
+        ),
     ):  # fmt: skip
         if guarantee.judge(classes).holds:
             assert guarantee.judge(merged).holds, guarantee

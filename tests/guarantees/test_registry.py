@@ -92,6 +92,19 @@ SPOKEN = [
         "JournalistRecordsAtRisk(share=0.1, risk=0.2)",
     ),
     ("marketer-risk", {"risk": 0.05}, "MarketerThreshold(risk=0.05)"),
+    (
+        "profitability-journalist",
+        {"publisher_benefit": 1, "publisher_loss": 3, "adversary_gain": 3, "adversary_cost": 0},
+        (
+            "ProfitabilityJournalist(publisher_benefit=1, publisher_loss=3, adversary_gain=3, "
+            "adversary_cost=0)"
+        ),
+    ),
+    (
+        "profitability-journalist-no-attack",
+        {"adversary_gain": 3.5, "adversary_cost": 1},
+        "ProfitabilityJournalistNoAttack(adversary_gain=3.5, adversary_cost=1)",
+    ),
 ]
 
 

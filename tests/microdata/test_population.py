@@ -58,7 +58,7 @@ def fits(found, persons, tree=None):
     return held
 
 
-def level(model, held):
+def level(model, held):  # noqa: PLR0911 # one for each model
     """Return the level of the worst class."""
     n_rows = sum(rows for rows, _ in held)
     people = [len(fitting) for _, fitting in held]
@@ -75,16 +75,25 @@ def level(model, held):
         fitted = [i for _, fitting in held for i in fitting]
         assert len(set(fitted)) == len(fitted)  # nobody fits two classes
         return max(rows / len(fitting) for rows, fitting in held)
+    if model == "profitability-journalist":
+        return max(40 / n if 60 / n > 3 else 0 for n in people)
+    if model == "profitability-journalist-no-attack":
+        return 60 / min(people)
     assert model == "journalist-records-at-risk"
     return sum(rows for rows, fitting in held if len(fitting) < 8) / n_rows
 
 
+GAME = {"publisher_benefit": 5, "publisher_loss": 40, "adversary_gain": 60, "adversary_cost": 3}
 PROMISES = {
     "k-map": [promise("k-map", k=7)],
     "largest risk": [promise("largest-journalist-risk", risk=0.15)],
     "average risk": [promise("average-journalist-risk", risk=0.12)],
     "records at risk": [promise("journalist-records-at-risk", share=0.2, risk=0.125)],
     "marketer": [promise("marketer-risk", risk=0.1)],
+    "profitable": [promise("profitability-journalist", **GAME)],
+    "no attack": [
+        promise("profitability-journalist-no-attack", adversary_gain=60, adversary_cost=6)
+    ],
     "presence": [promise("delta-presence", delta_min=0, delta_max=0.6)],
     "presence and k": [
         promise("delta-presence", delta_min=0, delta_max=0.7),
@@ -111,7 +120,8 @@ def test_every_person_is_counted(asked, method, tmp_path):
         if said["model"] in {"k-anonymity", "distinct-l-diversity", "t-closeness"}:
             continue
         assert claim.evidence.achieved == pytest.approx(level(said["model"], held), rel=1e-12)
-        bound = said.get("k", said.get("share", said.get("risk", said.get("delta_max"))))
+        names = ("k", "share", "risk", "delta_max", "publisher_benefit", "adversary_cost")
+        bound = next(said[name] for name in names if name in said)
         if said["model"] == "k-map":
             assert claim.evidence.achieved >= bound
         else:

@@ -24,6 +24,8 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``KMap`` | F >= k | F |
 | ``ProfitabilityProsecutor`` | gain / n <= cost or loss / n < benefit | loss / n or 0 |
 | ``ProfitabilityProsecutorNoAttack`` | gain / n < cost | gain / n |
+| ``ProfitabilityJournalist`` | gain / F <= cost or loss / F < benefit | loss / F or 0 |
+| ``ProfitabilityJournalistNoAttack`` | gain / F < cost | gain / F |
 | ``EstimatedKMap`` | n is as large as k people make unlikely | n |
 | ``DeltaPresence`` | delta_min <= n / F <= delta_max | n / F |
 | ``LargestJournalistRisk`` | 1 / F <= risk | 1 / F |
@@ -83,6 +85,10 @@ from halfmask.guarantees._profitability import (
     ProfitabilityProsecutor,
     ProfitabilityProsecutorNoAttack,
 )
+from halfmask.guarantees._profitability_journalist import (
+    ProfitabilityJournalist,
+    ProfitabilityJournalistNoAttack,
+)
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
@@ -121,6 +127,8 @@ __all__ = [
     "LargestRisk",
     "MarketerThreshold",
     "PopulationUniques",
+    "ProfitabilityJournalist",
+    "ProfitabilityJournalistNoAttack",
     "ProfitabilityProsecutor",
     "ProfitabilityProsecutorNoAttack",
     "RecordsAtRisk",

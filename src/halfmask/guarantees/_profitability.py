@@ -7,6 +7,7 @@ from math import ceil, floor, inf
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from halfmask._validation import number_between
 from halfmask.guarantees._exact import decimal
@@ -124,7 +125,7 @@ class ProfitabilityProsecutor(Guarantee):
     adversary_cost: float = field(metadata={"ge": 0})
 
     def __post_init__(self) -> None:
-        owner, benefit = "ProfitabilityProsecutor", self.publisher_benefit
+        owner, benefit = type(self).__name__, self.publisher_benefit
         number_between(
             0.0, inf, owner=owner, low_open=True, high_open=True, publisher_benefit=benefit
         )
@@ -141,6 +142,11 @@ class ProfitabilityProsecutor(Guarantee):
     @property
     def min_rows(self) -> int:
         """The rows among which an attack earns nothing, or costs less than a row earns."""
+        return self._least
+
+    @property
+    def _least(self) -> int:
+        """The least number of people to choose from who keep the guarantee."""
         enough = size_without_loss(
             publisher_benefit=self.publisher_benefit, publisher_loss=self.publisher_loss
         )
@@ -159,11 +165,14 @@ class ProfitabilityProsecutor(Guarantee):
         )
 
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
+        return self._measure_sizes(classes.sizes)
+
+    def _measure_sizes(self, sizes: npt.NDArray[np.int64]) -> tuple[Levels, Met]:
         unattacked = self._unattacked
-        lost = float(self.publisher_loss) / classes.sizes
+        lost = float(self.publisher_loss) / sizes
         if unattacked is not None:
-            lost = np.where(classes.sizes >= unattacked, 0.0, lost)
-        return lost, classes.sizes >= self.min_rows
+            lost = np.where(sizes >= unattacked, 0.0, lost)
+        return lost, sizes >= self._least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -217,7 +226,7 @@ class ProfitabilityProsecutorNoAttack(Guarantee):
         number_between(
             0.0,
             inf,
-            owner="ProfitabilityProsecutorNoAttack",
+            owner=type(self).__name__,
             low_open=True,
             high_open=True,
             adversary_gain=self.adversary_gain,
@@ -227,7 +236,15 @@ class ProfitabilityProsecutorNoAttack(Guarantee):
     @property
     def min_rows(self) -> int:
         """More than what an attack gains over what it costs."""
+        return self._least
+
+    @property
+    def _least(self) -> int:
+        """The least number of people to choose from who keep the guarantee."""
         return floor(decimal(self.adversary_gain) / decimal(self.adversary_cost)) + 1
 
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
-        return float(self.adversary_gain) / classes.sizes, classes.sizes >= self.min_rows
+        return self._measure_sizes(classes.sizes)
+
+    def _measure_sizes(self, sizes: npt.NDArray[np.int64]) -> tuple[Levels, Met]:
+        return float(self.adversary_gain) / sizes, sizes >= self._least

@@ -31,6 +31,10 @@ from halfmask.guarantees._profitability import (
     ProfitabilityProsecutor,
     ProfitabilityProsecutorNoAttack,
 )
+from halfmask.guarantees._profitability_journalist import (
+    ProfitabilityJournalist,
+    ProfitabilityJournalistNoAttack,
+)
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._sample_uniques import SampleUniques
@@ -65,6 +69,8 @@ _MODELS: tuple[type[Guarantee], ...] = (
     AverageJournalistRisk,
     JournalistRecordsAtRisk,
     MarketerThreshold,
+    ProfitabilityJournalist,
+    ProfitabilityJournalistNoAttack,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

@@ -23,7 +23,9 @@ from halfmask.verifier.tables._people_checks import (
     average_journalist_risk,
     delta_presence,
     estimated_k_map,
+    journalist_payout,
     journalist_records_at_risk,
+    journalist_without_attack,
     k_map,
     largest_journalist_risk,
     marketer_risk,
@@ -287,6 +289,14 @@ _checks: dict[str, ModelCheck] = {
     ),
     "journalist-records-at-risk": ModelCheck(
         journalist_records_at_risk, frozenset({"share", "risk"}), of_column=False
+    ),
+    "profitability-journalist": ModelCheck(
+        journalist_payout,
+        frozenset({"publisher_benefit", "publisher_loss", "adversary_gain", "adversary_cost"}),
+        of_column=False,
+    ),
+    "profitability-journalist-no-attack": ModelCheck(
+        journalist_without_attack, frozenset({"adversary_gain", "adversary_cost"}), of_column=False
     ),
     "marketer-risk": ModelCheck(marketer_risk, frozenset({"risk"}), of_column=False),
 }

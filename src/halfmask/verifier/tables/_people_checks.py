@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,7 +26,9 @@ __all__ = [
     "average_journalist_risk",
     "delta_presence",
     "estimated_k_map",
+    "journalist_payout",
     "journalist_records_at_risk",
+    "journalist_without_attack",
     "k_map",
     "largest_journalist_risk",
     "marketer_risk",
@@ -98,6 +101,36 @@ def journalist_records_at_risk(parameters: Parameters) -> PeopleRule:
 
     # A share that equals the threshold as typed rounds to the same float, and keeps.
     return PeopleRule(level=level, worst=max, keeps=lambda found: found <= share, of_table=True)
+
+
+def journalist_payout(parameters: Parameters) -> PeopleRule:
+    """Return the rule of the game in the population: what an attack costs the publisher."""
+    benefit, loss = _amount(parameters, "publisher_benefit"), _amount(parameters, "publisher_loss")
+    gain, cost = _amount(parameters, "adversary_gain"), _amount(parameters, "adversary_cost")
+
+    def level(fitting: ClassPeople) -> float:
+        people = np.unique(fitting.people.clip(1)).tolist()
+        return max(float(loss / each) if gain > cost * each else 0.0 for each in people)
+
+    # Strictly below. A loss that equals the benefit as typed rounds to the same float, and misses.
+    return PeopleRule(level=level, worst=max, keeps=lambda found: found < float(benefit))
+
+
+def journalist_without_attack(parameters: Parameters) -> PeopleRule:
+    """Return the rule of the game in the population where no attack may pay."""
+    gain, cost = _amount(parameters, "adversary_gain"), _amount(parameters, "adversary_cost")
+    return PeopleRule(
+        level=lambda fitting: float(gain / max(1, int(fitting.people.min()))),
+        worst=max,
+        keeps=lambda found: found < float(cost),
+    )
+
+
+def _amount(parameters: Parameters, name: str) -> Fraction:
+    value = number(parameters, name, 0)
+    if value == math.inf:
+        raise Unjudgeable(f"its parameter {name} is infinite")
+    return Fraction(str(value))
 
 
 def estimated_k_map(parameters: Parameters) -> LevelRule:

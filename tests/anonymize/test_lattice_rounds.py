@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -224,3 +225,22 @@ def test_rounds_lose_much_less_on_adult(shared_data):
         assert written.height >= 0.98 * frame.height
         finest[rounds] = written.n_unique()
     assert finest[3] > 2 * finest[1]
+
+
+def test_rounds_count_persons_where_a_person_is_the_unit():
+    kinds = Counter[str]()
+    for seed in range(8):
+        frame = people(seed, 90).with_columns(who=pl.Series(np.arange(90) // 3))
+        protection = replace(
+            protection_of(frame.drop("who"), KAnonymity(k=3), rounds=3, share=0.1), person="who"
+        )
+        identifier = Column(name="who", role="identifier", kind="categorical")
+        schema = Schema((*protection.schema.columns, identifier))
+        protection = replace(protection, schema=schema)
+        plan, fitted = protection.plan(protection.fit(protection.summarize(frame)))
+        kinds[type(plan.partition).__name__] += 1
+        persons = frame.filter(pl.Series(fitted.cell_of_row >= 0))["who"]
+        written = plan.apply(frame).select(QUASI).with_columns(who=persons)
+        people_of = written.group_by(QUASI).agg(pl.col("who").n_unique())["who"].to_numpy()
+        assert people_of.min() >= 3
+    assert kinds["RoundsPartition"], kinds

@@ -202,24 +202,28 @@ def _show(found: RiskAssessment) -> None:
 
 
 def _show_columns(found: SpecialUniques) -> None:
+    from halfmask.assess.risk import percent  # noqa: PLC0415 # half a second
+
     if not found.special:
         return
     table = listing("column", "weight in unique sets", right=("weight in unique sets",))
     for each in found.columns:
-        table.add_row(printable(each.column), f"{each.share:.1%}")
+        table.add_row(printable(each.column), percent(each.share))
     console().print()
     console().print(table)
 
 
 def _show_sets(found: SeparationRisk) -> None:
+    from halfmask.assess.risk import percent  # noqa: PLC0415 # half a second
+
     numbers = ("unique rows", "distinct", "pairs apart")
     table = listing("nearest to a key", *numbers, right=numbers)
     for each in found.sets[:SHOWN_SETS]:
         table.add_row(
             printable(", ".join(each.columns)),
             f"{each.unique:,}",
-            f"{each.distinction:.1%}",
-            f"{each.separation:.2%}",
+            percent(each.distinction),
+            percent(each.separation),
         )
     console().print()
     console().print(table)

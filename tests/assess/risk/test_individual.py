@@ -203,7 +203,7 @@ def test_what_is_said_has_the_numbers():
     found = individual_risk(table, quasi_identifiers=["a"], household="home").worse
 
     assert found.sentence == (
-        "Someone who links all 3 rows to the population is expected to be right for 2.0 of them: "
+        "Someone who links every row to the population is expected to be right for 2.0 of 3 rows: "
         "the chance is 66.67 % on average and 100 % at worst, if nobody outside of the table "
         "belongs to the population. Where one identified member identifies the household it is "
         "83.33 % on average."

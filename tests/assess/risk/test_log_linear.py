@@ -207,7 +207,7 @@ def test_what_is_said_has_the_numbers():
     found = log_linear_risk(SAMPLE, quasi_identifiers=KEYS, sampling_fraction=1.0)
 
     assert found.sentence == (
-        "Of 8 rows that are unique in the table, 8.0 (100 %) are expected to be unique in the "
+        "Of 8 unique rows in the table, 8.0 (100 %) are expected to be unique in the "
         "population; who links them all is expected to be right for 8.0 (100 %), by a log-linear "
         "model of order 1."
     )

@@ -121,9 +121,10 @@ class IndividualReading:
             " on average."
         )
         return (
-            f"Someone who links all {row_text(self.rows)} to the population is expected to be "
-            f"right for {self.expected:,.1f} of them: the chance is {percent(self.average)} on "
-            f"average and {percent(self.highest)} at worst, {_SOURCES[self.basis]}.{also}"
+            "Someone who links every row to the population is expected to be right for "
+            f"{self.expected:,.1f} of {row_text(self.rows)}: the chance is "
+            f"{percent(self.average)} on average and {percent(self.highest)} at worst, "
+            f"{_SOURCES[self.basis]}.{also}"
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -15,7 +15,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._individual import sampling_weights
-from halfmask.assess.risk._wording import percent, row_text
+from halfmask.assess.risk._wording import percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,7 +114,7 @@ class LogLinearRisk:
         if not self.sample_uniques:
             return "No row is unique in the table, so none is expected to be in the population."
         return (
-            f"Of {row_text(self.sample_uniques)} that are unique in the table, "
+            f"Of {self.sample_uniques:,} unique rows in the table, "
             f"{self.population_uniques:,.1f} ({percent(self.share_population_unique)}) are "
             f"expected to be unique in the population; who links them all is expected to be right "
             f"for {self.correct_links:,.1f} ({percent(self.share_correct)}), by a log-linear model "

@@ -21,6 +21,7 @@ import polars as pl
 import halfmask
 from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.guarantees import GUARANTEES, guarantee_from
+from halfmask.verifier.tables import _model_checks
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "privacy-models.md"
@@ -234,8 +235,11 @@ def page() -> str:
              "kept by", "tested against"),
             ((*model_row(name), kept_by(name), LINES[name].oracle) for name in sorted(GUARANTEES)),
         ),
-        "\n## Parameters of models\n",
-        *table(("model", "parameters", "level of a class"), map(parameter_row, sorted(GUARANTEES))),
+        "\n## Parameters and checks\n",
+        *table(
+            ("model", "parameters", "level", "check of the verifier"),
+            map(parameter_row, sorted(GUARANTEES)),
+        ),
         "\n## Names in ARX and sdcMicro\n",
         *table(
             ("model", "class", "ARX", "sdcMicro"),
@@ -310,7 +314,14 @@ def parameter_row(name: str) -> tuple[str, ...]:
         bounds += [] if entry.default is MISSING else [f"default `{entry.default}`"]
         words.append(f"`{entry.name}`" + (f" ({', '.join(bounds)})" if bounds else ""))
     side = "at most" if kind.worse_when_larger else "at least"
-    return f"`{name}`", ", ".join(words), f"{side} `{kind.bounded}`"
+    return f"`{name}`", ", ".join(words), f"{side} `{kind.bounded}`", check_of(name)
+
+
+def check_of(name: str) -> str:
+    """Return the function that makes the verifier's check of a model, and its file."""
+    make = _model_checks._checks[name].make  # noqa: SLF001 # nobody else lists them
+    file = make.__module__.rpartition(".")[2]
+    return f"`{make.__name__}` in `verifier/tables/{file}.py`"
 
 
 def method_row(name: str) -> tuple[str, ...]:

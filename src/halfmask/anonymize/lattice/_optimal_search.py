@@ -11,6 +11,7 @@ The bounds and a byte for each node are in memory: 9 bytes a node.
 from __future__ import annotations
 
 from math import gcd
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize.lattice._judged_nodes import JudgedNodes
-    from halfmask.anonymize.lattice._lattice import Lattice, Levels
+    from halfmask.anonymize.lattice._lattice import Lattice
     from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore
 
 __all__ = ["search_optimal"]
@@ -80,8 +81,8 @@ class _OpenNodes:
 
     def judge(self, node: int) -> NodeScore:
         """Judge a node, and note what follows for the nodes above or below it."""
-        score = self._nodes.score(self._levels(node))
-        place = np.unravel_index(node, self._shape)
+        place = tuple(map(int, np.unravel_index(node, self._shape)))
+        score = self._nodes.score(tuple(map(add, self._least, place)))
         at_or_above = tuple(slice(level, None) for level in place)
         if score.above > self._bounds[node]:
             of_them = self._bound_grid[at_or_above]
@@ -133,10 +134,6 @@ class _OpenNodes:
         for node in places[np.argsort(self._bounds[places], kind="stable")]:
             if self._bounds[node] < self._nodes.least_loss:
                 self.judge(int(node))
-
-    def _levels(self, node: int) -> Levels:
-        places = np.unravel_index(node, self._shape)
-        return tuple(low + int(place) for low, place in zip(self._least, places, strict=True))
 
     def _above(self, node: int) -> list[int]:
         step, above = 1, []

@@ -200,11 +200,11 @@ def said_of(sections):
     ("before", "after", "hint"),
     [
         ('split_targets = ["income"]', "strict = true", "It goes with mondrian: remove it."),
-        ('name = "guided"', 'name = "hilbert"', "It goes with guided: remove it."),
+        ('name = "guided"', 'name = "hilbert"', "It goes with guided or full-domain: remove it"),
         (
             'distance = "ordered"',
             "k = 3",
-            "It goes with k-anonymity or alpha-k-anonymity: remove it.",
+            "It goes with k-anonymity or alpha-k-anonymity",
         ),
     ],
 )
@@ -212,4 +212,4 @@ def test_a_key_of_another_kind_is_refused_with_the_one_it_goes_with(before, afte
     error = refused(before, after)
 
     assert "has no key" in error
-    assert error.endswith(hint)
+    assert hint in error

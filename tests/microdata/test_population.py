@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import polars as pl
 import pytest
@@ -216,6 +217,126 @@ def _write_trees(folder, trees):
 def _width(label):
     low, high = label[1:-1].split(", ")
     return int(high) - int(low)
+
+
+@pytest.mark.parametrize("fmt", ["parquet", "csv"])
+def test_ranges_that_end_at_steps_leave_out_their_end(fmt, tmp_path):
+    """Somebody of 40 fits [40, 50) and not [30, 40), whichever values the table has."""
+    persons = people(400).with_columns(age=pl.col("age") // 5 * 5)
+    wanted = policy(
+        promise("k-map", k=9),
+        columns={"born": {"role": "insensitive"}},
+        recoding={"name": "ranges", "step": 10},
+        output={"format": fmt},
+    )
+
+    release = protect_to(persons.head(90), wanted, tmp_path / "out", key=KEY, population=persons)
+
+    names = ["age", "town", "smoker"]
+    counts = []
+    for label, _ in released(tmp_path / "out").group_by(names):
+        low, high = map(int, label[0][1:-1].split(", "))
+        assert label[0] == f"[{low}, {high})"
+        within = persons.filter(pl.col("age").is_between(low, high, closed="left"))
+        rest = zip(*(within[name] for name in names[1:]), strict=True)
+        counts.append(sum(all(map(lies_in, each, label[1:])) for each in rest))
+    assert release.claims[0].evidence.achieved == min(counts) >= 9
+    assert verify(tmp_path / "out", population=persons).claims[0].counted == min(counts)
+    both = {"name": "ranges", "step": 10, "form": "bounds"}
+    wanted = policy(promise("k-map", k=9), recoding=both)
+    with pytest.raises(ParameterError, match="bounds that end at a step"):
+        protect(persons, wanted, population=persons)
+
+
+def test_sets_name_all_members_for_a_population(tmp_path):
+    """With a set that is cut short only its first members would fit."""
+    persons = people(400).with_columns(town=pl.concat_str(pl.lit("t"), pl.col("row") % 60))
+    columns = {name: {"role": "insensitive"} for name in ("age", "born")}
+    wanted = policy(promise("k-map", k=350), columns=columns)
+
+    release = protect_to(persons.head(160), wanted, tmp_path / "out", population=persons)
+
+    assert release.claims[0].evidence.achieved == 400
+    assert not released(tmp_path / "out")["town"].str.contains("in all").any()
+    plain = protect(persons.head(160), policy({"model": "k-anonymity", "k": 150}, columns=columns))
+    assert plain.data["town"].str.contains("in all").any()
+
+
+STRONGER = [
+    ("k-map", {"k": 400}),
+    ("largest-journalist-risk", {"risk": 0.001}),
+    ("average-journalist-risk", {"risk": 0.001}),
+    ("journalist-records-at-risk", {"share": 0.0, "risk": 0.0001}),
+    ("marketer-risk", {"risk": 0.001}),
+    ("delta-presence", {"delta_min": 0.0, "delta_max": 0.01}),
+    ("delta-presence", {"delta_min": 0.5, "delta_max": 0.99}),
+    ("profitability-journalist", {**GAME, "publisher_benefit": 0.01}),
+    ("profitability-journalist-no-attack", {"adversary_gain": 60, "adversary_cost": 0.001}),
+]
+
+
+@pytest.fixture(scope="module")
+def all_models(tmp_path_factory):
+    """A release of every model about a population."""
+    persons = people(400)
+    asked = [
+        *(PROMISES[name][0] for name in ("k-map", "largest risk", "average risk")),
+        *(PROMISES[name][0] for name in ("records at risk", "marketer", "presence")),
+        *(PROMISES[name][0] for name in ("profitable", "no attack")),
+    ]
+    out = tmp_path_factory.mktemp("all") / "out"
+    protect_to(persons.head(160), policy(*asked), out, key=KEY, population=persons)
+    return persons, out
+
+
+@pytest.mark.parametrize(("model", "parameters"), STRONGER)
+def test_a_stronger_claim_is_found_out(model, parameters, all_models, tmp_path):
+    """A manifest that claims more than the files bear out doesn't hold, by each model's rule."""
+    persons, out = all_models
+    shutil.copytree(out, tmp_path / "out")
+    where = tmp_path / "out" / "manifest.json"
+    said = json.loads(where.read_text())
+    (claim,) = (each for each in said["claims"] if each["model"] == model)
+    claim["parameters"] = parameters
+    where.write_text(json.dumps(said))
+
+    found = verify(tmp_path / "out", population=persons)
+
+    assert [each.model for each in found.claims if not each.holds] == [model]
+    assert "the guarantee isn't kept" in str([each.sentence for each in found.claims])
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_better_evidence_is_found_out(place, all_models, tmp_path):
+    persons, out = all_models
+    shutil.copytree(out, tmp_path / "out")
+    where = tmp_path / "out" / "manifest.json"
+    said = json.loads(where.read_text())
+    evidence = said["claims"][place]["evidence"]
+    evidence["achieved"] += 1 if said["claims"][place]["model"] == "k-map" else -0.001
+    where.write_text(json.dumps(said))
+
+    found = verify(tmp_path / "out", population=persons)
+
+    broken = [number for number, each in enumerate(found.claims) if not each.holds]
+    assert broken == [place]
+    assert "better level than was counted" in found.claims[place].sentence
+
+
+def test_a_narrower_label_is_found_out(all_models, tmp_path):
+    """One class of the file covers fewer people than at the release."""
+    persons, out = all_models
+    shutil.copytree(out, tmp_path / "out")
+    part = tmp_path / "out" / "data" / "part-00000.parquet"
+    rows = pl.read_parquet(part)
+    rows = rows.with_columns(age=pl.when(pl.col("age") == rows["age"][0]).then(pl.lit("[1, 2]"))
+                             .otherwise("age"))  # fmt: skip
+    rows.write_parquet(part)
+
+    found = verify(tmp_path / "out", population=persons)
+
+    assert not found.claims[0].holds
+    assert found.claims[0].counted == 0
 
 
 def test_presence_is_bounded_on_both_sides(tmp_path):

@@ -90,7 +90,15 @@ def axis_of(coding: Coding, recoding: Recoding, series: pl.Series) -> Axis:
         )
     if isinstance(recoding, Level) and coding.hierarchy is not None:
         return NodeAxis(coding, series, _whole_tree(coding, series))
-    return _RangeAxis(coding, series) if coding.ordered else _SetAxis(coding, series)
+    if not coding.ordered:
+        return _SetAxis(coding, series, isinstance(recoding, Ranges) and recoding.whole_sets)
+    if coding.grid is not None and isinstance(recoding, Ranges) and recoding.form == "bounds":
+        raise ParameterError(
+            f"Column {coding.column.name!r} is written as bounds that end at a step, and a "
+            "guarantee is about a population.",
+            hint='Write form = "text", or leave the step out.',
+        )
+    return _RangeAxis(coding, series)
 
 
 def _whole_tree(coding: Coding, series: pl.Series) -> Hierarchy:
@@ -108,7 +116,10 @@ def _whole_tree(coding: Coding, series: pl.Series) -> Hierarchy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RangeAxis:
-    """Numbers or dates: value ``i`` is at ``2 i + 1``, what lies below it at ``2 i``."""
+    """Numbers or dates: value ``i`` is at ``2 i + 1``, what lies below it at ``2 i``.
+
+    Where ranges end at a step, a value is all that lies from there to its end.
+    """
 
     coding: Coding
     series: pl.Series
@@ -120,11 +131,15 @@ class _RangeAxis:
             places = np.full(len(values), NOWHERE, dtype=np.int32)
         else:
             asked = values.to_physical().fill_null(0)
-            left, right = (
-                known.search_sorted(asked, side="left").to_numpy(),
-                known.search_sorted(asked, side="right").to_numpy(),
-            )
-            places = (left.astype(np.int64) + right).astype(np.int32)
+            right = known.search_sorted(asked, side="right").to_numpy().astype(np.int64)
+            grid = self.coding.grid
+            if grid is None:
+                left = known.search_sorted(asked, side="left").to_numpy().astype(np.int64)
+            else:
+                ends = grid.ends(self.coding.values).to_physical()
+                within = asked < ends.gather(np.maximum(right - 1, 0))
+                left = np.where(within.to_numpy(), right - 1, right)
+            places = np.maximum(left + right, 0).astype(np.int32)
         if values.dtype.is_float():
             places[values.is_nan().fill_null(value=False).to_numpy()] = NOWHERE
         places[values.is_null().to_numpy()] = MISSING
@@ -144,6 +159,7 @@ class _SetAxis:
 
     coding: Coding
     series: pl.Series
+    whole: bool
 
     def places(self) -> Places:
         places = self.coding.codes(self.series).astype(np.int32)
@@ -153,6 +169,8 @@ class _SetAxis:
 
     def spans(self, cells: CellColumn) -> Spans:
         low, high = cells.value_range()
+        if self.whole:
+            return _spans(low, high, low, cells)
         occurring = np.flatnonzero(cells.occurring())
         begin = np.searchsorted(occurring, low)
         many = (low >= 0) & (np.searchsorted(occurring, high, side="right") - begin > MAX_MEMBERS)

@@ -126,7 +126,7 @@ class Protection:
         if self.population is None:
             raise ParameterError(
                 f"{guarantee!r} is about a population, and none was given.",
-                hint="Call protect(..., population=people).",
+                hint="Call protect(..., population=people), or use --population.",
             )
         if self.person is not None or self.method.judges_release:
             what = "a person is the unit" if self.person is not None else f"{self.method!r} is used"

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, PolicyError, SchemaError
-from halfmask.anonymize import Population, Protection
+from halfmask.anonymize import Population, Protection, Ranges, Recoding
 from halfmask.data import Hierarchy, Schema
 from halfmask.guarantees import class_of_row
 from halfmask.microdata._opening import opened_as
@@ -46,14 +46,23 @@ def protection_of(
     population
         The people that the table was drawn from, where a guarantee is about them.
     """
+    guarantees = policy.guarantees(schema)
+    about_people = any(each.needs_population for each in guarantees)
+
+    def whole(recoding: Recoding) -> Recoding:
+        """Name all members of sets where people are held against them."""
+        if about_people and isinstance(recoding, Ranges):
+            return replace(recoding, whole_sets=True)
+        return recoding
+
     return Protection(
         schema=schema,
-        guarantees=policy.guarantees(schema),
+        guarantees=guarantees,
         method=policy.method.made(),
-        recoding=policy.recoding.made(),
+        recoding=whole(policy.recoding.made()),
         max_suppression_fraction=float(policy.suppression.max_fraction),
         split_targets=policy.split_targets,
-        column_recodings=policy.column_recodings,
+        column_recodings={name: whole(it) for name, it in policy.column_recodings.items()},
         person=policy.person,
         population=population,
     )

@@ -52,6 +52,9 @@ class Ranges:
     unit
         The same for dates and times: ranges end at the start of a ``"second"``, ``"minute"``,
         ``"hour"``, ``"day"``, ``"week"``, ``"month"``, ``"quarter"`` or ``"year"``.
+    whole_sets
+        Whether sets of more than 32 members name all of them. `protect` does so for guarantees
+        about a population: a person fits a set that names them.
 
     Raises
     ------
@@ -74,8 +77,8 @@ class Ranges:
 
     Examples
     --------
-    >>> Ranges(), Ranges(form="bounds")
-    (Ranges(form='text', step=None, unit=None), Ranges(form='bounds', step=None, unit=None))
+    >>> Ranges(form="bounds")
+    Ranges(form='bounds', step=None, unit=None, whole_sets=False)
     """
 
     name: ClassVar[str] = "ranges"
@@ -91,6 +94,10 @@ class Ranges:
     )
     unit: Unit | None = field(
         default=None, metadata={"description": "Ranges of dates end at the start of one."}
+    )
+    whole_sets: bool = field(
+        default=False,
+        metadata={"description": "Whether sets of more than 32 members name all of them."},
     )
 
     def __post_init__(self) -> None:
@@ -142,7 +149,8 @@ class Ranges:
             elif cells.coding.ordered:
                 text = f"[{texts[first]}, {texts[last]}]"
             else:
-                text = _set([texts[i] for i in range(first, last + 1) if occurring[i]])
+                members = [texts[i] for i in range(first, last + 1) if occurring[i]]
+                text = _set(members, whole=self.whole_sets)
             labels.append(f"{text} or missing" if with_missing else text)
         return pl.Series(cells.coding.column.name, labels, dtype=pl.String).gather(of_cell)
 
@@ -172,8 +180,8 @@ def _bounds(cells: CellColumn) -> pl.Series:
     return pl.DataFrame(ends).to_struct(name)
 
 
-def _set(members: list[str]) -> str:
-    many = len(members) > MAX_MEMBERS
+def _set(members: list[str], *, whole: bool) -> str:
+    many = len(members) > MAX_MEMBERS and not whole
     shown = members[:SHOWN_OF_MANY] if many else members
     quoted = [_quoted(member, _AMBIGUOUS_MEMBER) for member in shown]
     return f"{{{', '.join(quoted)}{f', ... {len(members)} in all' if many else ''}}}"

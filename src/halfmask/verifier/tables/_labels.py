@@ -33,9 +33,12 @@ FINE_SECOND: Final = re.compile(r"\.\d{6}\d*[1-9]")
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """One label: a range of two ends, or the values that it names; and whether missing fits."""
+    """One label: a range of two ends, or the values that it names; and whether missing fits.
 
-    form: Literal["range", "values"]
+    The upper end of an open range isn't in it.
+    """
+
+    form: Literal["range", "open range", "values"]
     parts: tuple[str, ...]
     missing: bool
 
@@ -71,7 +74,7 @@ def value_fits(
     fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
     fits[0, 0] = True
     fits[1:, 0] = [label.missing for label in read]
-    if is_scale or any(label.form == "range" for label in read):
+    if is_scale or any(label.form != "values" for label in read):
         fits[1:, 1:] = _between(read, values)
     else:
         fits[1:, 1:] = _named(read, values, is_number=is_number)
@@ -131,9 +134,10 @@ def _read(text: str) -> _Label:
     rest = text.removesuffix(OR_MISSING)
     if rest.startswith("["):
         ends = rest[1:-1].split(", ")
-        if not rest.endswith("]") or len(ends) != 2:
+        if not rest.endswith(("]", ")")) or len(ends) != 2:
             raise VerificationError("A range of the release can't be read.")
-        return _Label("range", tuple(ends), missing)
+        form = "range" if rest.endswith("]") else "open range"
+        return _Label(form, tuple(ends), missing)  # type: ignore[arg-type] # one of both
     if rest.startswith("{"):
         return _Label("values", tuple(_members(rest)), missing)
     if rest.startswith('"'):
@@ -213,7 +217,13 @@ def _ranks(labels: Sequence[_Label], values: Sequence[str]) -> tuple[Ints, Ints,
         rank = np.empty(len(keys), dtype=np.int64)
         rank[order] = np.arange(len(keys))
         low = np.array([bisect_left(ranked, first) for first, _ in ends], dtype=np.int64)  # type: ignore[type-var]
-        high = np.array([bisect_right(ranked, last) for _, last in ends], dtype=np.int64)  # type: ignore[type-var]
+        high = np.array(
+            [
+                (bisect_left if label.form == "open range" else bisect_right)(ranked, last)  # type: ignore[type-var]
+                for label, (_, last) in zip(labels, ends, strict=True)
+            ],
+            dtype=np.int64,
+        )
     except TypeError:  # a time with a zone against one without
         raise VerificationError("Times with a zone can't be compared with others.") from None
     return low, high, rank

@@ -389,10 +389,9 @@ def test_levels_depend_on_rows_only_by_their_counts(guarantee):
         factor = {"k-anonymity": 2.0, **halved}.get(guarantee.model, 1)
 
         assert sorted(judged(shuffled, guarantee).levels.tolist()) == pytest.approx(once)
-        if guarantee.model in {
-            "records-at-risk", "population-uniqueness", "profitability-prosecutor"
-        }:  # fmt: skip
-            return  # a class of twice the rows may not be at risk
+        thresholds = {"records-at-risk", "profitability-prosecutor"}
+        if guarantee.model in thresholds or guarantee.basis == "estimated":
+            return  # a class of twice the rows may not be at risk, or another is estimated
         assert sorted(judged(rows * 2, guarantee).levels.tolist()) == pytest.approx(
             [factor * level for level in once]
         )

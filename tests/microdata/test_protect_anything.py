@@ -95,6 +95,20 @@ def jobs(draw):
 
 def _policy(draw, columns, sensitive):
     promises = [{"model": "k-anonymity", "k": draw(st.integers(2, 5))}]
+    if draw(st.booleans()):
+        promises[draw(st.integers(0, 1)) :] = [
+            draw(
+                st.sampled_from(
+                    [
+                        {"model": "average-risk", "risk": 0.2},
+                        {"model": "sample-uniqueness", "share": 0.3},
+                        {"model": "records-at-risk", "share": 0.2, "risk": 0.3},
+                        {"model": "profitability-prosecutor-no-attack"}
+                        | {"adversary_gain": 4.5, "adversary_cost": 1.5},
+                    ]
+                )
+            )
+        ]
     for column in sensitive:
         scale = columns[column]["kind"] in ("numeric", "datetime")
         promises.append(
@@ -162,6 +176,7 @@ def test_a_verified_release_or_nothing(job):
         assert found.height == release.rows["out"] <= table.height
         quasi = [name for name, said in wanted.columns.items() if said.role == "quasi_identifier"]
         assume(found.height)
-        assert min(map(len, classes(found, quasi))) >= wanted.guarantee_sections[0].k
+        least = getattr(wanted.guarantee_sections[0], "k", 1)
+        assert min(map(len, classes(found, quasi))) >= least
         dropped = {name for name, said in wanted.columns.items() if said.role == "identifier"}
         assert not dropped & set(found.columns)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.anonymize.lattice._column_means import bounds_of_sums, column_means, rounded_down
+from halfmask.anonymize.lattice._column_means import (
+    all_rounded_down,
+    bounds_of_sums,
+    column_means,
+    of_nodes,
+    rounded_down,
+)
 from halfmask.anonymize.lattice._objective import Objective, Scorer
 
 if TYPE_CHECKING:
@@ -193,6 +199,14 @@ class _DivergenceScorer(_AreaScorer):
         # The entropy of a node's classes is at least that of any one column.
         entropies = (column[level] for column, level in zip(self.entropies, levels, strict=True))
         return rounded_down(max(entropies, default=0.0) + self._mean(levels))
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        entropy = np.zeros(len(nodes))
+        for of_column in of_nodes(self.entropies, nodes):
+            entropy = np.maximum(entropy, of_column)
+        for bits in of_nodes([column.means for column in self.areas], nodes):
+            entropy += bits
+        return all_rounded_down(entropy)
 
     def bound_above(self, classes: NodeClasses) -> float:
         share = classes.sizes / self.n_rows

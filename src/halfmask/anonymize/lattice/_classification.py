@@ -101,6 +101,9 @@ class _ClassificationScorer(Scorer):
     def bound(self, levels: Levels) -> float:  # noqa: ARG002 # of no use
         return 0.0
 
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        return np.zeros(len(nodes))
+
     def bound_above(self, classes: NodeClasses) -> float:
         # Above, a class is merged, and has as many wrong labels at least, or is suppressed.
         of_released, of_suppressed = self.factors

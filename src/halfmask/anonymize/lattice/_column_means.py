@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from halfmask.anonymize.lattice._lattice import LatticeColumn
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = ["ColumnMeans", "bounds_of_sums", "column_means", "rounded_down"]
+__all__ = [
+    "ColumnMeans",
+    "all_rounded_down",
+    "bounds_of_sums",
+    "column_means",
+    "of_nodes",
+    "rounded_down",
+]
 
 #: The share of a bound by which rounding could have raised it above the loss that it bounds.
 ROUNDING = 1e-12
@@ -103,9 +110,36 @@ def bounds_of_sums(
         The levels of the nodes, (nodes, columns).
     """
     total = np.zeros(len(nodes))
+    for each in of_nodes(numbers, nodes):
+        total += each
+    return all_rounded_down(total)
+
+
+def of_nodes(
+    numbers: Sequence[Sequence[float]], nodes: NDArray[np.intp]
+) -> Iterator[NDArray[np.float64]]:
+    """Yield for each column the number of each node's level.
+
+    Parameters
+    ----------
+    numbers
+        For each column, the number of each level.
+    nodes
+        The levels of the nodes, (nodes, columns).
+    """
     for place, of_levels in enumerate(numbers):
-        total += np.asarray(of_levels, np.float64)[nodes[:, place]]
-    return total - ROUNDING * np.abs(total)
+        yield np.asarray(of_levels, np.float64)[nodes[:, place]]
+
+
+def all_rounded_down(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return bounds lowered as `rounded_down` lowers one.
+
+    Parameters
+    ----------
+    bounds
+        The bounds, computed with rounding.
+    """
+    return bounds - ROUNDING * np.abs(bounds)
 
 
 def rounded_down(bound: float) -> float:

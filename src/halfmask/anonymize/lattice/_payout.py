@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import number_between, one_of
-from halfmask.anonymize.lattice._column_means import column_means, rounded_down
+from halfmask.anonymize.lattice._column_means import bounds_of_sums, column_means, rounded_down
 from halfmask.anonymize.lattice._factors import Factors, factors_of
 from halfmask.anonymize.lattice._objective import Objective, Scorer
 
@@ -169,6 +169,11 @@ class _PayoutScorer(Scorer):
         of_released, of_suppressed = self.factors
         least = of_released * of_suppressed * information
         return rounded_down(self.terms.publisher_benefit * least * self.n_rows)
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        of_released, of_suppressed = self.factors
+        scale = of_released * of_suppressed * self.terms.publisher_benefit * self.n_rows
+        return bounds_of_sums([[scale * mean for mean in it.means] for it in self.lost], nodes)
 
     def _chance(self, classes: NodeClasses) -> NDArray[np.float64]:
         """Return the probability with which an attack on a row of each class succeeds."""

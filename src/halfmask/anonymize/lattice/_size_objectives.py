@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.anonymize.lattice._column_means import rounded_down
+from halfmask.anonymize.lattice._column_means import all_rounded_down, of_nodes, rounded_down
 from halfmask.anonymize.lattice._objective import Objective, Scorer
 
 if TYPE_CHECKING:
@@ -86,6 +86,15 @@ class _DiscernibilityScorer(Scorer):
         least = float(self.n_rows) * self.min_rows
         return rounded_down(max(square / max(most, 1), together, least))
 
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        square = float(self.n_rows) ** 2
+        most = _most_classes(self.n_classes, nodes, self.n_rows)
+        together = np.full(len(nodes), square)
+        for pairs in of_nodes(self.apart, nodes):
+            together -= pairs
+        least = float(self.n_rows) * self.min_rows
+        return all_rounded_down(np.maximum(np.maximum(square / most, together), least))
+
     def bound_above(self, classes: NodeClasses) -> float:
         gone = float(classes.suppressed) * self.min_rows
         return max(rounded_down(_sum_of_squares(classes.sizes) + gone), self.bound(classes.levels))
@@ -141,6 +150,10 @@ class _AverageScorer(Scorer):
         most = min(prod(_at(self.n_classes, levels)), self.most, self.n_rows)
         return rounded_down(self.n_rows / max(most, 1))
 
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        most = _most_classes(self.n_classes, nodes, min(self.most, self.n_rows))
+        return all_rounded_down(self.n_rows / most)
+
     def bound_above(self, classes: NodeClasses) -> float:
         # Each suppressed row was at most one class.
         most = max(len(classes.sizes) + classes.suppressed, 1)
@@ -152,6 +165,16 @@ def _n_nodes(columns: Sequence[LatticeColumn]) -> tuple[tuple[float, ...], ...]:
     return tuple(
         tuple(float(nodes.max(initial=-1)) + 1 for nodes in column.nodes) for column in columns
     )
+
+
+def _most_classes(
+    n_classes: Sequence[Sequence[float]], nodes: NDArray[np.intp], most: int
+) -> NDArray[np.float64]:
+    """Return how many classes each node can have at most, at least 1."""
+    product = np.ones(len(nodes))
+    for of_level in of_nodes(n_classes, nodes):
+        product = np.minimum(product * of_level, max(most, 1))
+    return np.maximum(product, 1.0)
 
 
 def _pairs_apart(rows: NDArray[np.int64]) -> float:

@@ -53,6 +53,7 @@ MODELS_TEST = "`tests/guarantees/test_models.py`"
 TABLE_TEST = "`tests/guarantees/test_table_guarantee.py`"
 UNIQUES_TEST = "`tests/guarantees/test_uniques_estimators.py`"
 GAME_TEST = "`tests/guarantees/test_profitability.py`"
+SUBSET_TEST = "`tests/guarantees/test_subset_guarantee.py`"
 AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
 PEOPLE_MODELS = "`tests/guarantees/test_population_models.py`"
 PEOPLE_TEST = "`tests/microdata/test_population.py`"
@@ -132,6 +133,10 @@ LINES: Mapping[str, Line] = {
         oracle=f"counts in fractions ({MODELS_TEST}); ARX ({AGREEMENT_TEST})",
         arx="the highest risk of `AverageReidentificationRisk(average, highest, records)`",
     ),
+    "lkc-privacy": Line(
+        example='l = 1, k = 5, c = 0.7, column = "disease"',
+        oracle=f"every combination counted in dictionaries ({SUBSET_TEST})",
+    ),
     "marketer-risk": Line(
         example="risk = 0.1",
         oracle=f"counts in fractions ({PEOPLE_MODELS}); every person ({PEOPLE_TEST})",
@@ -177,6 +182,11 @@ LINES: Mapping[str, Line] = {
         example="share = 0.05",
         oracle=f"counts in fractions ({TABLE_TEST}); ARX ({AGREEMENT_TEST})",
         arx="`SampleUniqueness`",
+    ),
+    "subset-k-anonymity": Line(
+        example="k = 5, m = 1",
+        oracle=f"every combination counted in dictionaries ({SUBSET_TEST})",
+        sdcmicro="`localSuppression(k = , combs = )`, which suppresses cells",
     ),
     "t-closeness": Line(
         example='t = 0.4, column = "stage", distance = "ordered"',

@@ -12,10 +12,12 @@ from halfmask._errors import ParameterError, SchemaError
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
+from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._person_codes import PersonCodes
 from halfmask.anonymize._relative_weights import relative_weights
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
+from halfmask.anonymize._written_codes import written_codes
 from halfmask.data import leaf_text
 from halfmask.engines import map_in_order
 from halfmask.guarantees import Classes, order_of_texts
@@ -69,14 +71,27 @@ class Fitted:
         return f"Fitted({self.partition!r})"
 
     def classes(self) -> Classes:
-        """Count the rows that were kept, by their cells."""
+        """Count the rows that were kept, by their cells.
+
+        Where a guarantee reads what is written for a cell, its number is there too; with
+        full-domain generalization that of the node at the column's level.
+        """
         kept = self.cell_of_row >= 0
-        return Classes.from_codes(
+        classes = Classes.from_codes(
             self.cell_of_row[kept],
             self.partition.n_cells,
             {column.name: (column.codes[kept], column.n_values) for column in self.sensitive},
             person_of_row=None if self.persons is None else self.persons.codes[kept],
         )
+        if not any(guarantee.needs_written for guarantee in self.guarantees):
+            return classes
+        if isinstance(self.partition, LatticePartition):
+            return replace(classes, written=self.partition.nodes.astype(np.int64))
+        columns = (
+            (self.cell_of_row[kept], codes[kept], coding.n_values)
+            for codes, coding in zip(self.codes, self.codings, strict=True)
+        )
+        return replace(classes, written=written_codes(columns, classes.n_classes))
 
     def judge(self) -> list[Judgement]:
         """Judge the rows that were kept, by their cells; a population isn't counted here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -129,7 +129,7 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
 
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
-    _check_whole(guarantees, sensitive, n, persons)
+    _check_whole(guarantees, sensitive, n, len(codes), persons)
     if persons is not None and axes is None and criterion.search != "curve":
         sensitive = (*sensitive, persons.as_lane(_PERSON))
         counted = Criterion(rule="distinct-l", column=_PERSON, thresholds=(float(k),))
@@ -253,6 +253,7 @@ def _check_whole(
     guarantees: Sequence[Guarantee],
     sensitive: Sequence[SensitiveCodes],
     n: int,
+    n_columns: int,
     persons: PersonCodes | None,
 ) -> None:
     """Raise if the whole table, as one class, misses a guarantee that merging can't break."""
@@ -262,6 +263,8 @@ def _check_whole(
         {s.name: (s.codes, s.n_values) for s in sensitive},
         person_of_row=None if persons is None else persons.codes,
     )
+    # One class has one value in each column, whatever is written for it.
+    whole = replace(whole, written=np.zeros((1, n_columns), dtype=np.int64))
     of = "" if persons is None else f" of {persons.n_persons} persons"
     for guarantee in guarantees:
         guarantee.check_persons(whole)

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize._cell_spans import CellSpans
+from halfmask.anonymize._joining import join_failing
 from halfmask.anonymize._suppressing import smallest_enough
+from halfmask.anonymize._written_codes import written_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.anonymize._fitted import Fitted
-    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._population import PlacedPeople
     from halfmask.anonymize._recount import CellCounts
     from halfmask.guarantees import Classes, Guarantee
@@ -62,12 +64,12 @@ def mend(
     """
     budget = int(max_suppression_fraction * counts.classes.rows)
     try:
-        target, current = _mended(fitted.partition, counts, guarantees, budget, people)
+        target, current = _mended(fitted, counts, guarantees, budget, people)
     except GuaranteeNotMetError:
         if not budget:
             raise
         # What is left may be too little for a guarantee that all rows together keep.
-        target, current = _mended(fitted.partition, counts, guarantees, 0, people)
+        target, current = _mended(fitted, counts, guarantees, 0, people)
     if current is counts and counts.counts is None:
         return fitted, counts
     low, high = _extents(current)
@@ -79,17 +81,20 @@ def mend(
 
 
 def _mended(
-    partition: Partition,
+    fitted: Fitted,
     counts: CellCounts,
     guarantees: Sequence[Guarantee],
     budget: int,
     people: PlacedPeople | None,
 ) -> tuple[Integers, CellCounts]:
     """Return the new number of each cell (-1: suppressed), and the counts by them."""
-    tree = _Spans.of(partition)
+    partition = fitted.partition
+    tree = CellSpans.of(partition)
     target, current = np.arange(partition.n_cells), counts
     # Relaxed cuts leave cells that no row finds by its values alone: nothing to guarantee there.
     moved = np.where(counts.classes.sizes > 0, target, -1)
+    # What is written for one cell counts for others, so cells that keep everything stay.
+    apart = any(guarantee.needs_written for guarantee in guarantees)
     while True:
         if not np.array_equal(moved, target):
             target, n_cells = _compacted(moved)
@@ -99,50 +104,24 @@ def _mended(
                     hint="Ask for less, or name fewer quasi-identifiers.",
                 )
             current = counts.renumbered(target, n_cells)
-        failing, dropped = _missing(current, guarantees, people, budget)
+        judged = _with_written(fitted, current) if apart else current
+        failing, dropped = _missing(judged, guarantees, people, budget)
         if not len(failing):
             return target, current
         budget -= int(current.classes.sizes[dropped].sum())
         stays = np.ones(current.classes.n_classes, dtype=np.bool_)
         stays[dropped] = False
         moved = np.where((target >= 0) & stays[target], target, -1)
-        moved = _merge_upwards(tree, moved, failing[stays[failing]])
+        rest = failing[stays[failing]]
+        moved = join_failing(tree, moved, rest) if apart else _merge_upwards(tree, moved, rest)
 
 
-class _Spans:
-    """The parent of each node of the tree, and the run of cells below it."""
-
-    def __init__(self, parent: Integers, first: Integers, last: Integers, leaf: Integers) -> None:
-        self.parent, self.first, self.last, self.leaf = parent, first, last, leaf
-
-    @classmethod
-    def of(cls, partition: Partition) -> _Spans:
-        from halfmask.kernels.partition.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
-
-        n = len(partition.feature)
-        parent = np.empty(n, dtype=np.int32)
-        first, last = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        cell_spans(partition.feature, partition.left, partition.right, parent, first, last)
-        leaf = np.empty(partition.n_cells, dtype=np.int64)
-        cells = np.flatnonzero(partition.feature < 0)
-        leaf[partition.left[cells]] = cells
-        return cls(parent.astype(np.int64), first, last, leaf)
-
-    def above(self, firsts: Integers, lasts: Integers, live: Integers) -> Integers:
-        """Return for each run of cells the lowest node that holds more live cells than it.
-
-        -1 if there is none; ``live`` counts the live cells before each cell.
-        """
-        own = live[lasts + 1] - live[firsts]
-        nodes = self.leaf[firsts].copy()
-        climbing = np.arange(len(nodes))
-        while len(climbing):
-            at = nodes[climbing]
-            held = live[self.last[at] + 1] - live[self.first[at]]
-            climbing = climbing[held <= own[climbing]]
-            nodes[climbing] = self.parent[nodes[climbing]]
-            climbing = climbing[nodes[climbing] >= 0]
-        return nodes
+def _with_written(fitted: Fitted, counts: CellCounts) -> CellCounts:
+    """Return the counts with what is written for each cell."""
+    n_values = (coding.n_values for coding in fitted.codings)
+    columns = ((*counts.entries(place)[:2], n) for place, n in enumerate(n_values))
+    written = written_codes(columns, counts.classes.n_classes)
+    return replace(counts, classes=replace(counts.classes, written=written))
 
 
 def _missing(
@@ -190,7 +169,7 @@ def _smallest_within(classes: Classes, failing: Integers, budget: int) -> Intege
     return by_size[np.cumsum(classes.sizes[by_size]) <= budget]
 
 
-def _merge_upwards(tree: _Spans, target: Integers, failing: Integers) -> Integers:
+def _merge_upwards(tree: CellSpans, target: Integers, failing: Integers) -> Integers:
     """Join each failing cell with all cells below the next node above it that has others.
 
     Joined cells are always all that is left below one node, so their runs are nested or apart.

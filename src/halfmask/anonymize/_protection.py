@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from halfmask.anonymize._mending import mend
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._representatives import representative_rows
+from halfmask.anonymize._starts import better_start
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
@@ -83,6 +84,7 @@ class Protection:
         for each in self.guarantees:
             if each.needs_population:
                 self._check_population(each)
+            each.check_columns(len(self.schema.quasi_identifiers))
             if not each.monotone and not self.method.judges_release:
                 raise ParameterError(
                     f"{each!r} isn't monotone, and {self.method!r} can't find classes for it.",
@@ -137,9 +139,17 @@ class Protection:
 
     def _check_recodings(self) -> None:
         """Raise if a recoding can't write the classes that the method finds."""
+        reading = next((each for each in self.guarantees if each.needs_written), None)
+        for recoding in (self.recoding, *self.column_recodings.values()):
+            if reading is not None and not isinstance(recoding, Level | Ranges):
+                raise ParameterError(
+                    f"{reading!r} counts what is written for a class, and {recoding!r} may write "
+                    "other values for the same range.",
+                    hint='Use Ranges() or Level(); in a policy [recoding] name = "ranges".',
+                )
         if not self.method.judges_release:
             return
-        keeps = all(each.monotone for each in self.guarantees)
+        keeps = all(each.monotone and not each.needs_written for each in self.guarantees)
         names = self.schema.quasi_identifiers
         used = {name: self.column_recodings.get(name, self.recoding) for name in names}
         for name, recoding in used.items():
@@ -219,10 +229,26 @@ class Protection:
                 f"{self.method!r} needs all rows in memory. Got a sample of {summary.n_rows:,}.",
                 hint="Use another method, such as Mondrian().",
             )
-        return fit_cells(
+        stronger = [each.over_all for each in self.guarantees if each.over_all is not None]
+        if not stronger or self.method.judges_release:
+            return self._grown(summary, guides, ())
+        # As fine as can be, and coarse enough for the same guarantee over all columns.
+        return better_start(
+            (self._grown(summary, guides, more) for more in ((), tuple(stronger))),
+            max_suppression_fraction=self.max_suppression_fraction,
+        )
+
+    def _grown(
+        self,
+        summary: Summary,
+        guides: NDArray[np.float64] | None,
+        more: tuple[Guarantee, ...],
+    ) -> Fitted:
+        """Grow cells that keep more guarantees, too; only the protection's are judged later."""
+        fitted = fit_cells(
             summary,
             self.schema,
-            guarantees=self.guarantees,
+            guarantees=(*self.guarantees, *more),
             method=self.method,
             split_targets=self.split_targets,
             guides=guides,
@@ -235,6 +261,7 @@ class Protection:
                 and recoding.grid is not None
             },
         )
+        return replace(fitted, guarantees=fitted.guarantees[: len(self.guarantees)])
 
     def count(self, fitted: Fitted, batch: pl.DataFrame) -> CellCounts:
         """Count a batch in the cells; counts of batches add up.

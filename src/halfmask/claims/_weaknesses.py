@@ -31,6 +31,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "The average of a group is written exactly or rounded: an attacker who knows all other "
             "rows of the group can compute the last one."
         ),
+        "few-known-columns": (
+            "A guarantee covers attackers who know only so many quasi-identifiers: one who knows "
+            "more may find a single row."
+        ),
         "format-leaking": "The output shows which characters were digits, letters or others.",
         "free-text": "The text keeps everything that no pattern matches, and the author's style.",
         "frequency-leaking": (

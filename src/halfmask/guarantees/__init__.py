@@ -29,6 +29,8 @@ the classes that miss. It looks at nothing but :class:`Classes`: the size of eac
 | ``EstimatedKMap`` | n is as large as k people make unlikely | n |
 | ``DeltaPresence`` | delta_min <= n / F <= delta_max | n / F |
 | ``LargestJournalistRisk`` | 1 / F <= risk | 1 / F |
+| ``SubsetKAnonymity`` | n >= k over any m quasi-identifiers | the smallest n |
+| ``LKCPrivacy`` | n >= k and r1 / n <= c over any l quasi-identifiers | the largest r1 / n |
 
 Others judge the table as a whole, and their level is one number:
 
@@ -55,7 +57,12 @@ own, among quasi-identifiers and among sensitive values. An empty table is judge
 
 from __future__ import annotations
 
-from halfmask.guarantees._agreeing_rows import agreeing_codes, agreeing_rows, codes_of
+from halfmask.guarantees._agreeing_rows import (
+    agreeing_codes,
+    agreeing_rows,
+    class_codes,
+    codes_of,
+)
 from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
 from halfmask.guarantees._average_risk import AverageRisk
 from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
@@ -72,6 +79,7 @@ from halfmask.guarantees._histogram import Histogram
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._k_map import KMap
 from halfmask.guarantees._largest_risk import LargestRisk
+from halfmask.guarantees._lkc_privacy import LKCPrivacy
 from halfmask.guarantees._measure import measure
 from halfmask.guarantees._members import ClassMembers
 from halfmask.guarantees._population_risks import (
@@ -93,6 +101,8 @@ from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
 from halfmask.guarantees._sample_uniques import SampleUniques
+from halfmask.guarantees._subset_guarantee import SubsetGuarantee
+from halfmask.guarantees._subset_k_anonymity import SubsetKAnonymity
 from halfmask.guarantees._t_closeness import TCloseness, order_of_texts
 from halfmask.guarantees._table_guarantee import TableGuarantee
 from halfmask.guarantees._uniques_estimators import (
@@ -123,6 +133,7 @@ __all__ = [
     "Judgement",
     "KAnonymity",
     "KMap",
+    "LKCPrivacy",
     "LargestJournalistRisk",
     "LargestRisk",
     "MarketerThreshold",
@@ -134,12 +145,15 @@ __all__ = [
     "RecordsAtRisk",
     "RecursiveCLDiversity",
     "SampleUniques",
+    "SubsetGuarantee",
+    "SubsetKAnonymity",
     "TCloseness",
     "TableGuarantee",
     "UniquesEstimate",
     "UniquesEstimator",
     "agreeing_codes",
     "agreeing_rows",
+    "class_codes",
     "class_of_row",
     "codes_of",
     "estimate_uniques",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["agreeing_codes", "agreeing_rows", "codes_of"]
+__all__ = ["agreeing_codes", "agreeing_rows", "class_codes", "codes_of"]
 
 Ints: TypeAlias = NDArray[np.int64]
 Sums: TypeAlias = "NDArray[np.float64] | Ints"
@@ -71,9 +71,7 @@ def agreeing_rows(
     """
     check_columns(table, columns)
     of_row, n_classes = class_of_row(table, quasi_identifiers=columns)
-    first = np.empty(n_classes, dtype=np.int64)
-    first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
-    codes = codes_of(table, columns)[first]
+    codes = class_codes(table, of_row, n_classes, columns)
     sums = np.bincount(of_row, weights=weights, minlength=n_classes)
     found = agreeing_codes(codes, codes, sums)[of_row]
     return found if weights is not None else found.astype(np.int64)
@@ -92,6 +90,27 @@ def codes_of(table: pl.DataFrame, columns: Sequence[str]) -> Ints:
         found, _ = value_codes(table[name])
         codes[:, j] = np.where(table[name].is_null().to_numpy(), 0, found + 1)
     return codes
+
+
+def class_codes(
+    table: pl.DataFrame, class_of_row: Ints, n_classes: int, columns: Sequence[str]
+) -> Ints:
+    """Return the cells of each class as integers, (classes, columns).
+
+    They are those of `codes_of`.
+
+    Parameters
+    ----------
+    table
+        Rows that agree in the columns if they are of one class.
+    class_of_row, n_classes
+        The class of each row, and how many there are.
+    columns
+        The columns.
+    """
+    first = np.empty(n_classes, dtype=np.int64)
+    first[class_of_row[::-1]] = np.arange(table.height - 1, -1, -1)
+    return codes_of(table, columns)[first]
 
 
 def agreeing_codes(asked: Ints, offered: Ints, sums: Sums) -> NDArray[np.float64]:

@@ -45,6 +45,9 @@ class Classes:
     members
         The persons of each class, where a person is the unit: each then counts once in a class,
         however many rows they have there.
+    written
+        The number of what is written for each class in each quasi-identifier, from 0, (classes,
+        columns), where a guarantee asks for it.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class Classes:
     members: ClassMembers | None = None
     shared: Ints | None = None
     outside: int = 0
+    written: Ints | None = None
 
     @classmethod
     def of(
@@ -166,7 +170,8 @@ class Classes:
         """
         if self.members is None:
             return self
-        return Classes(self.members.sizes, self.members.histograms(), self.population)
+        sizes, histograms = self.members.sizes, self.members.histograms()
+        return Classes(sizes, histograms, self.population, written=self.written)
 
     @property
     def rows(self) -> int:
@@ -280,11 +285,12 @@ class Classes:
                 weights=histogram.counts[stays],
             )
         members = self.members and self.members.renumbered(np.where(kept, into, -1), n_kept)
+        written = None if self.written is None else self.written[kept]
         if self.population is None or self.shared is not None:
-            return Classes(self.sizes[kept], histograms, members=members)
+            return Classes(self.sizes[kept], histograms, members=members, written=written)
         left = self.outside + int(self.population[~kept].sum())
         people = self.population[kept]
-        return Classes(self.sizes[kept], histograms, people, members, outside=left)
+        return Classes(self.sizes[kept], histograms, people, members, outside=left, written=written)
 
     def __add__(self, other: Classes) -> Classes:
         """Add up the counts of two batches whose classes are numbered alike.

@@ -99,6 +99,10 @@ class Guarantee(ABC):
     """The evidence that a claim of it stands on."""
     needs_population: ClassVar[bool] = False
     """Whether classes are held against a population: see ``Classes.population``."""
+    needs_written: ClassVar[bool] = False
+    """Whether it reads what is written for each class in each column: ``Classes.written``."""
+    weaknesses: ClassVar[tuple[str, ...]] = ()
+    """The weaknesses of a release that has it, by name."""
     counts_persons: ClassVar[bool] = False
     """Whether it is defined where a person with several rows counts once in a class."""
     takes_several_values: ClassVar[bool] = False
@@ -137,6 +141,11 @@ class Guarantee(ABC):
     def class_size(self) -> int:
         """The rows of a class that a parameter such as k asks for; 1 if none does."""
         return self.min_rows if self.column is None else 1
+
+    @property
+    def over_all(self) -> Guarantee | None:
+        """A guarantee of each class that implies it, where it is about fewer columns."""
+        return None
 
     @property
     def needs_order(self) -> bool:
@@ -219,6 +228,15 @@ class Guarantee(ABC):
             rows=classes.rows,
             rows_failing=int(classes.sizes[failing].sum()),
         )
+
+    def check_columns(self, n_columns: int) -> None:  # noqa: B027 # most models take any number
+        """Raise unless the guarantee is defined for so many quasi-identifiers.
+
+        Parameters
+        ----------
+        n_columns
+            Their number.
+        """
 
     def check_persons(self, classes: Classes) -> None:
         """Raise unless it is defined for the persons of classes that have members.

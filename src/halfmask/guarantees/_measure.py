@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from halfmask.data import to_polars
+from halfmask.guarantees._agreeing_rows import class_codes
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
 from halfmask.guarantees._histogram import Histogram
@@ -89,13 +90,17 @@ def measure(
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]
     check_columns(frame, [*quasi_identifiers, *sensitive])
     people, outside = None, 0
-    if population is None and not sensitive:
+    needs_written = any(guarantee.needs_written for guarantee in guarantees)
+    if population is None and not sensitive and not needs_written:
         only_sizes = Classes.of(frame, quasi_identifiers=quasi_identifiers)
         return [guarantee.judge(only_sizes) for guarantee in guarantees]
     of_row, n_classes = class_of_row(frame, quasi_identifiers=quasi_identifiers)
     sizes = np.bincount(of_row, minlength=n_classes).astype(np.int64)
     if population is not None:
         people, outside = _people(frame, population, quasi_identifiers, of_row)
+    written = None
+    if needs_written:
+        written = class_codes(frame, of_row, n_classes, quasi_identifiers)
     counted: dict[tuple[str, tuple[str, ...] | None], Histogram] = {}
     judgements = []
     for guarantee in guarantees:
@@ -111,7 +116,8 @@ def measure(
                     of_row, codes, n_classes=n_classes, n_values=n_values
                 )
             histograms = {guarantee.column: counted[key]}
-        judgements.append(guarantee.judge(Classes(sizes, histograms, people, outside=outside)))
+        classes = Classes(sizes, histograms, people, outside=outside, written=written)
+        judgements.append(guarantee.judge(classes))
     return judgements
 
 

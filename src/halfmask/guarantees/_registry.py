@@ -20,6 +20,7 @@ from halfmask.guarantees._estimated_k_map import EstimatedKMap
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._k_map import KMap
 from halfmask.guarantees._largest_risk import LargestRisk
+from halfmask.guarantees._lkc_privacy import LKCPrivacy
 from halfmask.guarantees._population_risks import (
     AverageJournalistRisk,
     JournalistRecordsAtRisk,
@@ -38,6 +39,7 @@ from halfmask.guarantees._profitability_journalist import (
 from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._sample_uniques import SampleUniques
+from halfmask.guarantees._subset_k_anonymity import SubsetKAnonymity
 from halfmask.guarantees._t_closeness import TCloseness
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ _MODELS: tuple[type[Guarantee], ...] = (
     MarketerThreshold,
     ProfitabilityJournalist,
     ProfitabilityJournalistNoAttack,
+    SubsetKAnonymity,
+    LKCPrivacy,
 )
 
 _known: dict[str, type[Guarantee]] = {model.model: model for model in _MODELS}

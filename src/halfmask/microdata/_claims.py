@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.claims._table_manifest import ClassClaim, Evidence
-from halfmask.guarantees import Classes, class_of_row
+from halfmask.guarantees import Classes, class_codes, class_of_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,11 @@ def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.in
     """Return the released classes, and that of each cell: cells written alike are one."""
     written = pl.DataFrame(list(plan.released))
     into, n_classes = class_of_row(written, quasi_identifiers=written.columns)
-    return classes.coarsened(into, n_classes), into
+    released = classes.coarsened(into, n_classes)
+    if any(guarantee.needs_written for guarantee in plan.guarantees):
+        codes = class_codes(written, into, n_classes, written.columns)
+        released = replace(released, written=codes)
+    return released, into
 
 
 def with_people(

@@ -214,6 +214,7 @@ def _weaknesses(prepared: Prepared) -> list[str]:
     # What a guarantee says of a sensitive column is about its class, not about its own values.
     if prepared.schema.insensitive or prepared.schema.sensitive:
         named.append("other-columns")
+    named += [word for guarantee in prepared.guarantees for word in guarantee.weaknesses]
     named += ["background-knowledge", "minimality", "one-release"]
     policy = prepared.policy
     masks = (*policy.masks.values(), *policy.table_masks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -135,7 +135,7 @@ class TableJudge:
         grouped = self._coarser(base, n)
         if self._kept.takes(n, base):
             self._kept.keep(grouped, levels)
-        released, suppressed = self._released(grouped.classes())
+        released, suppressed = self._released(self._classes(grouped, levels))
         if released is None:
             return NodeScore(levels=levels, holds=False, loss=inf, suppressed=suppressed)
         found = self._node_classes(grouped, levels, released, suppressed)
@@ -177,7 +177,7 @@ class TableJudge:
         """
         n = self._group(self._raw, levels)
         grouped = self._coarser(self._raw, n)
-        released, suppressed = self._released(grouped.classes())
+        released, suppressed = self._released(self._classes(grouped, levels))
         if released is None:
             raise GuaranteeNotMetError(f"Levels {levels} don't keep the guarantees.")
         number = np.full(n, -1, dtype=np.int32)
@@ -201,7 +201,7 @@ class TableJudge:
         levels = tuple(column.n_levels - 1 for column in self._columns)
         if found.closest is not None:
             levels = found.closest.levels
-        classes = self._grouped_from(self._raw, levels).classes()
+        classes = self._classes(self._grouped_from(self._raw, levels), levels)
         missed = [
             f"{it.guarantee!r} reaches {it.achieved:g}, and {it.rows_failing:,} of {it.rows:,} "
             "rows miss it"
@@ -244,17 +244,31 @@ class TableJudge:
         finer = (base, room.group[:n_items].copy())
         return GroupedRows(codes=codes, sizes=sizes, finer=finer)
 
+    def _classes(self, grouped: GroupedRows, levels: Levels) -> Classes:
+        """Return the classes of a node, with their nodes where a guarantee reads them."""
+        classes = grouped.classes()
+        if not any(each.needs_written for each in self._guarantees):
+            return classes
+        every = np.arange(classes.n_classes)
+        return replace(classes, written=self._nodes(grouped, levels, every).astype(np.int64))
+
+    def _nodes(
+        self, grouped: GroupedRows, levels: Levels, groups: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        from halfmask.kernels.lattice.grouping import nodes_of_groups  # noqa: PLC0415 # compiles late
+
+        nodes = np.empty((len(groups), len(self._columns)), dtype=np.int32)
+        wanted = np.array(levels, dtype=np.int64)
+        nodes_of_groups(grouped.codes, groups.astype(np.int32), self._tables, wanted, nodes)
+        return nodes
+
     def _released(self, classes: Classes) -> tuple[NDArray[np.int64] | None, int]:
         return released_classes(classes, self._guarantees, max_suppressed=self._max_suppressed)
 
     def _node_classes(
         self, grouped: GroupedRows, levels: Levels, released: NDArray[np.int64], suppressed: int
     ) -> NodeClasses:
-        from halfmask.kernels.lattice.grouping import nodes_of_groups  # noqa: PLC0415 # compiles late
-
-        nodes = np.empty((len(released), len(self._columns)), dtype=np.int32)
-        wanted = np.array(levels, dtype=np.int64)
-        nodes_of_groups(grouped.codes, released.astype(np.int32), self._tables, wanted, nodes)
+        nodes = self._nodes(grouped, levels, released)
         labels = None
         if self._label is not None:
             histogram = grouped.classes().histogram(self._label)

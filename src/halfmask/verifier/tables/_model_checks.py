@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -227,6 +228,15 @@ def _largest_risk(parameters: Parameters) -> LevelRule:
     )
 
 
+def _subset_k(parameters: Parameters) -> LevelRule:
+    return replace(_k_anonymity({"k": parameters["k"]}), subsets=whole(parameters, "m", 1))
+
+
+def _lkc(parameters: Parameters) -> LevelRule:
+    shares = _alpha_k({"alpha": number(parameters, "c", 0), "k": parameters["k"]})
+    return replace(shares, subsets=whole(parameters, "l", 1))
+
+
 def _reordered(totals: NDArray[np.int64], tree: Tree) -> NDArray[np.int64]:
     ordered = np.empty_like(totals)
     ordered[tree.place_of] = totals
@@ -299,4 +309,6 @@ _checks: dict[str, ModelCheck] = {
         journalist_without_attack, frozenset({"adversary_gain", "adversary_cost"}), of_column=False
     ),
     "marketer-risk": ModelCheck(marketer_risk, frozenset({"risk"}), of_column=False),
+    "subset-k-anonymity": ModelCheck(_subset_k, frozenset({"k", "m"}), of_column=False),
+    "lkc-privacy": ModelCheck(_lkc, frozenset({"l", "k", "c"})),
 }

@@ -15,6 +15,7 @@ from halfmask.verifier.tables._fitting import Bound, ClassPeople, WrittenColumn,
 from halfmask.verifier.tables._model_checks import level_rule_of, takes_several_values
 from halfmask.verifier.tables._persons import Persons, count_persons
 from halfmask.verifier.tables._rules import LevelRule, PeopleRule, Rule, TableRule, Unjudgeable
+from halfmask.verifier.tables._subsets import worst_of_subsets
 from halfmask.verifier.tables._support import Tree, read_tree
 from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
 from halfmask.verifier.tables._wildcards import compatible_cells, compatible_rows
@@ -206,6 +207,10 @@ def _task(
 
 def _count(tasks: Sequence[_Task], counted: Counted) -> None:
     """Find the worst level of each claim, first with missing as a value, then as a wildcard."""
+    for task in tasks:
+        if task.rule.subsets is not None:
+            _count_subsets(task, counted)
+    tasks = [task for task in tasks if task.rule.subsets is None]
     missing = not counted.codes.all()
     # Rows can be counted by any column's cells, so k-anonymity needs no pass of its own.
     first = next((task.claim.column for task in tasks if task.claim.column is not None), None)
@@ -224,6 +229,23 @@ def _count(tasks: Sequence[_Task], counted: Counted) -> None:
             ]
             for task, levels in zip(own, zip(*blocks, strict=True), strict=True):
                 task.finding.wildcard = functools.reduce(task.rule.worst, levels)
+
+
+def _count_subsets(task: _Task, counted: Counted) -> None:
+    """Find the worst level of a claim over each set of so many quasi-identifiers."""
+    column, finding = task.claim.column, task.finding
+    cells = counted.row_cells if column is None else counted.cells[column]
+    totals = np.bincount(cells.values, weights=cells.counts).astype(np.int64)
+    try:
+        finding.counted, finding.wildcard = worst_of_subsets(
+            counted,
+            column,
+            int(task.rule.subsets or 0),
+            lambda found: task.worst(found, totals),
+            task.rule.worst,
+        )
+    except Unjudgeable as reason:
+        finding.reasons.append(str(reason))
 
 
 def _count_wholes(tasks: Sequence[_WholeTask], counted: Counted) -> None:

@@ -88,11 +88,14 @@ class LevelRule(Rule):
         Whether the values must be in order.
     needs_tree
         Whether the values must be a tree.
+    subsets
+        The classes over each set of so many quasi-identifiers are judged; ``None``: over all.
     """
 
     levels: Callable[[Cells, Ints, Tree | None], Levels]
     ordered: bool = False
     needs_tree: bool = False
+    subsets: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["compatible_cells", "compatible_rows"]
+__all__ = ["compatible_cells", "compatible_rows", "row_ids"]
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -78,7 +78,7 @@ def compatible_rows(counted: Counted) -> Ints:
 def _patterns(counted: Counted) -> tuple[NDArray[np.bool_], Ints]:
     """Return the sets of columns that aren't missing, and the number of each class's."""
     present = counted.codes > 0
-    _, sample, pattern_of = np.unique(_row_ids(present), return_index=True, return_inverse=True)
+    _, sample, pattern_of = np.unique(row_ids(present), return_index=True, return_inverse=True)
     return present[sample], pattern_of
 
 
@@ -95,7 +95,7 @@ class _Join:
 
 def _join(codes: Ints, mine: Ints, others: Ints, cells: Cells, n_values: int) -> _Join:
     """Group other classes by the given columns, and find the group of each of mine."""
-    ids = _row_ids(codes[np.concatenate((mine, others))])
+    ids = row_ids(codes[np.concatenate((mine, others))])
     asked, offered = ids[: len(mine)], ids[len(mine) :]
     known, group = np.unique(offered, return_inverse=True)
     place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
@@ -129,7 +129,7 @@ def _ranges(starts: Ints, lengths: Ints) -> Ints:
     return np.asarray(steps + np.repeat(starts - (ends - lengths), lengths), dtype=np.int64)
 
 
-def _row_ids(codes: Ints | NDArray[np.bool_]) -> Ints:
+def row_ids(codes: Ints | NDArray[np.bool_]) -> Ints:
     """Give equal rows of a matrix of codes the same number; without columns all are equal."""
     ids = np.zeros(len(codes), dtype=np.int64)
     span = 1

@@ -230,3 +230,19 @@ def test_raw_risk_is_that_of_raw_rows():
     rounded = protect(_table(), _rounded("bounds"), key=key).risk
 
     assert rounded.before.to_dict() == plain.before.to_dict()
+
+
+def test_tables_that_are_too_large_for_memory_have_bounds_too(tmp_path, monkeypatch):
+    """Cells are grown from a sample; all rows find their piece again by the plan."""
+    for name in ("halfmask.data._source._MAX_ROWS", "halfmask.anonymize._summary.MAX_ROWS"):
+        monkeypatch.setattr(name, 150)
+    monkeypatch.setattr("halfmask.microdata._protect.MAX_ROWS", 150)
+
+    release = protect(_table(), _rounded("bounds")).write(tmp_path / "out")
+    rows = pl.read_parquet(tmp_path / "out" / "data" / "*.parquet")
+
+    assert release.prepared.cells is None
+    assert verify(tmp_path / "out").holds
+    assert (rows["age_from"] % 5 == 0).all()
+    assert (rows["age_from"] < rows["age_to"]).all()
+    assert rows.height == ROWS

@@ -24,6 +24,7 @@ from halfmask._errors import (
     SchemaError,
     VerificationError,
 )
+from halfmask.cli._claims import claim_text
 from halfmask.microdata import Policy, protect
 from halfmask.verifier.tables import verify
 
@@ -213,6 +214,7 @@ def test_without_the_file_claims_about_persons_are_not_checked(tmp_path):
     assert not found.holds
     assert not found.is_broken
     assert [each.checked for each in found.claims] == [False]
+    assert claim_text(found.claims[0]) == "k-anonymity in persons, k = 5"
     assert "is not checked (it counts persons" in found.claims[0].sentence
     with pytest.raises(VerificationError, match="Not every claim of the release could be checked"):
         found.raise_if_broken()

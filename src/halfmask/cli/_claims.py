@@ -42,7 +42,8 @@ def claim_text(claim: ClaimCheck) -> str:
     """Return a guarantee in a few words: ``distinct-l-diversity of occupation, l = 3``."""
     about = "" if claim.column is None else f" of {claim.column}"
     numbers = ", ".join(f"{name} = {value}" for name, value in claim.parameters.items())
-    return printable(f"{claim.model}{about}, {numbers}")
+    unit = " in persons" if claim.unit == "person" else ""
+    return printable(f"{claim.model}{about}{unit}, {numbers}")
 
 
 def level(number: float | None) -> str:

@@ -63,6 +63,8 @@ class ClaimCheck:
         Whether it could be checked. A claim about persons can't without the file that says whose
         rows they are, nor one about a population without the population: then ``holds`` is false,
         and nothing was found that is wrong with it.
+    unit
+        What it counts: ``"row"``, or ``"person"``, each once in a class.
     """
 
     model: str
@@ -77,6 +79,7 @@ class ClaimCheck:
     holds: bool
     sentence: str
     checked: bool = True
+    unit: str = "row"
 
     def to_dict(self) -> dict[str, Json]:
         """Return the check as a JSON object; an infinite level is the text ``"inf"``."""
@@ -92,6 +95,7 @@ class ClaimCheck:
             "smallest_class": self.smallest_class,
             "holds": self.holds,
             "checked": self.checked,
+            "unit": self.unit,
             "sentence": self.sentence,
         }
 

@@ -244,4 +244,5 @@ def _check(claim: ClassClaim, finding: Finding) -> ClaimCheck:
         holds=not finding.reasons and finding.unchecked is None,
         checked=bool(finding.reasons) or finding.unchecked is None,
         sentence=sentence_of(claim, finding),
+        unit=claim.unit,
     )

@@ -13,7 +13,14 @@ from polars.testing import assert_frame_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from halfmask import ColumnNotFoundError, DataError, ParameterError, SchemaError
-from halfmask.synth import AtMost, FixedCombinations, SumOf, Synthesizer
+from halfmask.synth import (
+    AtMost,
+    FixedCombinations,
+    SumOf,
+    Synthesizer,
+    blend_rows,
+    rotate_groups,
+)
 
 MODELS = ("trees", "forest", "boosting", "parametric")
 
@@ -305,3 +312,63 @@ def test_whatever_the_rows_what_is_drawn_lies_among_them(rows):
     assert drawn.schema == table.schema
     for name in table.columns:
         assert set(drawn[name]) <= set(table[name])
+
+
+def test_decimals_keep_their_size():
+    rng = np.random.default_rng(0)
+    cents = pl.Series("price", rng.integers(0, 100_000, 400)).cast(pl.String)
+    table = pl.DataFrame({"price": cents}).select(
+        (pl.col("price").cast(pl.Decimal(12, 2)) / 100).cast(pl.Decimal(12, 2)),
+        pl.Series("sort", rng.integers(0, 3, 400)),
+    )
+    drawn = Synthesizer(random_state=1).fit(table).sample(400)
+    assert drawn.schema == table.schema
+    assert table["price"].min() <= drawn["price"].min()
+    assert drawn["price"].max() <= table["price"].max()
+    turned = rotate_groups(table, k=5, numbers=["price", "sort"], rng=rng).rows
+    mixed = blend_rows(table, drawn, original_share=0.5, numbers=["price"], rng=rng)
+    for made in (turned, mixed):
+        assert made.schema == table.schema
+        means = [each["price"].cast(pl.Float64).to_numpy().mean() for each in (made, table)]
+        assert abs(means[0] - means[1]) < 60
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pl.Series([2**63 + i for i in range(100)], dtype=pl.UInt64),
+        pl.Series([(-1) ** i * (2**62 + i) for i in range(100)], dtype=pl.Int64),
+    ],
+)
+def test_whole_numbers_beyond_64_bits_are_refused_without_a_value(cells):
+    with pytest.raises(SchemaError, match="64 bits") as raised:
+        Synthesizer().fit(pl.DataFrame({"n": cells}))
+    assert not any(str(value) in str(raised.value) for value in cells)
+
+
+def test_what_is_at_most_something_missing_stays_missing():
+    start = np.random.default_rng(0).integers(0, 100, 400)
+    ends = [None if i % 2 else int(it) + 50 for i, it in enumerate(start)]
+    table = pl.DataFrame({"start": start, "end": ends})
+    rule = AtMost(low="start", high="end")
+    drawn = Synthesizer(rules=[rule], random_state=1).fit(table).sample(400)
+    assert 150 < drawn["end"].null_count() < 250
+    assert (drawn["end"] > drawn["start"]).drop_nulls().all()
+    whole = table.with_columns(start=pl.col("start") - 0.5)
+    drawn = Synthesizer(rules=[rule], random_state=1).fit(whole).sample(400)
+    assert drawn.schema == whole.schema
+
+
+def test_a_sum_that_its_type_cannot_hold_is_refused():
+    rng = np.random.default_rng(0)
+    wage = rng.integers(0, 200, 400)
+    bonus = np.minimum(255 - wage, rng.integers(0, 200, 400))
+    narrow = pl.DataFrame({"wage": wage, "bonus": bonus, "pay": wage + bonus}).cast(pl.UInt8)
+    rule = SumOf(total="pay", parts=("wage", "bonus"))
+    with pytest.raises(DataError, match="UInt8 can't hold"):
+        Synthesizer(rules=[rule], random_state=1).fit(narrow).sample(4_000)
+    wide = narrow.with_columns(pl.col("pay").cast(pl.Int64))
+    drawn = Synthesizer(rules=[rule], random_state=1).fit(wide).sample(4_000)
+    parts = drawn["wage"].cast(pl.Int64) + drawn["bonus"].cast(pl.Int64)
+    assert (parts == drawn["pay"]).all()
+    assert drawn["pay"].max() > 255

@@ -9,7 +9,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._validation import fraction
-from halfmask.synth._column_codes import ColumnCodes
+from halfmask.synth._column_codes import ColumnCodes, of_physical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -112,4 +112,5 @@ def _blended(
         steps = (far.cast(pl.Int64) - near.cast(pl.Int64)) // column.step
         mean = near.cast(pl.Int64) + (steps * (1 - share)).round().cast(pl.Int64) * column.step
     known = own.is_not_null() & other.is_not_null()
-    return mean.cast(near.dtype).cast(own.dtype).zip_with(known, chosen).alias(column.name)
+    mixed = of_physical(mean.cast(near.dtype), own.dtype)
+    return mixed.zip_with(known, chosen).alias(column.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from halfmask.synth._donors import Drawn
 
-__all__ = ["ColumnCodes"]
+__all__ = ["ColumnCodes", "of_physical"]
 
 #: Fractions with more digits than this have no grid: any number between two values may be drawn.
 MAX_DECIMALS = 6
@@ -63,7 +64,7 @@ class ColumnCodes:
         Raises
         ------
         SchemaError
-            If it holds lists, structs or infinite numbers.
+            If it holds lists, structs, infinite numbers, or whole numbers beyond 64 bits.
         """
         if cells.dtype.is_nested() or cells.dtype in (pl.Object, pl.Binary):
             raise SchemaError(
@@ -76,6 +77,8 @@ class ColumnCodes:
                 f"Column {cells.name!r} holds infinite numbers.",
                 hint="Replace them, or make them missing.",
             )
+        if is_number:
+            _check_width(plain)
         texts = plain.cast(pl.String) if plain.dtype in (pl.Categorical, pl.Enum) else plain
         values = texts.drop_nulls().unique().sort()
         codes = _places(texts, values)
@@ -207,7 +210,37 @@ class ColumnCodes:
         places[again] = np.arange(len(drawn))
         physical = cells.to_physical()
         new = drawn.cast(physical.dtype).gather(places)
-        return new.zip_with(pl.Series(again), physical).cast(self.values.dtype)
+        return of_physical(new.zip_with(pl.Series(again), physical), self.values.dtype)
+
+
+def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return cells from the numbers that stand for them.
+
+    Parameters
+    ----------
+    numbers
+        As ``to_physical`` of the cells gives them.
+    dtype
+        The type of the cells.
+    """
+    if not isinstance(dtype, pl.Decimal):
+        return numbers.cast(dtype)
+    # A cast would take 125, which stands for 1.25, as the number 125.
+    cells = [None if it is None else Decimal(it).scaleb(-dtype.scale) for it in numbers]
+    return pl.Series(numbers.name, cells, dtype=dtype)
+
+
+def _check_width(cells: pl.Series) -> None:
+    """Raise where a difference of two of the numbers takes more than 64 bits."""
+    physical = cells.to_physical()
+    if physical.dtype.is_float() or physical.null_count() == len(physical):
+        return
+    least, most = int(physical.min()), int(physical.max())  # type: ignore[arg-type] # numbers
+    if least < -(2**63) or most >= 2**63 or most - least >= 2**63:
+        raise SchemaError(
+            f"Column {cells.name!r} holds numbers that span more than 64 bits.",
+            hint="Make it a category, an identifier, or a column of floats.",
+        )
 
 
 def _places(cells: pl.Series, values: pl.Series) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import integer_at_least
-from halfmask.synth._column_codes import ColumnCodes
+from halfmask.synth._column_codes import ColumnCodes, of_physical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -204,4 +204,4 @@ def _on_grid(column: ColumnCodes, amounts: NDArray[np.float64]) -> pl.Series:
         most = (high - low) // column.step
         whole = np.clip(steps, 0, most).astype(np.int64) * column.step + low
         written = pl.Series(whole)
-    return written.cast(physical.dtype).cast(column.values.dtype).cast(column.dtype)
+    return of_physical(written.cast(physical.dtype), column.values.dtype).cast(column.dtype)

@@ -32,8 +32,14 @@ class RowRule(ABC):
         """The columns that it is about."""
 
     @abstractmethod
-    def broken(self) -> pl.Expr:
-        """Return whether a row breaks it; a missing cell breaks none."""
+    def broken(self, schema: pl.Schema) -> pl.Expr:
+        """Return whether a row breaks it; a missing cell breaks none.
+
+        Parameters
+        ----------
+        schema
+            The types of the columns.
+        """
 
     @abstractmethod
     def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -78,7 +84,7 @@ class RowRule(ABC):
         if absent:
             raise ColumnNotFoundError.of(absent, table.columns, where="the table")
         self._check_types(table.schema)
-        n = int(table.select(self.broken().fill_null(value=False).sum()).item())
+        n = int(table.select(self.broken(table.schema).fill_null(value=False).sum()).item())
         if n:
             raise DataError(
                 f"{n} of {table.height} rows break the rule {self!r}.",
@@ -101,8 +107,8 @@ class AtMost(RowRule):
 
     Notes
     -----
-    The difference is synthesized in the place of `high`. Where `low` is missing, `high` is missing
-    in synthetic rows.
+    The difference is synthesized in the place of `high`. Where `low` or the difference is missing,
+    `high` is missing in synthetic rows.
     """
 
     name: ClassVar[str] = "at-most"
@@ -114,29 +120,38 @@ class AtMost(RowRule):
         """Both columns."""
         return (self.low, self.high)
 
-    def broken(self) -> pl.Expr:
-        """Return whether the lesser value is above the greater."""
+    def broken(self, schema: pl.Schema) -> pl.Expr:  # noqa: ARG002 # of sums alone
+        """Return whether the lesser value is above the greater.
+
+        Parameters
+        ----------
+        schema
+            The types of the columns.
+        """
         return pl.col(self.low) > pl.col(self.high)
 
     def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return the table with the difference in the place of the greater value."""
-        gap = pl.col(self.high) - pl.col(self.low)
+        gap = _wide(self.high, table.schema) - _wide(self.low, table.schema)
         if table.schema[self.high].is_temporal():
             gap = gap.dt.total_microseconds()
         return table.with_columns(gap.alias(self.high))
 
     def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
         """Return rows with the greater value: the lesser plus the difference."""
-        gap = pl.col(self.high)
+        low, gap = _wide(self.low, table.schema), pl.col(self.high)
         if like[self.high].is_temporal():
             gap = pl.duration(microseconds=gap)
-        total = (pl.col(self.low) + gap).cast(like[self.high])
+        total = low + gap
         # A sum of fractions is rounded, by less than what lies between two values.
-        return table.with_columns(pl.max_horizontal(total, pl.col(self.low)).alias(self.high))
+        total = pl.when(total < low).then(low).otherwise(total)
+        if like[self.high].is_integer():
+            total = total.ceil()
+        return _with_cast(table, total, self.high, like)
 
     def _check_types(self, schema: pl.Schema) -> None:
         low, high = schema[self.low], schema[self.high]
-        if not (low.is_numeric() and high.is_numeric()) and not (low.is_temporal() and low == high):
+        if not (low.is_numeric() and high.is_numeric()) and not _are_times(low, high):
             raise SchemaError(
                 f"The rule {self!r} needs two numbers, or two times of one type. Got {low} and "
                 f"{high}."
@@ -171,10 +186,16 @@ class SumOf(RowRule):
         """The sum and its parts."""
         return (self.total, *self.parts)
 
-    def broken(self) -> pl.Expr:
-        """Return whether the sum differs from that of the parts."""
-        total = _sum(self.parts)
-        return (pl.col(self.total) - total).abs() > TOLERANCE * (1 + total.abs())
+    def broken(self, schema: pl.Schema) -> pl.Expr:
+        """Return whether the sum differs from that of the parts.
+
+        Parameters
+        ----------
+        schema
+            The types of the columns.
+        """
+        total = _sum(self.parts, schema)
+        return (_wide(self.total, schema) - total).abs() > TOLERANCE * (1 + total.abs())
 
     def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return the table without the sum."""
@@ -182,7 +203,7 @@ class SumOf(RowRule):
 
     def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
         """Return rows with the sum of the parts; missing where one is."""
-        return table.with_columns(_sum(self.parts).cast(like[self.total]).alias(self.total))
+        return _with_cast(table, _sum(self.parts, table.schema), self.total, like)
 
     def _check_types(self, schema: pl.Schema) -> None:
         wrong = [name for name in self.about if not schema[name].is_numeric()]
@@ -215,8 +236,14 @@ class FixedCombinations(RowRule):
         """The columns."""
         return self.columns
 
-    def broken(self) -> pl.Expr:
-        """Return that no row of the original can break it: it is what it is about."""
+    def broken(self, schema: pl.Schema) -> pl.Expr:  # noqa: ARG002 # of sums alone
+        """Return that no row of the original can break it: it is what it is about.
+
+        Parameters
+        ----------
+        schema
+            The types of the columns.
+        """
         return pl.lit(value=False)
 
     def reduced(self, table: pl.DataFrame) -> pl.DataFrame:
@@ -243,11 +270,34 @@ class FixedCombinations(RowRule):
 RULES: dict[str, type[RowRule]] = {rule.name: rule for rule in (AtMost, SumOf, FixedCombinations)}
 
 
-def _sum(parts: tuple[str, ...]) -> pl.Expr:
-    total = pl.col(parts[0])
+def _sum(parts: tuple[str, ...], schema: pl.Schema) -> pl.Expr:
+    total = _wide(parts[0], schema)
     for name in parts[1:]:
-        total = total + pl.col(name)
+        total = total + _wide(name, schema)
     return total
+
+
+def _wide(name: str, schema: pl.Schema) -> pl.Expr:
+    """Return a column in which sums of whole numbers don't wrap around."""
+    return pl.col(name).cast(pl.Int128) if schema[name].is_integer() else pl.col(name)
+
+
+def _with_cast(table: pl.DataFrame, found: pl.Expr, name: str, like: pl.Schema) -> pl.DataFrame:
+    """Return the table with a column in its own type; raise where that can't hold it."""
+    n_missing = int(table.select(found.null_count()).item())
+    made = table.with_columns(found.cast(like[name], strict=False).alias(name))
+    n = made[name].null_count() - n_missing
+    if n:
+        raise DataError(
+            f"{n} of {table.height} synthetic rows have a value of {name!r} that {like[name]} "
+            "can't hold.",
+            hint="Give the column a wider type, such as Int64.",
+        )
+    return made
+
+
+def _are_times(low: pl.DataType, high: pl.DataType) -> bool:
+    return low == high and low.is_temporal() and low != pl.Time
 
 
 def _survives_json(dtype: pl.DataType) -> bool:

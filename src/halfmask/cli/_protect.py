@@ -57,8 +57,8 @@ PopulationOption = Annotated[
     typer.Option(
         "--population",
         metavar="PEOPLE",
-        help="A table of the population that TABLE was drawn from. The risk is then also "
-        "counted in the population.",
+        help="A table of the population that TABLE was drawn from, which guarantees such as k-map "
+        "need. The risk is then also counted in the population.",
     ),
 ]
 PersonsOption = Annotated[

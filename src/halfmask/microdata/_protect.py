@@ -112,8 +112,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         The vault with the key of pseudonyms whose scope is ``"vault"``.
     population
         The people that the table was drawn from, with the same quasi-identifiers, given and read
-        as ``table`` is. The report then also states the risk from an attacker who looks rows up in
-        this population.
+        as ``table`` is. Guarantees such as `KMap` need them. The report then also states the risk
+        from an attacker who looks rows up in this population.
     strict
         Whether to raise where columns that are released unchanged put a row into a class under k.
     engine

@@ -36,7 +36,7 @@ def claims_of(claim):
         claim("distinct-l-diversity", "ill", l=3),
         claim("entropy-l-diversity", "ill", l=2.8),
         claim("t-closeness", "ill", t=0.3, distance="equal"),
-        claim("average-risk", risk=0.23),
+        claim("average-risk", risk=0.25),
         claim("sample-uniqueness", share=0),
         claim("records-at-risk", share=0.05, risk=0.3),
     ]
@@ -155,7 +155,7 @@ def test_one_leaked_row_turns_red(make, naive, claim):
 
     found = verify(make(leaked, claims, roles=ROLES).path)
 
-    assert [each.holds for each in found.claims] == [False, False, False, False]
+    assert not any(each.holds for each in found.claims)
     assert found.claims[0].counted == 1
 
 

@@ -158,3 +158,11 @@ def test_a_least_count_below_one_is_refused():
         categorical_distribution({"a": 1.0}, {"a": 1.0}, in_release={"a"}, min_count=0)
     with pytest.raises(ParameterError, match="min_count"):
         numeric_distribution(np.ones(1), ranges([1.0], [2.0]), np.ones(1, int), min_count=0)
+
+
+def test_numbers_nearer_than_floats_have_no_distribution():
+    raw = np.array([2.0**53 + 2 * i for i in range(8)])
+    released = ColumnExtents(
+        low=raw[:1], high=raw[-1:], domain_low=raw[0], domain_high=raw[-1], categorical=False
+    )
+    assert numeric_distribution(raw, released, np.array([8]), min_count=2) is None

@@ -142,6 +142,8 @@ def numeric_distribution(
         return None
     whole = bool(np.all(low == np.floor(low)) and np.all(high == np.floor(high)))
     edges = _nice_edges(float(low.min()), float(high.max()), whole=whole)
+    if (np.diff(edges) <= 0).any():  # whole numbers beyond 2**53, nearer than floats are
+        return None
     before = np.histogram(np.clip(raw, edges[0], edges[-1]), edges)[0].astype(np.float64)
     starts = _joined(before, min_count)
     if len(starts) < 2:

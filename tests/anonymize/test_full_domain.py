@@ -155,6 +155,9 @@ def released(frame: pl.DataFrame, guarantees, most: int) -> pl.DataFrame | None:
             order = sorted(frame[name].unique().to_list())
             sensitive[name] = (np.array([order.index(it) for it in stacked[name]]), len(order))
         classes = Classes.from_codes(number, len(groups), sensitive)
+        labels = pl.concat([part[:1].select(names) for part in groups])
+        numbers = [labels[name].rank("dense").fill_null(0) for name in names]
+        classes = replace(classes, written=np.stack(numbers, axis=1).astype(np.int64))
         failing = {int(place) for each in asked for place in each.judge(classes).failing}
         if asked is of_table:
             failing = fewest(classes, of_table)

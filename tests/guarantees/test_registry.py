@@ -105,6 +105,12 @@ SPOKEN = [
         {"adversary_gain": 3.5, "adversary_cost": 1},
         "ProfitabilityJournalistNoAttack(adversary_gain=3.5, adversary_cost=1)",
     ),
+    ("subset-k-anonymity", {"k": 5, "m": 2}, "SubsetKAnonymity(k=5, m=2)"),
+    (
+        "lkc-privacy",
+        {"l": 2, "k": 5, "c": 0.5, "column": "ill"},
+        "LKCPrivacy(l=2, k=5, c=0.5, column='ill')",
+    ),
 ]
 
 

@@ -116,7 +116,7 @@ class MarketerThreshold(TableGuarantee):
     >>> from halfmask.guarantees import Classes
     >>> classes = Classes(np.array([3, 1]), population=np.array([6, 2]))
     >>> MarketerThreshold(risk=0.4).judge(classes).achieved
-    0.5
+    0.25
     """
 
     model: ClassVar[str] = "marketer-risk"

@@ -63,7 +63,7 @@ class PopulationUniques(TableGuarantee):
     >>> few = PopulationUniques(share=0.05, population=500)
     >>> judgement = few.judge(classes)
     >>> round(judgement.achieved, 3), judgement.holds
-    (0.37, False)
+    (0.302, False)
     """
 
     model: ClassVar[str] = "population-uniqueness"

@@ -104,7 +104,7 @@ def estimate_uniques(
     >>> sizes = np.array([1] * 50 + [2] * 10 + [5] * 6)
     >>> found = estimate_uniques(sizes, population=500, estimator="dankar")
     >>> found.estimator, round(found.share, 3)
-    ('zayatz', 0.37)
+    ('snb', 0.302)
     """
     one_of(get_args(UniquesEstimator), owner="estimate_uniques", estimator=estimator)
     integer_at_least(1, owner="estimate_uniques", population=population)

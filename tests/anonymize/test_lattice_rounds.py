@@ -21,7 +21,13 @@ from halfmask.anonymize import (
 )
 from halfmask.anonymize.lattice import Loss
 from halfmask.data import Column, Hierarchy, Schema, read_hierarchy
-from halfmask.guarantees import AverageRisk, DistinctLDiversity, KAnonymity, TCloseness
+from halfmask.guarantees import (
+    AverageRisk,
+    DistinctLDiversity,
+    KAnonymity,
+    SubsetKAnonymity,
+    TCloseness,
+)
 from halfmask.microdata import Policy
 
 AGE_ROWS = [(str(n), f"{n // 2 * 2}+", f"{n // 4 * 4}+", "*") for n in range(8)]
@@ -166,6 +172,8 @@ def test_a_guarantee_that_isnt_monotone_is_refused():
 
     with pytest.raises(ParameterError, match="written alike"):
         planned(people(0), Odd(k=2), rounds=2)
+    with pytest.raises(ParameterError, match="a round sees only some"):
+        planned(people(0), SubsetKAnonymity(k=2, m=1), rounds=2)
 
 
 def test_a_release_in_rounds_is_verified_and_names_the_levels_of_each(tmp_path):

@@ -65,7 +65,8 @@ def choose_in_rounds(
     Raises
     ------
     ParameterError
-        If a guarantee isn't monotone: classes of two rounds may be written alike.
+        If a guarantee isn't monotone: classes of two rounds may be written alike. If it reads what
+        is written for all rows: a round sees only some.
     GuaranteeNotMetError
         If one round alone finds no levels.
     """
@@ -73,6 +74,11 @@ def choose_in_rounds(
         if not (guarantee.monotone if person_of_row is None else guarantee.monotone_in_persons):
             raise ParameterError(
                 f"{guarantee!r} isn't monotone, and classes of two rounds may be written alike.",
+                hint="Choose rounds=1.",
+            )
+        if guarantee.needs_written:
+            raise ParameterError(
+                f"{guarantee!r} reads what is written for all rows, and a round sees only some.",
                 hint="Choose rounds=1.",
             )
     found: list[LatticePartition] = []

@@ -161,8 +161,8 @@ def test_a_least_count_below_one_is_refused():
 
 
 def test_numbers_nearer_than_floats_have_no_distribution():
-    raw = np.array([2.0**53 + 2 * i for i in range(8)])
+    raw = np.array([2.0**53 + 2, 2.0**53 + 4, 2.0**53 + 6])
     released = ColumnExtents(
         low=raw[:1], high=raw[-1:], domain_low=raw[0], domain_high=raw[-1], categorical=False
     )
-    assert numeric_distribution(raw, released, np.array([8]), min_count=2) is None
+    assert numeric_distribution(raw, released, np.array([3]), min_count=1) is None

@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask.anonymize import Anonymizer, Mondrian, RPlusTree
 from halfmask.anonymize._growth import SplitCriterion, _pack, engine_rules, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import Hierarchy
@@ -69,7 +70,7 @@ def test_the_kernel_never_passes_what_a_judge_fails(data, leaves, t):
     judgement = guarantee.judge(classes)
 
     counts = np.bincount(sensitive.codes[:own], minlength=sensitive.n_values)[None]
-    kept = rules_hold(counts, 0, own, rules, np.empty((4, sensitive.n_values)))
+    kept = rules_hold(counts, 0, own, rules, np.empty((4, sensitive.n_values)), False)
 
     assert k == 1
     if kept:
@@ -179,3 +180,25 @@ def test_the_repr_of_a_criterion_has_no_guides():
         repr(SplitCriterion(guides=np.array([[0.125]]))) == "SplitCriterion(strict=True, 1 guides)"
     )
     assert repr(SplitCriterion()) == "SplitCriterion(strict=True, 0 guides)"
+
+
+@pytest.mark.parametrize("method", [Mondrian(), RPlusTree()], ids=str)
+def test_distinct_values_of_a_column_behind_a_counted_one_allow_cuts(method):
+    """Distinct values are read at each cut; only columns up to the last counted one are counted."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "a": rng.integers(0, 100, 600),
+            "b": rng.integers(0, 100, 600),
+            "s": rng.choice(list("xyz"), 600),
+            "t": rng.choice(list("pqr"), 600),
+        }
+    )
+    share = TCloseness(t=0.6, column="s")
+    sizes = []
+    for more in ([], [DistinctLDiversity(l=2, column="t")]):
+        fitted = Anonymizer(
+            guarantees=[KAnonymity(k=5), share, *more], quasi_identifiers=["a", "b"], method=method
+        ).fit(frame)
+        sizes.append(fitted.plan_.partition.n_cells)
+    assert sizes[1] > 0.7 * sizes[0] > 20

@@ -50,8 +50,8 @@ def _holds(counts, rules):
     """Judge the class as either side of a cut; they must agree."""
     own, scratch = np.array(counts, dtype=np.int64), np.full((4, len(counts)), np.nan)
     sides = np.array([own, np.full_like(own, 99)])
-    left = rules_hold(sides, 0, sum(counts), rules, scratch)
-    right = rules_hold(sides[::-1].copy(), 1, sum(counts), rules, scratch)
+    left = rules_hold(sides, 0, sum(counts), rules, scratch, False)
+    right = rules_hold(sides[::-1].copy(), 1, sum(counts), rules, scratch, False)
     assert left == right
     return left
 
@@ -331,7 +331,7 @@ def test_every_rule_must_hold():
     )
 
     kept = [
-        rules_hold(np.array([counts]), 0, 2, both, np.empty((4, 5)))
+        rules_hold(np.array([counts]), 0, 2, both, np.empty((4, 5)), False)
         for counts in ([1, 1, 0, 1, 1], [2, 0, 0, 1, 1], [1, 1, 0, 2, 0], [1, 1, 0, 0, 2])
     ]
     assert kept == [True, False, False, False]

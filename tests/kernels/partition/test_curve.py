@@ -125,7 +125,7 @@ def test_joined_runs_keep_the_rules_whatever_they_are(sequence, values, guarante
 
     def allowed(first, last):
         counts = np.bincount(codes[first:last], minlength=4)[None]
-        return rules_hold(counts, 0, last - first, rules, np.empty((4, 4)))
+        return rules_hold(counts, 0, last - first, rules, np.empty((4, 4)), False)
 
     join_runs(points, points, starts, codes[None], scale, k, rules, reach, origin)
     cuts = cuts_of(origin)

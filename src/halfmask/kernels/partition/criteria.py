@@ -73,7 +73,12 @@ class Rules(NamedTuple):
 
 @njit_no_nrt
 def rules_hold(
-    counts: NDArray[np.int64], side: Int, size: Int, rules: Rules, scratch: NDArray[np.float64]
+    counts: NDArray[np.int64],
+    side: Int,
+    size: Int,
+    rules: Rules,
+    scratch: NDArray[np.float64],
+    differs: bool,  # noqa: FBT001 # compiled functions take no keywords
 ) -> bool:
     """Return whether a class of ``size`` rows keeps every rule.
 
@@ -89,11 +94,16 @@ def rules_hold(
         What must hold.
     scratch
         Room for four numbers a value, (4, values).
+    differs
+        Whether the rules of distinct l-diversity are known to hold: their columns then needn't be
+        counted.
     """
     for i in range(rules.kinds.shape[0]):
         column = rules.columns[i]
         first, last = rules.offsets[column], rules.offsets[column + 1]
         kind, threshold = rules.kinds[i], rules.thresholds[i, 0]
+        if kind == DISTINCT_L and differs:
+            continue
         if kind == DISTINCT_L:
             kept = _distinct(counts, side, first, last) >= threshold
         elif kind == ENTROPY_L:

@@ -127,7 +127,7 @@ def join_runs(
             width = _widened(lows, highs, stop - 1, scale, low, high)
             size = starts[stop] - starts[start]
             _count(sensitive, starts[stop - 1], starts[stop], rules, counts)
-            if size < k or not rules_hold(counts, 0, size, rules, scratch):
+            if size < k or not rules_hold(counts, 0, size, rules, scratch, False):
                 continue
             if enough < 0:
                 enough = stop
@@ -167,7 +167,7 @@ def _lengthen(
             width = _widened(lows, highs, run, scale, box[0], box[1])
         _count(sensitive, starts[start], starts[stop], rules, counts)
         stop, size = start, starts[n_runs] - starts[start]
-        if size >= k and rules_hold(counts, 0, size, rules, scratch):
+        if size >= k and rules_hold(counts, 0, size, rules, scratch, False):
             loss = least[start] + width * size
             if loss < least[n_runs]:
                 least[n_runs], origin[n_runs] = loss, start

@@ -58,8 +58,13 @@ def sides_hold(
         return True
     left = _count_sides(lanes, start, stop, feature, cut, columns, rules, room.counts)
     counts, scratch = room.counts, room.scratch
-    return rules_hold(counts, 0, left, rules, scratch) and rules_hold(
-        counts, 1, stop - start - left, rules, scratch
+    return rules_hold(counts, 0, left, rules, scratch, True) and rules_hold(
+        counts,
+        1,
+        stop - start - left,
+        rules,
+        scratch,
+        True,
     )
 
 

@@ -143,4 +143,4 @@ def _rest_holds(
         if codes[i] != edge:
             for s in range(sensitive.shape[0]):
                 counts[0, rules.offsets[s] + sensitive[s, i]] += 1
-    return bool(rules_hold(counts, 0, last - first - count, rules, scratch))
+    return bool(rules_hold(counts, 0, last - first - count, rules, scratch, False))

@@ -96,8 +96,8 @@ def smaller_promise(patch):
 def _weaken(patch):
     whole = _policy_protection.protection_of
 
-    def weak(wanted, schema):
-        protection = whole(wanted, schema)
+    def weak(wanted, schema, *people):
+        protection = whole(wanted, schema, *people)
         fewer = KAnonymity(k=K["k"] - 1)
         return replace(protection, guarantees=(fewer, *protection.guarantees[1:]))
 

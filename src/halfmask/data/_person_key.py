@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
@@ -19,6 +20,10 @@ _FEWEST_PERSONS: Final = 20
 _LEAST_SHARE: Final = 0.01
 #: The share of the rows, at least, that repeat a value.
 _LEAST_REPEATED: Final = 0.1
+#: Names of numbers that say whose row it is: amounts, such as weights, repeat as well.
+_IS_KEY: Final = re.compile(
+    r"(?i)id|num|nr|no\b|key|code|ssn|patient|person|user|customer|client|member|account|subject"
+)
 #: Rows that `repeated_identifiers` looks at.
 _ROWS: Final = 100_000
 
@@ -57,7 +62,7 @@ def repeated_identifiers(source: Source, identifiers: Iterable[str]) -> dict[str
     source
         The table; its first rows are looked at.
     identifiers
-        The columns.
+        The columns. Numbers are looked at only if their name says that they are a key.
     """
     names = [name for name in identifiers if not source.dtypes[name].is_temporal()]
     if not names:
@@ -71,7 +76,7 @@ def repeated_identifiers(source: Source, identifiers: Iterable[str]) -> dict[str
         if cells.dtype.is_nested() or cells.dtype == pl.Object:
             continue
         distinct = cells.n_unique()
-        if _repeats(distinct, len(cells)):
+        if _repeats(distinct, len(cells)) and (cells.dtype == pl.String or _IS_KEY.search(name)):
             found[name] = (distinct, len(cells))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -55,7 +56,8 @@ def write_release(
     whose = None if release.prepared.persons is None else PersonFile()
     if persons is not None:
         check_person_file(Path(persons), Path(out), whose, overwrite=overwrite)
-    with tempfile.TemporaryDirectory() as aside:
+    # Looking for a folder for temporary files writes one: not where the disk may be full.
+    with nullcontext("") if whose is None else tempfile.TemporaryDirectory() as aside:
         manifest, verification = publish_verified(
             _product(release, progress or silent, whose, Path(aside)),
             out,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,6 +90,8 @@ class NodeModel:
         border = self._most_holding
         if np.isfinite(self._least_failing):
             border = (border + self._least_failing) / 2
+        from scipy.special import ndtr  # noqa: PLC0415 # a policy must not load scipy
+
         holds = ndtr((border - self._rows.expected(terms)) / np.sqrt(self._variance))
         if not np.isfinite(least_loss):
             return np.asarray(holds, np.float64)

@@ -5,7 +5,7 @@
 
 Each measure is timed once from a frame in memory to its numbers, compilation apart, in seconds of
 a processor: all but a few steps of polars take one core, and the machine may be busy. sdcMicro's
-SUDA2 isn't beside it: it needs R. Progress goes to stderr; the last line of stdout is one JSON
+sdcMicro isn't compared: it needs R. Progress goes to stderr; the last line of stdout is one JSON
 object of bars.
 """
 

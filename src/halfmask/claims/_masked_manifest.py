@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
 from halfmask._errors import VerificationError
 from halfmask.claims._claim import Claim, Json
@@ -76,6 +76,23 @@ class MaskedColumn:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.dtype.partition("(categories")[0])
+
+    @classmethod
+    def read(cls, at: At) -> Self:
+        """Return the column that a manifest states, or refuse it.
+
+        Parameters
+        ----------
+        at
+            Where the manifest has it.
+        """
+        found = at.keys("name", "role", "kind", "dtype")
+        return cls(
+            name=found["name"].text(),
+            role=found["role"].word(ROLES),
+            kind=found["kind"].word(KINDS),
+            dtype=found["dtype"].text(),
+        )
 
     def to_dict(self) -> dict[str, Json]:
         """Return the column as the manifest has it."""
@@ -200,20 +217,10 @@ def masked_manifest(manifest: Manifest) -> MaskedManifest:
         weaknesses=manifest.weaknesses,
         n_in=rows["in"].count(),
         n_out=rows["out"].count(),
-        columns=at["columns"].each(_column),
+        columns=at["columns"].each(MaskedColumn.read),
         masks=at["masks"].each(_mask),
         risk=at["risk"].mapping(),
         utility=at["utility"].mapping(),
-    )
-
-
-def _column(at: At) -> MaskedColumn:
-    found = at.keys("name", "role", "kind", "dtype")
-    return MaskedColumn(
-        name=found["name"].text(),
-        role=found["role"].word(ROLES),
-        kind=found["kind"].word(KINDS),
-        dtype=found["dtype"].text(),
     )
 
 

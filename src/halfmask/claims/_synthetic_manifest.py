@@ -13,7 +13,6 @@ from halfmask._errors import VerificationError
 from halfmask.claims._manifest import MANIFEST_NAME, DataFile, Manifest
 from halfmask.claims._masked_manifest import MaskedColumn
 from halfmask.claims._strict import At
-from halfmask.claims._table_reader import KINDS, ROLES
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Claim, Json
@@ -121,19 +120,9 @@ def synthetic_manifest(manifest: Manifest) -> SyntheticManifest:
         n_learnt=rows["learnt"].count(),
         n_control=rows["control"].count(),
         n_out=rows["out"].count(),
-        columns=at["columns"].each(_column),
+        columns=at["columns"].each(MaskedColumn.read),
         extent=drawn["extent"].word(EXTENTS),
         parameters=drawn["parameters"].mapping(),
         risk=at["risk"].mapping(),
         utility=at["utility"].mapping(),
-    )
-
-
-def _column(at: At) -> MaskedColumn:
-    found = at.keys("name", "role", "kind", "dtype")
-    return MaskedColumn(
-        name=found["name"].text(),
-        role=found["role"].word(ROLES),
-        kind=found["kind"].word(KINDS),
-        dtype=found["dtype"].text(),
     )

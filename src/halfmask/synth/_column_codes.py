@@ -162,7 +162,7 @@ class ColumnCodes:
         Parameters
         ----------
         drawn
-            The code of each row, and one beside it.
+            The code of each row, and a neighbour.
         rare
             Which codes must not be written as they are, (codes,).
         rng
@@ -186,8 +186,8 @@ class ColumnCodes:
     ) -> pl.Series:
         """Return numbers between two codes, on the grid of the column, in physical terms."""
         physical = self.values.to_physical()
-        own, other = drawn.codes[again], drawn.beside[again]
-        # In a group of one number nothing lies beside it: then the neighbours in the table do.
+        own, other = drawn.codes[again], drawn.neighbour[again]
+        # A group of one number has no neighbour: then the next number in the table is taken.
         alone = (other == own) | (other == self.missing)
         side = np.where(rng.random(len(own)) < 0.5, -1, 1)
         other = np.where(alone, np.clip(own + side, 0, len(physical) - 1), other)

@@ -105,11 +105,11 @@ class TreeModel:
         """Return the code of a row of the leaf, of one tree drawn for each row."""
         leaves = self._leaves(self._features.matrix(codes))
         which = rng.integers(len(leaves), size=n)
-        found = Drawn(codes=np.empty(n, dtype=np.int32), beside=np.empty(n, dtype=np.int32))
+        found = Drawn(codes=np.empty(n, dtype=np.int32), neighbour=np.empty(n, dtype=np.int32))
         for number, leaf in enumerate(leaves):
             own = which == number
             drawn = self._donors[number].drawn(leaf[own], rng)
-            found.codes[own], found.beside[own] = drawn.codes, drawn.beside
+            found.codes[own], found.neighbour[own] = drawn.codes, drawn.neighbour
         return found
 
 

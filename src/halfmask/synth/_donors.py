@@ -21,13 +21,13 @@ class Drawn:
     ----------
     codes
         The code of each row.
-    beside
+    neighbour
         The next code of the same group, up or down: a number that must not be written as it is, is
         drawn between both.
     """
 
     codes: NDArray[np.int32]
-    beside: NDArray[np.int32]
+    neighbour: NDArray[np.int32]
 
     def __repr__(self) -> str:
         return f"Drawn({len(self.codes)} rows)"
@@ -88,5 +88,5 @@ class Donors:
         sizes, starts = self.sizes[groups], self.starts[groups]
         offsets = (rng.random(len(groups)) * sizes).astype(np.int64)
         steps = np.where(rng.random(len(groups)) < 0.5, -1, 1)
-        beside = np.clip(offsets + steps, 0, sizes - 1)
-        return Drawn(codes=self.codes[starts + offsets], beside=self.codes[starts + beside])
+        neighbour = np.clip(offsets + steps, 0, sizes - 1)
+        return Drawn(codes=self.codes[starts + offsets], neighbour=self.codes[starts + neighbour])

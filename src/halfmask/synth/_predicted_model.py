@@ -109,7 +109,7 @@ class PredictedModel:
             places = (rng.random(n)[:, None] > shares).sum(axis=1)
             states = self._classifier.classes_[np.minimum(places, shares.shape[1] - 1)]
         codes_drawn = np.append(self._code_of_state, 0)[states].astype(np.int32)
-        found = Drawn(codes=codes_drawn, beside=codes_drawn.copy())
+        found = Drawn(codes=codes_drawn, neighbour=codes_drawn.copy())
         rest = np.flatnonzero(states == self._rest)
         if len(rest):
             groups = np.zeros(len(rest), dtype=np.int64)
@@ -117,7 +117,7 @@ class PredictedModel:
                 predicted = self._regression.predict(matrix[rest])
                 groups = np.searchsorted(self._edges, predicted, side="right")
             drawn = self._donors.drawn(groups, rng)
-            found.codes[rest], found.beside[rest] = drawn.codes, drawn.beside
+            found.codes[rest], found.neighbour[rest] = drawn.codes, drawn.neighbour
         return found
 
 

@@ -45,8 +45,8 @@ def test_tables_of_columns_agree_for_the_same_rows_and_differ_for_shuffled_ones(
     names = table.columns
     same = marginal_distances(column_pairs(table, table, names), None, random_state=0)
     assert [each.mean for each in same] == [0.0, 0.0, 0.0]
-    beside = column_pairs(table, people(2_000, 2), names)
-    found = marginal_distances(column_pairs(table, shuffled, names), beside, random_state=0)
+    others = column_pairs(table, people(2_000, 2), names)
+    found = marginal_distances(column_pairs(table, shuffled, names), others, random_state=0)
     assert found[0].mean == 0.0
     assert {"x", "y"} <= set(found[1].worst)
     assert found[1].largest > 3 * (found[1].by_chance or 0)
@@ -63,13 +63,13 @@ def test_models_of_noise_score_worse_than_models_of_the_rows():
     learnt, control = people(1_500, 1), people(800, 2)
     names = learnt.columns
     noise = learnt.with_columns(pl.col("ill").shuffle(seed=1))
-    beside = column_pairs(learnt, control, names)
+    others = column_pairs(learnt, control, names)
     for drawn, low, high in ((people(1_500, 3), 0.75, 1.0), (noise, 0.3, 0.72)):
-        scores = trained_models(column_pairs(learnt, drawn, names), beside, "ill", random_state=0)
+        scores = trained_models(column_pairs(learnt, drawn, names), others, "ill", random_state=0)
         assert [each.learner for each in scores] == ["linear", "forest", "boosting"]
         assert all(low < each.synthetic < high for each in scores)
         assert all(each.original > 0.75 for each in scores)
-    numbers = trained_models(column_pairs(learnt, noise, names), beside, "y", random_state=0)
+    numbers = trained_models(column_pairs(learnt, noise, names), others, "y", random_state=0)
     assert numbers[0].measure == "R2"
 
 

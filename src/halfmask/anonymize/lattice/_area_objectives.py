@@ -63,17 +63,7 @@ class Ambiguity(Objective):
         n_rows: int,
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _AmbiguityScorer(
             areas=column_means(columns, _bits), whole=_whole(columns), n_rows=n_rows
         )
@@ -161,17 +151,7 @@ class KLDivergence(Objective):
         n_rows: int,
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _DivergenceScorer(
             areas=column_means(columns, _bits),
             whole=_whole(columns),

@@ -73,17 +73,7 @@ class ClassificationMetric(Objective):
         n_rows: int,
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _ClassificationScorer(
             factors=factors_of(self.gs_factor, owner="ClassificationMetric"), n_rows=n_rows
         )

@@ -69,17 +69,7 @@ class NonUniformEntropy(Objective):
         n_rows: int,  # noqa: ARG002 # the columns say it
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _EntropyScorer.of(columns, factors_of(self.gs_factor, owner="NonUniformEntropy"))
 
 
@@ -106,17 +96,7 @@ class PrecomputedEntropy(Objective):
         n_rows: int,  # noqa: ARG002 # the columns say it
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _EntropyScorer.of(columns, Factors(generalization=1.0, suppression=0.0))
 
 

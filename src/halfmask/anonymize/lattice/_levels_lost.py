@@ -68,17 +68,7 @@ class Precision(Objective):
         n_rows: int,
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _PrecisionScorer(
             heights=tuple(column.n_levels - 1 for column in columns),
             shares=shares_of(columns),
@@ -145,17 +135,7 @@ class Height(Objective):
         n_rows: int,  # noqa: ARG002 # no row counts
         min_rows: int = 1,  # noqa: ARG002 # the same
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _HeightScorer(tuple(column.weight for column in columns))
 
 

@@ -70,17 +70,7 @@ class Loss(Objective):
         n_rows: int,
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the loss for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the loss for one table."""
         return _LossScorer(
             means=column_means(columns, _share),
             shares=shares_of(columns),

@@ -111,17 +111,7 @@ class PublisherPayout(Objective):
         n_rows: int,
         min_rows: int = 1,  # noqa: ARG002 # of no use for this bound
     ) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         whole = float(sum(np.log2(max(len(column.rows), 1)) for column in columns))
 
         def lost(values: NDArray[np.int64], n_values: int) -> NDArray[np.float64]:  # noqa: ARG001 # as asked

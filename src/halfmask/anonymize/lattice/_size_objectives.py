@@ -47,17 +47,7 @@ class Discernibility(Objective):
     sentence: ClassVar[str] = "The sum over all rows of how many rows each looks like."
 
     def scorer(self, columns: Sequence[LatticeColumn], *, n_rows: int, min_rows: int = 1) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _DiscernibilityScorer(
             n_classes=_n_nodes(columns),
             apart=tuple(
@@ -121,17 +111,7 @@ class AverageClassSize(Objective):
     sentence: ClassVar[str] = "The rows of the table by its classes, all suppressed rows as one."
 
     def scorer(self, columns: Sequence[LatticeColumn], *, n_rows: int, min_rows: int = 1) -> Scorer:
-        """Return the objective for one table.
-
-        Parameters
-        ----------
-        columns
-            The quasi-identifiers.
-        n_rows
-            The rows of the table.
-        min_rows
-            The rows of the smallest class.
-        """
+        """Return the objective for one table."""
         return _AverageScorer(
             n_classes=_n_nodes(columns), n_rows=n_rows, most=n_rows // max(min_rows, 1) + 1
         )

@@ -21,7 +21,12 @@ from halfmask.assess.masking._fits import (
     regression_target,
     separation,
 )
-from halfmask.assess.masking._pairs import ColumnPair, column_pairs
+from halfmask.assess.masking._pairs import (
+    ColumnPair,
+    column_pairs,
+    has_few_categories,
+    stacked_columns,
+)
 from halfmask.assess.risk import IntervalScale, interval_disclosure, table_risk
 from halfmask.assess.utility import (
     categorical_change,
@@ -43,8 +48,6 @@ __all__ = ["compare_masked"]
 
 #: The most pairs of people and rows that linkage compares, while it has the fewest people.
 PAIRS, FEWEST_PEOPLE = 20_000_000, 100
-#: Columns of more categories say nothing by a table of two of them.
-MAX_CATEGORIES = 50
 MIN_CONTROL_EFFECT = 0.05
 #: Beyond these, distances and variances overflow.
 LARGEST, NEAREST = 1e100, 1e-30
@@ -163,7 +166,7 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     pairs = column_pairs(before, after, compared)
     aim = regression_target(target, pairs)
     numbers = [pair for pair in pairs if pair.is_number]
-    groups = [pair for pair in pairs if not pair.is_number and _few(pair)]
+    groups = [pair for pair in pairs if not pair.is_number and has_few_categories(pair)]
     result = MaskingAssessment(
         rows=after.height,
         original_rows=before.height,
@@ -182,9 +185,9 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
             if keys
             else None
         ),
-        correlations=correlation_change(*_stacked(numbers)),
-        covariances=covariance_change(*_stacked(numbers)),
-        cramers_v=cramers_v_change(*_stacked(groups)),
+        correlations=correlation_change(*stacked_columns(numbers)),
+        covariances=covariance_change(*stacked_columns(numbers)),
+        cramers_v=cramers_v_change(*stacked_columns(groups)),
         propensity=separation(pairs, owners, random_state),
         overlap=None if aim is None else regression_overlap(pairs, aim, owners, random_state),
         target=None if aim is None else aim.name,
@@ -324,19 +327,3 @@ def _intervals(
                 )
             )
     return tuple(findings)
-
-
-def _few(pair: ColumnPair) -> bool:
-    """Return whether a column has few enough categories to be compared with another."""
-    there = pair.original[~np.isnan(pair.original)]
-    return bool(len(there)) and int(there.max()) < MAX_CATEGORIES
-
-
-def _stacked(pairs: Sequence[ColumnPair]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return columns of both tables as (rows, columns)."""
-    if not pairs:
-        return np.empty((0, 0)), np.empty((0, 0))
-    return (
-        np.column_stack([pair.original for pair in pairs]),
-        np.column_stack([pair.masked for pair in pairs]),
-    )

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["ColumnPair", "column_pairs", "propensity_features", "regression_features"]
+__all__ = [
+    "ColumnPair",
+    "column_pairs",
+    "has_few_categories",
+    "propensity_features",
+    "regression_features",
+    "stacked_columns",
+]
 
 #: A model sees so many categories of a column, the most frequent ones; the others are one.
 PROPENSITY_CATEGORIES, REGRESSION_CATEGORIES = 20, 10
@@ -23,6 +30,8 @@ PROPENSITY_CATEGORIES, REGRESSION_CATEGORIES = 20, 10
 MAX_CURVED = 12
 #: A column with more missing original cells is no feature of the regression.
 MAX_MISSING = 0.5
+#: Columns of more categories say nothing by a table of two of them.
+MAX_CATEGORIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -81,6 +90,24 @@ def column_pairs(
             )
         )
     return tuple(pairs)
+
+
+def has_few_categories(pair: ColumnPair) -> bool:
+    """Return whether a column has few enough categories to be compared with another."""
+    there = pair.original[~np.isnan(pair.original)]
+    return bool(len(there)) and int(there.max()) < MAX_CATEGORIES
+
+
+def stacked_columns(
+    pairs: Sequence[ColumnPair],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return columns of both tables as (rows, columns)."""
+    if not pairs:
+        return np.empty((0, 0)), np.empty((0, 0))
+    return (
+        np.column_stack([pair.original for pair in pairs]),
+        np.column_stack([pair.masked for pair in pairs]),
+    )
 
 
 def propensity_features(

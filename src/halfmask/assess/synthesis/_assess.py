@@ -12,7 +12,11 @@ from halfmask._progress import Progress, silent
 from halfmask.assess.attacks import Shuffled, attack_shuffled
 from halfmask.assess.attacks._inputs import as_table
 from halfmask.assess.masking._fits import regression_overlap, regression_target, separation
-from halfmask.assess.masking._pairs import ColumnPair, column_pairs
+from halfmask.assess.masking._pairs import (
+    column_pairs,
+    has_few_categories,
+    stacked_columns,
+)
 from halfmask.assess.synthesis._assessment import SynthesisAssessment
 from halfmask.assess.synthesis._marginals import marginal_distances
 from halfmask.assess.synthesis._trained_models import LearnerScores, trained_models
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
     from halfmask.assess.attacks import AttackReport
 
@@ -32,7 +35,6 @@ __all__ = ["assess_synthetic"]
 LEAST_CONTROL = 20
 #: Attacks compare so many rows of each table at most.
 ATTACKED_ROWS = 15_000
-MAX_CATEGORIES = 50
 
 
 def assess_synthetic(
@@ -97,19 +99,19 @@ def assess_synthetic(
         raise DataError("A table without rows can't be compared.")
     columns = [name for name, dtype in learnt.schema.items() if not dtype.is_nested()]
     pairs = column_pairs(learnt, drawn, columns)
-    beside = column_pairs(learnt, others, columns) if others.height >= LEAST_CONTROL else None
+    by_chance = column_pairs(learnt, others, columns) if others.height >= LEAST_CONTROL else None
     progress("attacks", 0.0)
     report = None
-    if beside is not None:
+    if by_chance is not None:
         report = _attacked(tables, quasi_identifiers, secrets, random_state)
     progress("quality", 0.6)
     numbers = [pair for pair in pairs if pair.is_number]
-    groups = [pair for pair in pairs if not pair.is_number and _few(pair)]
+    groups = [pair for pair in pairs if not pair.is_number and has_few_categories(pair)]
     owners = np.arange(drawn.height) % learnt.height
     aim = regression_target(None, pairs)
     scores: tuple[LearnerScores, ...] = ()
-    if label is not None and beside is not None:
-        scores = trained_models(pairs, beside, label, random_state=random_state)
+    if label is not None and by_chance is not None:
+        scores = trained_models(pairs, by_chance, label, random_state=random_state)
     return SynthesisAssessment(
         rows=drawn.height,
         original_rows=learnt.height,
@@ -117,9 +119,9 @@ def assess_synthetic(
         copied=_equal(drawn, learnt, columns),
         control_copied=_equal(others, learnt, columns) if others.height else 0,
         attacks=report,
-        marginals=marginal_distances(pairs, beside, random_state=random_state),
-        correlations=correlation_change(*_stacked(numbers)),
-        cramers_v=cramers_v_change(*_stacked(groups)),
+        marginals=marginal_distances(pairs, by_chance, random_state=random_state),
+        correlations=correlation_change(*stacked_columns(numbers)),
+        cramers_v=cramers_v_change(*stacked_columns(groups)),
         propensity=separation(pairs, owners, random_state),
         overlap=None if aim is None else regression_overlap(pairs, aim, owners, random_state),
         target=None if aim is None else aim.name,
@@ -156,17 +158,3 @@ def _attacked(
 def _equal(some: pl.DataFrame, others: pl.DataFrame, columns: Sequence[str]) -> int:
     rows = others.select(columns).unique()
     return some.select(columns).join(rows, on=columns, how="semi", nulls_equal=True).height
-
-
-def _few(pair: ColumnPair) -> bool:
-    there = pair.original[~np.isnan(pair.original)]
-    return bool(len(there)) and int(there.max()) < MAX_CATEGORIES
-
-
-def _stacked(pairs: Sequence[ColumnPair]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    if not pairs:
-        return np.empty((0, 0)), np.empty((0, 0))
-    return (
-        np.column_stack([pair.original for pair in pairs]),
-        np.column_stack([pair.masked for pair in pairs]),
-    )

@@ -41,6 +41,7 @@ def _counted(frame: pl.DataFrame, names: Sequence[str], k: int) -> tuple[int, in
 
 @pytest.mark.slow
 @pytest.mark.real_data
+@pytest.mark.filterwarnings("ignore:The identifier .* name it as person:halfmask.ColumnWarning")
 @pytest.mark.parametrize("name", [name for name in _tables() if name not in REFUSED])
 def test_a_proposed_policy_is_accepted_and_its_risks_are_true(shared_data, tmp_path, name):
     """Each number is that of a count of the released rows that shares no code with ours."""

@@ -109,7 +109,11 @@ def test_the_demo_prints_what_the_readme_shows(repository, page_at, capsys):
     assert main(recipe.split()) == 0
 
     lines = [line.rstrip() for line in capsys.readouterr().out.strip().splitlines()]
-    assert _comparable(lines) == _comparable(shown.strip().splitlines())
+    expected = shown.strip().splitlines()
+    cut = expected.index("...")  # the README leaves out the columns in the middle
+    rest = len(expected) - cut - 1
+    assert _comparable(lines[:cut]) == _comparable(expected[:cut])
+    assert _comparable(lines[-rest:]) == _comparable(expected[cut + 1 :])
 
 
 @pytest.mark.slow

@@ -337,7 +337,7 @@ def test_what_can_not_be_compared_is_refused(original):
 def tarragona() -> pl.DataFrame:
     path = SHARED / "sdc" / "Tarragona.csv"
     if not path.exists():
-        pytest.skip("Tarragona.csv isn't beside the project")
+        pytest.skip("../shared/data has no Tarragona.csv")
     return pl.read_csv(path).cast(pl.Float64)
 
 

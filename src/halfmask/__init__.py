@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halfmask._errors import (
+        BudgetError,
         ColumnNotFoundError,
         ColumnWarning,
         DataError,
@@ -108,6 +109,7 @@ _ROOMS = {
     "AverageRisk": "guarantees",
     "AttackReport": "assess.attacks",
     "BasicBetaLikeness": "guarantees",
+    "BudgetError": "_errors",
     "Centroid": "anonymize",
     "Codec": "encode",
     "ColumnNotFoundError": "_errors",
@@ -196,6 +198,7 @@ __all__ = [
     "AverageJournalistRisk",
     "AverageRisk",
     "BasicBetaLikeness",
+    "BudgetError",
     "Centroid",
     "Codec",
     "ColumnNotFoundError",

@@ -15,6 +15,7 @@
     ├── VaultError              the vault can't be made, opened or written
     │   ├── KeyMismatchError    a key, a lock or a context that isn't the one
     │   └── IntegrityError      bytes that aren't those that were written
+    ├── BudgetError             a privacy budget that is spent, or that no noise fits
     ├── DivergenceError         learning ran away, or an estimate has no solution
     ├── TrainerError            the trainer service refused, or can't be reached
     └── MissingDependencyError  an extra that isn't installed
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "BudgetError",
     "ColumnNotFoundError",
     "ColumnWarning",
     "DataError",
@@ -176,6 +178,12 @@ class IntegrityError(VaultError):
     """Bytes that aren't those that were written."""
 
     code = "integrity"
+
+
+class BudgetError(HalfmaskError):
+    """A privacy budget is spent, or no noise fits it; nothing was answered."""
+
+    code = "budget"
 
 
 class DivergenceError(HalfmaskError):

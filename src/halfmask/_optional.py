@@ -16,19 +16,24 @@ __all__ = ["missing", "need"]
 #: What is imported, and what it is called where packages are installed.
 OPTIONAL: Final = {
     "adbc_driver_postgresql": "adbc-driver-postgresql",
+    "dp_accounting": "dp-accounting",
     "duckdb": "duckdb",
     "faker": "faker",
     "fastexcel": "fastexcel",
     "llvmlite": "numba",
     "numba": "numba",
     "phonenumbers": "phonenumberslite",
+    "opendp": "opendp",
+    "opacus": "opacus",
     "presidio_analyzer": "presidio-analyzer",
     "pyreadstat": "pyreadstat",
     "scipy": "scipy",
     "sklearn": "scikit-learn",
     "spacy": "spacy",
+    "sqlglot": "sqlglot",
     "stdnum": "python-stdnum",
     "threadpoolctl": "threadpoolctl",
+    "torch": "torch",
 }
 
 

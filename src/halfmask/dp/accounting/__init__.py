@@ -1,0 +1,36 @@
+"""Accounting: which (epsilon, delta) mechanisms cost together.
+
+Start with :func:`epsilon_of`, which composes events, and :func:`calibrate`, which finds the least
+noise that fits a budget. An event is a frozen value that states what one mechanism did:
+
+- :class:`LaplaceEvent`, :class:`GaussianEvent`: noise on a vector;
+- :class:`SampledGaussianEvent`: Gaussian noise on Poisson samples of the rows, such as DP-SGD;
+- :class:`ExponentialEvent`: one choice among candidates;
+- :class:`EpsilonDeltaEvent`: any mechanism of which no more is known than its epsilon and delta.
+"""
+
+from __future__ import annotations
+
+from halfmask.dp.accounting._calibration import calibrate
+from halfmask.dp.accounting._composition import epsilon_of
+from halfmask.dp.accounting._events import (
+    EpsilonDeltaEvent,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    MechanismEvent,
+    SampledGaussianEvent,
+    event_from_json,
+)
+
+__all__ = [
+    "EpsilonDeltaEvent",
+    "ExponentialEvent",
+    "GaussianEvent",
+    "LaplaceEvent",
+    "MechanismEvent",
+    "SampledGaussianEvent",
+    "calibrate",
+    "epsilon_of",
+    "event_from_json",
+]

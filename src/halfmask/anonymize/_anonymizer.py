@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 import polars as pl
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -31,12 +32,11 @@ from halfmask.guarantees import size_asked
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.anonymize._method import Method
     from halfmask.anonymize.recodings import Recoding
-    from halfmask.data import Hierarchy, HierarchyRule, Kind
+    from halfmask.data import Hierarchy, HierarchyRule, Kind, Role
     from halfmask.guarantees import Guarantee
 
 __all__ = ["Anonymizer"]
@@ -78,6 +78,9 @@ class Anonymizer(
     unseen
         What :meth:`transform` does with a category that the fit never saw: ``"error"`` or
         ``"suppress"``.
+    person
+        The column that says whose row it is, by name or position, where a person may have several
+        rows: guarantees then count persons. It isn't returned. ``None``: each row is a person.
 
     Attributes
     ----------
@@ -108,7 +111,11 @@ class Anonymizer(
     class that they fall into, like at least k fitted rows. Nothing is guaranteed about these rows
     as a table of their own.
 
-    **Edge cases.** NaN and null are a value of their own. Infinite numbers are refused. A number
+    With ``person`` the same holds of persons: k rows of one person are one person, and a person who
+    is in two classes counts in both. Rows that ``fit_transform`` returns lack that column.
+
+    **Edge cases.** NaN and null are a value of their own, except in the column of persons, where
+    they are an error. Infinite numbers are refused. A number
     outside of the fitted range goes to the nearest class. With relaxed Mondrian,
     ``fit_transform`` and ``transform`` may write rows that equal the median differently.
 
@@ -119,6 +126,13 @@ class Anonymizer(
     >>> ages = np.array([[21.0], [23.0], [58.0], [60.0]])
     >>> Anonymizer(guarantees=[KAnonymity(k=2)]).fit_transform(ages).ravel().tolist()
     [22.0, 22.0, 59.0, 59.0]
+
+    Two rows of one person don't make a class of two:
+
+    >>> visits = np.array([[1, 21.0], [1, 23.0], [2, 58.0], [3, 60.0]])
+    >>> by_person = Anonymizer(guarantees=[KAnonymity(k=2)], person=0)
+    >>> by_person.fit_transform(visits).tolist()
+    [[40.5], [40.5], [40.5], [40.5]]
     """
 
     def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
@@ -134,6 +148,7 @@ class Anonymizer(
         levels: Mapping[str, tuple[int | None, int | None]] | None = None,
         max_suppression_fraction: float = 0.0,
         unseen: Literal["error", "suppress"] = "error",
+        person: str | int | None = None,
     ) -> None:
         self.guarantees = guarantees
         self.method = method
@@ -145,6 +160,7 @@ class Anonymizer(
         self.levels = levels
         self.max_suppression_fraction = max_suppression_fraction
         self.unseen = unseen
+        self.person = person
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401 # any table
         """Find the classes of the rows.
@@ -247,14 +263,33 @@ class Anonymizer(
             # Rows without a class must not show their sensitive values.
             placed = pl.lit(pl.Series(cells >= 0))
             table = table.with_columns(pl.when(placed).then(pl.col(*judged)))
+        kept = list(range(table.width))
+        if self.person is not None:
+            kept.remove(table.columns.index(named(self.person, table.columns)))
+            table = table.select(table.columns[place] for place in kept)
         if not is_frame(X):
             numeric = all(dtype.is_numeric() for dtype in table.dtypes)
             return table.cast(pl.Float64).to_numpy() if numeric else table.to_numpy()
         result = like(table, X)
         if hasattr(X, "index") and hasattr(result, "index"):
             result.index = X.index
-            result.columns = X.columns  # names that are numbers came back as texts
+            result.columns = X.columns[kept]  # names that are numbers came back as texts
         return result
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Return the names of the columns that `transform` returns: all but the person.
+
+        Parameters
+        ----------
+        input_features
+            The names of the fitted columns; ``None``: those of the fit, or x0, x1, ... of an array.
+        """
+        names: NDArray[np.object_] = super().get_feature_names_out(input_features)
+        if self.person is None:
+            return names
+        known = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        known = known or [f"x{place}" for place in range(self.n_features_in_)]
+        return np.delete(names, known.index(named(self.person, known)))
 
     def _table(self, X: Any, *, reset: bool) -> pl.DataFrame:  # noqa: ANN401
         least = size_asked(self.guarantees)
@@ -263,13 +298,21 @@ class Anonymizer(
     def _protection(self, table: pl.DataFrame, orders: Mapping[str, tuple[str, ...]]) -> Protection:
         names = table.columns
         sensitive = [guarantee.column for guarantee in self.guarantees if guarantee.column]
+        person = None if self.person is None else named(self.person, names)
         if self.quasi_identifiers is None:
-            chosen = [name for name in names if name not in sensitive]
+            chosen = [name for name in names if name not in (*sensitive, person)]
         else:
             chosen = [named(name, names) for name in self.quasi_identifiers]
+        if person in (*chosen, *sensitive):
+            raise ParameterError(
+                f"Column {person!r} says whose row it is. It can't be a quasi-identifier or a "
+                "sensitive column, too.",
+                hint="Leave it out of quasi_identifiers and of the guarantees.",
+            )
         asked = [
             *chosen,
             *sensitive,
+            *([] if person is None else [person]),
             *(
                 each
                 for given in (self.hierarchies, self.kinds, self.weights, self.levels)
@@ -279,19 +322,24 @@ class Anonymizer(
         unknown = [name for name in dict.fromkeys(asked) if name not in names]
         if unknown:
             raise ColumnNotFoundError.of(unknown, names, where="the table")
-        columns = [self._column(table[name], name in chosen, orders) for name in names]
+        roles: dict[str, Role] = dict.fromkeys(names, "insensitive")
+        roles.update(dict.fromkeys(chosen, "quasi_identifier"))
+        if person is not None:
+            roles[person] = "identifier"
+        columns = [self._column(table[name], roles[name], orders) for name in names]
         return Protection(
             schema=Schema(tuple(columns)),
             guarantees=tuple(self.guarantees),
             method=self.method if self.method is not None else Mondrian(),
             recoding=self.recoding if self.recoding is not None else Centroid(),
             max_suppression_fraction=self.max_suppression_fraction,
+            person=person,
         )
 
     def _column(
         self,
         series: pl.Series,
-        is_quasi_identifier: bool,  # noqa: FBT001
+        role: Role,
         orders: Mapping[str, tuple[str, ...]],
     ) -> Column:
         by_type: Kind = "categorical"
@@ -302,7 +350,7 @@ class Anonymizer(
         least, greatest = (self.levels or {}).get(series.name, (None, None))
         return Column(
             name=series.name,
-            role="quasi_identifier" if is_quasi_identifier else "insensitive",
+            role=role,
             kind=(self.kinds or {}).get(series.name, by_type),
             hierarchy=(self.hierarchies or {}).get(series.name),
             weight=(self.weights or {}).get(series.name, 1.0),

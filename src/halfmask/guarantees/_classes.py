@@ -170,7 +170,7 @@ class Classes:
         """
         if self.members is None:
             return self
-        sizes, histograms = self.members.sizes, self.members.histograms()
+        sizes, histograms = self.members.sizes, self.members.histograms
         return Classes(sizes, histograms, self.population, written=self.written)
 
     @property

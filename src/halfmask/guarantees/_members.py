@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,50 @@ from halfmask.guarantees._histogram import Histogram
 __all__ = ["ClassMembers"]
 
 Ints = npt.NDArray[np.int64]
+#: Numbers below this are 64-bit integers.
+_MAX_PACKED = 2**63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Pairs:
+    """Classes and keys that occur together, each pair once, by ascending key.
+
+    A key is a person, or ``person * n_values + value``.
+    """
+
+    classes: Ints
+    keys: Ints
+
+    @classmethod
+    def of(cls, classes: Ints, keys: Ints, n_classes: int) -> _Pairs:
+        n = max(1, n_classes)
+        if int(keys.max(initial=0)) + 1 > _MAX_PACKED // n:
+            order = np.lexsort((classes, keys))
+            classes, keys = classes[order], keys[order]
+            new = (np.diff(keys, prepend=-1) != 0) | (np.diff(classes, prepend=-1) != 0)
+            return cls(classes[new], keys[new])
+        packed = np.sort(keys * n + classes)
+        packed = packed[np.diff(packed, prepend=-1) != 0]
+        found = packed // n
+        return cls(packed - found * n, found)
+
+    def renumbered(self, into: Ints, n_classes: int) -> _Pairs:
+        from halfmask.kernels.lattice.persons import merged_pairs  # noqa: PLC0415 # compiles late
+
+        merged = np.empty_like(self.classes), np.empty_like(self.keys)
+        seen = np.full(n_classes, -1, dtype=np.int64)
+        n = merged_pairs(self.classes, self.keys, into, seen, merged)
+        return _Pairs(merged[0][:n].copy(), merged[1][:n].copy())
+
+    def joined(self, other: _Pairs, n_classes: int) -> _Pairs:
+        return _Pairs.of(
+            np.concatenate([self.classes, other.classes]),
+            np.concatenate([self.keys, other.keys]),
+            n_classes,
+        )
+
+
+@dataclass(frozen=True, eq=False)  # no slots: what was counted once is kept
 class ClassMembers:
     """Which persons each class has, and with which sensitive values.
 
@@ -27,11 +69,16 @@ class ClassMembers:
     ----------
     n_classes
         The number of classes.
-    persons
-        Each class and person that occur together: ``class``, ``person``.
+    pairs
+        Each class and person that occur together.
     values
         For each sensitive column the class, person and value that occur together, and how many
         codes of values there are.
+
+    Notes
+    -----
+    Pairs are kept in the order of persons, so that merging classes takes one pass over them: nodes
+    of a lattice are judged by the hundred.
 
     Examples
     --------
@@ -41,8 +88,8 @@ class ClassMembers:
     """
 
     n_classes: int
-    persons: pl.DataFrame
-    values: Mapping[str, tuple[pl.DataFrame, int]]
+    pairs: _Pairs
+    values: Mapping[str, tuple[_Pairs, int]]
 
     @classmethod
     def count(
@@ -63,42 +110,44 @@ class ClassMembers:
         sensitive
             For each sensitive column the code of each row, and the number of codes.
         """
-        rows = pl.DataFrame(
-            {
-                "class": np.asarray(class_of_row, dtype=np.int64),
-                "person": np.asarray(person_of_row, dtype=np.int64),
-            }
-        )
+        classes = np.asarray(class_of_row, dtype=np.int64)
+        persons = np.asarray(person_of_row, dtype=np.int64)
         values = {
             name: (
-                rows.with_columns(pl.Series("value", np.asarray(codes, dtype=np.int64))).unique(),
+                _Pairs.of(
+                    classes, persons * n_values + np.asarray(codes, dtype=np.int64), n_classes
+                ),
                 n_values,
             )
             for name, (codes, n_values) in (sensitive or {}).items()
         }
-        return cls(n_classes, rows.unique(), values)
+        return cls(n_classes, _Pairs.of(classes, persons, n_classes), values)
 
     def __repr__(self) -> str:
         return f"ClassMembers({self.n_classes} classes, {self.n_persons} persons)"
 
     @property
+    def persons(self) -> pl.DataFrame:
+        """Each class and person that occur together: ``class``, ``person``."""
+        return pl.DataFrame({"class": self.pairs.classes, "person": self.pairs.keys})
+
+    @cached_property
     def sizes(self) -> Ints:
         """The persons of each class."""
-        return np.bincount(self.persons["class"].to_numpy(), minlength=self.n_classes).astype(
-            np.int64
-        )
+        return np.bincount(self.pairs.classes, minlength=self.n_classes).astype(np.int64)
 
     @property
     def n_persons(self) -> int:
         """The persons of all classes; one who is in several counts once."""
-        return self.persons["person"].n_unique()
+        return _runs(self.pairs.keys)
 
+    @cached_property
     def histograms(self) -> dict[str, Histogram]:
-        """Return how many persons of each class have each value, by column."""
+        """How many persons of each class have each value, by column."""
         return {
             name: Histogram.count(
-                found["class"].to_numpy(),
-                found["value"].to_numpy(),
+                found.classes,
+                found.keys % n_values,
                 n_classes=self.n_classes,
                 n_values=n_values,
             )
@@ -113,8 +162,10 @@ class ClassMembers:
         column
             The sensitive column.
         """
-        pairs = self.values[column][0].select("person", "value").unique()
-        return pairs.group_by("person").len().filter(pl.col("len") > 1).height
+        found, n_values = self.values[column]
+        different = found.keys[np.diff(found.keys, prepend=-1) != 0] // n_values
+        again = different[1:] == different[:-1]
+        return _runs(different[1:][again])
 
     def renumbered(self, into: Ints, n_classes: int) -> ClassMembers:
         """Return the members of merged classes; -1 drops a class.
@@ -126,25 +177,23 @@ class ClassMembers:
         n_classes
             The number of classes afterwards.
         """
-
-        def moved(rows: pl.DataFrame) -> pl.DataFrame:
-            target = pl.Series("class", into[rows["class"].to_numpy()])
-            return rows.with_columns(target).filter(target >= 0).unique()
-
+        target = np.ascontiguousarray(into, dtype=np.int64)
         return ClassMembers(
             n_classes,
-            moved(self.persons),
-            {name: (moved(rows), n) for name, (rows, n) in self.values.items()},
+            self.pairs.renumbered(target, n_classes),
+            {name: (it.renumbered(target, n_classes), n) for name, (it, n) in self.values.items()},
         )
 
     def __add__(self, other: ClassMembers) -> ClassMembers:
         """Return the members of both batches."""
-
-        def joined(mine: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
-            return pl.concat([mine, theirs]).unique()
-
         values = {
-            name: (joined(rows, other.values[name][0]), n)
-            for name, (rows, n) in self.values.items()
+            name: (found.joined(other.values[name][0], self.n_classes), n)
+            for name, (found, n) in self.values.items()
         }
-        return replace(self, persons=joined(self.persons, other.persons), values=values)
+        pairs = self.pairs.joined(other.pairs, self.n_classes)
+        return ClassMembers(self.n_classes, pairs, values)
+
+
+def _runs(ascending: Ints) -> int:
+    """Return how many different numbers there are, of 0 or more."""
+    return int(np.count_nonzero(np.diff(ascending, prepend=-1)))

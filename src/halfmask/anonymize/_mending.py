@@ -95,6 +95,7 @@ def _mended(
     moved = np.where(counts.classes.sizes > 0, target, -1)
     # What is written for one cell counts for others, so cells that keep everything stay.
     apart = any(guarantee.needs_written for guarantee in guarantees)
+    closest: tuple[int, CellCounts] | None = None
     while True:
         if not np.array_equal(moved, target):
             target, n_cells = _compacted(moved)
@@ -108,12 +109,44 @@ def _mended(
         failing, dropped = _missing(judged, guarantees, people, budget)
         if not len(failing):
             return target, current
+        missing = int(current.classes.sizes[failing].sum())
+        if closest is None or missing < closest[0]:
+            closest = missing, judged
         budget -= int(current.classes.sizes[dropped].sum())
         stays = np.ones(current.classes.n_classes, dtype=np.bool_)
         stays[dropped] = False
         moved = np.where((target >= 0) & stays[target], target, -1)
         rest = failing[stays[failing]]
-        moved = join_failing(tree, moved, rest) if apart else _merge_upwards(tree, moved, rest)
+        try:
+            moved = join_failing(tree, moved, rest) if apart else _merge_upwards(tree, moved, rest)
+        except GuaranteeNotMetError:  # one class is left
+            raise _unmet(closest[1], guarantees, people) from None
+
+
+def _unmet(
+    closest: CellCounts, guarantees: Sequence[Guarantee], people: PlacedPeople | None
+) -> GuaranteeNotMetError:
+    """Return the error where merging ends in one class that misses a guarantee."""
+    judged = [each.judge(closest.classes) for each in guarantees if not each.needs_population]
+    if people is not None:
+        written = people.classes(closest)[0]
+        judged += [each.judge(written) for each in guarantees if each.needs_population]
+    missed = [each for each in judged if not each.holds]
+    levels = "; ".join(
+        f"{it.guarantee!r} reaches {it.achieved:g}, and {it.rows_failing:,} of {it.rows:,} rows "
+        "miss it"
+        for it in missed
+    )
+    why = ""
+    if closest.classes.members is not None and any(
+        not each.guarantee.monotone_in_persons for each in missed
+    ):
+        why = " Merging may not mend it: who is in several classes counts once in what they become."
+    return GuaranteeNotMetError(
+        "The whole table as one class misses a guarantee. The closest partition has "
+        f"{closest.classes.n_classes:,} classes: there {levels}.{why}",
+        hint="Ask for less, allow more suppression, or give more rows.",
+    )
 
 
 def _with_written(fitted: Fitted, counts: CellCounts) -> CellCounts:

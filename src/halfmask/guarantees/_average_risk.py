@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import floor
+from fractions import Fraction
+from math import ceil, floor
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -45,7 +46,8 @@ class AverageRisk(TableGuarantee):
     -----
     **Guarantees.** ``risk`` is read as the decimal that was typed and compared in integers, so the
     judgement is exact. Monotone: merging leaves fewer classes and as many rows. Classes to blame:
-    the smallest, as many as there are more than allowed.
+    the smallest, as many as there are more than allowed. Where a person is the unit, the mean is
+    over persons, and the risk of one with rows in several classes is the largest of them.
 
     **Edge cases.** An average says nothing of a single row: a row may still be unique. For the
     strict average risk, ask for `KAnonymity` as well.
@@ -64,6 +66,8 @@ class AverageRisk(TableGuarantee):
     )
     monotone_with_suppression: ClassVar[bool] = True
     bounded: ClassVar[str] = "risk"
+    counts_persons: ClassVar[bool] = True
+    monotone_in_persons: ClassVar[bool] = True
 
     risk: float = field(metadata={"gt": 0, "lt": 1})
 
@@ -71,10 +75,20 @@ class AverageRisk(TableGuarantee):
         number_between(0.0, 1.0, owner="AverageRisk", low_open=True, high_open=True, risk=self.risk)
 
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
-        n_classes, rows = classes.n_classes, classes.rows
-        return n_classes / rows, n_classes <= decimal(self.risk) * rows
+        total, units = _total_risk(classes)
+        return float(total / units), total <= decimal(self.risk) * units
 
     def _to_blame(self, classes: Classes) -> Ints:
-        allowed = floor(decimal(self.risk) * classes.rows)
+        total, units = _total_risk(classes)
         every = np.arange(classes.n_classes, dtype=np.int64)
-        return smallest_first(classes.sizes, every, excess=classes.n_classes - allowed)
+        excess = ceil(total - floor(decimal(self.risk) * units))
+        return smallest_first(classes.sizes, every, excess=excess)
+
+
+def _total_risk(classes: Classes) -> tuple[Fraction, int]:
+    """Return the sum of the risks of all rows, or persons, and how many these are."""
+    if classes.members is None:  # each class has a total risk of 1
+        return Fraction(classes.n_classes), classes.rows
+    sizes, counts = np.unique(classes.members.smallest_classes(), return_counts=True)
+    risks = (Fraction(n, size) for size, n in zip(sizes.tolist(), counts.tolist(), strict=True))
+    return sum(risks, Fraction(0)), int(counts.sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -217,7 +217,7 @@ class Guarantee(ABC):
                 hint="Check that the table isn't empty, and drop classes without rows.",
             )
         self.check_persons(classes)
-        levels, met = self._measure(classes.by_person())
+        levels, met = self._measure(replace(classes.by_person(), members=classes.members))
         failing = np.flatnonzero(~met).astype(np.int64)
         return Judgement(
             guarantee=self,

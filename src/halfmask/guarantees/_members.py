@@ -154,6 +154,11 @@ class ClassMembers:
             for name, (found, n_values) in self.values.items()
         }
 
+    def smallest_classes(self) -> Ints:
+        """Return for each person the persons of the smallest class that they are in."""
+        starts = np.flatnonzero(np.diff(self.pairs.keys, prepend=-1))
+        return np.minimum.reduceat(self.sizes[self.pairs.classes], starts)
+
     def with_several_values(self, column: str) -> int:
         """Return how many persons have more than one value of a sensitive column.
 

@@ -203,7 +203,7 @@ class ProfitabilityProsecutorNoAttack(Guarantee):
     -----
     **Guarantees.** Amounts are read as the decimals that were typed, and the comparison is exact:
     a class needs more than ``adversary_gain / adversary_cost`` rows. Monotone: an attack on a
-    larger class earns less.
+    larger class earns less. Where a person is the unit, an attack is on a person of a class.
 
     Examples
     --------
@@ -216,6 +216,8 @@ class ProfitabilityProsecutorNoAttack(Guarantee):
     model: ClassVar[str] = "profitability-prosecutor-no-attack"
     sentence: ClassVar[str] = "An attack on a row earns less than it costs."
     monotone_with_suppression: ClassVar[bool] = True
+    counts_persons: ClassVar[bool] = True
+    monotone_in_persons: ClassVar[bool] = True
     bounded: ClassVar[str] = "adversary_cost"
     worse_when_larger: ClassVar[bool] = True
 

@@ -105,6 +105,8 @@ class ProfitabilityJournalistNoAttack(ProfitabilityProsecutorNoAttack):
     """
 
     model: ClassVar[str] = "profitability-journalist-no-attack"
+    counts_persons: ClassVar[bool] = False
+    monotone_in_persons: ClassVar[bool] = False
     needs_population: ClassVar[bool] = True
 
     @property

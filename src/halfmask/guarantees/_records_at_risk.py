@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._validation import number_between
 from halfmask.guarantees._exact import decimal
-from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, smallest_first
+from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, sizes_around, smallest_first
 
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
@@ -46,7 +46,8 @@ class RecordsAtRisk(TableGuarantee):
     -----
     **Guarantees.** Both parameters are read as the decimals that were typed and compared in
     integers, so the judgement is exact. Monotone: merging puts no row at risk. Classes to blame:
-    the smallest, until their rows are as many as there are more than allowed.
+    the smallest, until their rows are as many as there are more than allowed. Where a person is the
+    unit, the share is of persons: one who is at risk in any class is at risk.
 
     **Edge cases.** A share of 0 is `LargestRisk`. With ``risk=0.09``, 11 rows are at risk, because
     1/11 is above it.
@@ -66,6 +67,8 @@ class RecordsAtRisk(TableGuarantee):
         "the threshold."
     )
     bounded: ClassVar[str] = "share"
+    counts_persons: ClassVar[bool] = True
+    monotone_in_persons: ClassVar[bool] = True
 
     share: float = field(metadata={"ge": 0, "lt": 1})
     risk: float = field(metadata={"gt": 0, "lt": 1})
@@ -75,16 +78,22 @@ class RecordsAtRisk(TableGuarantee):
         number_between(0.0, 1.0, owner=owner, high_open=True, share=self.share)
         number_between(0.0, 1.0, owner=owner, low_open=True, high_open=True, risk=self.risk)
 
-    def _at_risk(self, classes: Classes) -> Ints:
-        least = -int(-1 // decimal(self.risk))  # 1 over the risk, rounded up
-        return np.flatnonzero(classes.sizes < least).astype(np.int64)
+    @property
+    def _least(self) -> int:
+        """1 over the risk, rounded up."""
+        return -int(-1 // decimal(self.risk))
+
+    def _counted(self, classes: Classes) -> tuple[int, int]:
+        """Return how many rows, or persons, are at risk, and how many there are."""
+        sizes, units = sizes_around(classes)
+        return int(units[sizes < self._least].sum()), int(units.sum())
 
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
-        at_risk, rows = int(classes.sizes[self._at_risk(classes)].sum()), classes.rows
-        return at_risk / rows, at_risk <= decimal(self.share) * rows
+        at_risk, units = self._counted(classes)
+        return at_risk / units, at_risk <= decimal(self.share) * units
 
     def _to_blame(self, classes: Classes) -> Ints:
-        at_risk = self._at_risk(classes)
-        allowed = floor(decimal(self.share) * classes.rows)
-        excess = int(classes.sizes[at_risk].sum()) - allowed
+        at_risk = np.flatnonzero(classes.sizes < self._least).astype(np.int64)
+        found, units = self._counted(classes)
+        excess = found - floor(decimal(self.share) * units)
         return smallest_first(classes.sizes, at_risk, excess=excess, of_rows=True)

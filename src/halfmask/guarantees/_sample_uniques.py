@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._validation import number_between
 from halfmask.guarantees._exact import decimal
-from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, smallest_first
+from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, sizes_around, smallest_first
 
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
@@ -44,7 +44,8 @@ class SampleUniques(TableGuarantee):
     -----
     **Guarantees.** ``share`` is read as the decimal that was typed and compared in integers, so the
     judgement is exact. Monotone: merging makes no row unique. Classes to blame: unique rows, as
-    many as there are more than allowed.
+    many as there are more than allowed. Where a person is the unit, the share is of persons: one
+    who is alone in any class is unique.
 
     **Edge cases.** A share of 0 is 2-anonymity.
 
@@ -60,6 +61,8 @@ class SampleUniques(TableGuarantee):
     sentence: ClassVar[str] = "No larger share of the rows is unique on the quasi-identifiers."
     monotone_with_suppression: ClassVar[bool] = True
     bounded: ClassVar[str] = "share"
+    counts_persons: ClassVar[bool] = True
+    monotone_in_persons: ClassVar[bool] = True
 
     share: float = field(metadata={"ge": 0, "lt": 1})
 
@@ -67,10 +70,17 @@ class SampleUniques(TableGuarantee):
         number_between(0.0, 1.0, owner="SampleUniques", high_open=True, share=self.share)
 
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
-        unique, rows = int((classes.sizes == 1).sum()), classes.rows
-        return unique / rows, unique <= decimal(self.share) * rows
+        unique, units = _uniques(classes)
+        return unique / units, unique <= decimal(self.share) * units
 
     def _to_blame(self, classes: Classes) -> Ints:
         unique = np.flatnonzero(classes.sizes == 1).astype(np.int64)
-        allowed = floor(decimal(self.share) * classes.rows)
-        return smallest_first(classes.sizes, unique, excess=len(unique) - allowed)
+        found, units = _uniques(classes)
+        excess = found - floor(decimal(self.share) * units)
+        return smallest_first(classes.sizes, unique, excess=excess)
+
+
+def _uniques(classes: Classes) -> tuple[int, int]:
+    """Return how many rows, or persons, are unique, and how many there are."""
+    sizes, units = sizes_around(classes)
+    return int(units[sizes == 1].sum()), int(units.sum())

@@ -14,7 +14,7 @@ from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["TableGuarantee", "smallest_first"]
+__all__ = ["TableGuarantee", "sizes_around", "smallest_first"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -57,6 +57,32 @@ class TableGuarantee(Guarantee):
 
         At least one; asked only where the table misses.
         """
+
+
+def sizes_around(classes: Classes) -> tuple[Ints, Ints]:
+    """Return the sizes that rows have around them, and how many rows have each.
+
+    Of persons: the persons of the smallest class of each, who is as easy to find as there.
+
+    Parameters
+    ----------
+    classes
+        The classes.
+
+    Examples
+    --------
+    >>> from halfmask.guarantees import Classes
+    >>> sizes, rows = sizes_around(Classes.from_codes([0, 0, 1], 2))
+    >>> sizes.tolist(), rows.tolist()
+    ([2, 1], [2, 1])
+    >>> sizes, persons = sizes_around(Classes.from_codes([0, 0, 1], 2, person_of_row=[5, 6, 6]))
+    >>> sizes.tolist(), persons.tolist()
+    ([2, 1], [1, 1])
+    """
+    if classes.members is None:
+        return classes.sizes, classes.sizes
+    smallest = classes.members.smallest_classes()
+    return smallest, np.ones_like(smallest)
 
 
 def smallest_first(sizes: Ints, among: Ints, *, excess: int, of_rows: bool = False) -> Ints:

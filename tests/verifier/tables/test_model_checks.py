@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from halfmask._errors import VerificationError
 from halfmask.claims._table_manifest import Evidence
 from halfmask.verifier.tables import Verification, verify
+from halfmask.verifier.tables._findings import Finding, compare
 from halfmask.verifier.tables._model_checks import level_rule_of
-from halfmask.verifier.tables._recount import Finding, _compare
 from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
 
 OF_SIZES = {"k-anonymity", "largest-risk", "average-risk", "sample-uniqueness", "records-at-risk"}
@@ -104,7 +104,7 @@ def test_the_worse_of_both_counts_decides(claim):
     evidence = Evidence(achieved=5, classes=1, rows=5, smallest_class=5)
     finding = Finding(counted=5, wildcard=4, classes=1, rows=5, smallest=5)
 
-    _compare(
+    compare(
         finding,
         type(promised)(**_fields(promised) | {"evidence": evidence}),
         level_rule_of(promised),

@@ -109,8 +109,17 @@ class TableJudge:
         """Whether all nodes above one that holds hold too, suppression included.
 
         Without suppression that is so where every guarantee is monotone. With it, a class that
-        misses a guarantee may come into one that keeps it: that must not break it.
+        misses a guarantee may come into one that keeps it: that must not break it. A person in two
+        classes counts once when they are merged, so in persons fewer guarantees are monotone.
         """
+        if self._raw.classes().members is not None:
+            kept = all(each.monotone_in_persons for each in self._guarantees)
+            return kept and not (
+                self._max_suppressed
+                and any(
+                    each.of_table or not each.monotone_with_suppression for each in self._guarantees
+                )
+            )
         if self._max_suppressed:
             return all(each.monotone_with_suppression for each in self._guarantees)
         return all(each.monotone for each in self._guarantees)

@@ -260,9 +260,13 @@ _checks: dict[str, ModelCheck] = {
     "largest-risk": ModelCheck(
         _largest_risk, frozenset({"risk"}), of_column=False, of_persons=True
     ),
-    "average-risk": ModelCheck(average_risk, frozenset({"risk"}), of_column=False),
-    "sample-uniqueness": ModelCheck(sample_uniqueness, frozenset({"share"}), of_column=False),
-    "records-at-risk": ModelCheck(records_at_risk, frozenset({"share", "risk"}), of_column=False),
+    "average-risk": ModelCheck(average_risk, frozenset({"risk"}), of_column=False, of_persons=True),
+    "sample-uniqueness": ModelCheck(
+        sample_uniqueness, frozenset({"share"}), of_column=False, of_persons=True
+    ),
+    "records-at-risk": ModelCheck(
+        records_at_risk, frozenset({"share", "risk"}), of_column=False, of_persons=True
+    ),
     "profitability-prosecutor": ModelCheck(
         prosecutor_payout,
         frozenset({"publisher_benefit", "publisher_loss", "adversary_gain", "adversary_cost"}),
@@ -272,6 +276,7 @@ _checks: dict[str, ModelCheck] = {
         prosecutor_without_attack,
         frozenset({"adversary_gain", "adversary_cost"}),
         of_column=False,
+        of_persons=True,
     ),
     "population-uniqueness": ModelCheck(
         population_uniqueness,

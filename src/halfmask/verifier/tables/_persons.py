@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._counting import Cells, Counted, starts_of, sum_cells
-from halfmask.verifier.tables._wildcards import compatible_cells
+from halfmask.verifier.tables._wildcards import compatible_cells, in_class_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
     from halfmask.claims._table_manifest import TableManifest
 
-__all__ = ["COLUMN", "FILES_KEY", "PersonCells", "Persons", "count_persons", "read_persons"]
+__all__ = [
+    "COLUMN",
+    "FILES_KEY",
+    "PersonCells",
+    "Persons",
+    "count_persons",
+    "read_persons",
+    "smallest_classes",
+]
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -130,6 +138,11 @@ class PersonCells:
         counted = Counted(sizes, {COLUMN: self.pairs}, self.codes)
         yield from map(self._by_value, compatible_cells(counted, COLUMN))
 
+    def compatible_sizes(self) -> Ints:
+        """Return the persons of all rows that are compatible with each class, in their order."""
+        counted = Counted(np.ones(len(self.codes), dtype=np.int64), {}, self.codes)
+        return in_class_order(counted, np.concatenate([each.sizes for each in self.compatible()]))
+
     def _by_value(self, pairs: Cells) -> Cells:
         owners = pairs.owners
         values, persons = np.divmod(pairs.values, self.n_persons)
@@ -169,6 +182,21 @@ def count_persons(
         owners, pairs = classes[first], pairs[first]
     cells = Cells(starts_of(owners), pairs, np.ones(len(pairs), dtype=np.int64))
     return PersonCells(cells, codes, persons.n)
+
+
+def smallest_classes(found: PersonCells, sizes: Ints) -> Ints:
+    """Return for each person the smallest of the sizes of their classes.
+
+    Parameters
+    ----------
+    found
+        The persons of each class, without a column.
+    sizes
+        The size of each class.
+    """
+    smallest = np.full(found.n_persons, np.iinfo(np.int64).max, dtype=np.int64)
+    np.minimum.at(smallest, found.pairs.values, sizes[found.pairs.owners])
+    return smallest
 
 
 def _distinct(numbers: Ints) -> Ints:

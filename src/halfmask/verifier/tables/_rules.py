@@ -111,6 +111,9 @@ class TableRule(Rule):
         `min` or `max`: which of two levels is worse.
     keeps
         Whether a level keeps the guarantee.
+    of_persons
+        From the persons of the smallest class of each person to the level; ``None`` where the model
+        isn't defined for persons.
 
     Notes
     -----
@@ -119,6 +122,7 @@ class TableRule(Rule):
     """
 
     level: Callable[[Ints, Ints], float]
+    of_persons: Callable[[Ints], float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,13 @@ def average_risk(parameters: Parameters) -> TableRule:
     def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
         return math.fsum((rows / compatible).tolist()) / int(rows.sum())
 
+    def of_persons(smallest: NDArray[np.int64]) -> float:
+        return math.fsum((1.0 / smallest).tolist()) / len(smallest)
+
     # A mean that equals the threshold as typed rounds to the same float, and keeps.
-    return TableRule(level=level, worst=max, keeps=lambda found: found <= risk)
+    return TableRule(
+        level=level, worst=max, keeps=lambda found: found <= risk, of_persons=of_persons
+    )
 
 
 def sample_uniqueness(parameters: Parameters) -> TableRule:
@@ -40,8 +45,13 @@ def sample_uniqueness(parameters: Parameters) -> TableRule:
     def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
         return int(rows[compatible == 1].sum()) / int(rows.sum())
 
+    def of_persons(smallest: NDArray[np.int64]) -> float:
+        return int((smallest == 1).sum()) / len(smallest)
+
     # A share that equals the threshold as typed rounds to the same float, and keeps.
-    return TableRule(level=level, worst=max, keeps=lambda found: found <= share)
+    return TableRule(
+        level=level, worst=max, keeps=lambda found: found <= share, of_persons=of_persons
+    )
 
 
 def records_at_risk(parameters: Parameters) -> TableRule:
@@ -51,7 +61,12 @@ def records_at_risk(parameters: Parameters) -> TableRule:
     def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
         return int(rows[1.0 / compatible > risk].sum()) / int(rows.sum())
 
-    return TableRule(level=level, worst=max, keeps=lambda found: found <= share)
+    def of_persons(smallest: NDArray[np.int64]) -> float:
+        return int((1.0 / smallest > risk).sum()) / len(smallest)
+
+    return TableRule(
+        level=level, worst=max, keeps=lambda found: found <= share, of_persons=of_persons
+    )
 
 
 def population_uniqueness(parameters: Parameters) -> TableRule:

@@ -14,7 +14,7 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["compatible_cells", "compatible_rows", "row_ids"]
+__all__ = ["compatible_cells", "compatible_rows", "in_class_order", "row_ids"]
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -68,11 +68,24 @@ def compatible_rows(counted: Counted) -> Ints:
     counted
         The classes, missing being a value of its own.
     """
+    sizes = np.concatenate([block.sizes for block in compatible_cells(counted, None)])
+    return in_class_order(counted, sizes)
+
+
+def in_class_order(counted: Counted, found: Ints) -> Ints:
+    """Return one number for each class, in the order of classes.
+
+    Parameters
+    ----------
+    counted
+        The classes.
+    found
+        The numbers in the order in which `compatible_cells` yields classes.
+    """
     _, pattern_of = _patterns(counted)
-    rows = np.empty(len(counted.sizes), dtype=np.int64)
-    by_pattern = np.argsort(pattern_of, kind="stable")
-    rows[by_pattern] = np.concatenate([block.sizes for block in compatible_cells(counted, None)])
-    return rows
+    ordered = np.empty(len(counted.sizes), dtype=np.int64)
+    ordered[np.argsort(pattern_of, kind="stable")] = found
+    return ordered
 
 
 def _patterns(counted: Counted) -> tuple[NDArray[np.bool_], Ints]:

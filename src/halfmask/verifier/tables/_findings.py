@@ -1,0 +1,103 @@
+"""What is found for a claim, and how it is compared with what the claim states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from halfmask.claims._table_manifest import ClassClaim
+    from halfmask.verifier.tables._counting import Cells
+    from halfmask.verifier.tables._rules import LevelRule, PeopleRule, Rule, TableRule
+    from halfmask.verifier.tables._support import Tree
+
+__all__ = ["ClassTask", "Finding", "PeopleTask", "WholeTask", "compare", "compare_rows"]
+
+Ints: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Finding:
+    """What was counted for one claim, and every reason why it doesn't hold.
+
+    Attributes
+    ----------
+    counted, wildcard
+        The level of the worst class, and of the worst record with missing cells as wildcards; of
+        the whole table where that is what has one.
+    of_table
+        Whether it is the level of the whole table.
+    classes, rows, smallest
+        As counted; ``None`` where the claim couldn't be counted.
+    reasons
+        Parts of a sentence; empty where the claim holds.
+    unchecked
+        Why the claim can't be checked from what is there; ``None`` where it can.
+    """
+
+    counted: float | None = None
+    wildcard: float | None = None
+    of_table: bool = False
+    classes: int | None = None
+    rows: int | None = None
+    smallest: int | None = None
+    reasons: list[str] = field(default_factory=list)
+    unchecked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTask:
+    """A claim that can be counted, and where its level goes."""
+
+    finding: Finding
+    claim: ClassClaim
+    rule: LevelRule
+    tree: Tree | None
+
+    def worst(self, cells: Cells, totals: Ints) -> float:
+        levels = self.rule.levels(cells, totals, self.tree)
+        return float(levels.min() if self.rule.worst is min else levels.max())
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTask:
+    """A claim about the whole table that can be counted, and where its level goes."""
+
+    finding: Finding
+    claim: ClassClaim
+    rule: TableRule
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleTask:
+    """A claim about the population that can be counted, and where its level goes."""
+
+    finding: Finding
+    claim: ClassClaim
+    rule: PeopleRule
+
+
+def compare(finding: Finding, claim: ClassClaim, rule: Rule) -> None:
+    """Compare what was counted with the guarantee and with the evidence."""
+    evidence, reasons = claim.evidence, finding.reasons
+    if finding.counted is None or finding.wildcard is None:
+        return
+    if not rule.keeps(finding.counted):
+        reasons.append("the guarantee isn't kept")
+    elif not rule.keeps(finding.wildcard):
+        reasons.append("the guarantee isn't kept when missing cells are wildcards")
+    if not rule.states_no_better(evidence.achieved, finding.counted):
+        reasons.append("its evidence states a better level than was counted")
+    compare_rows(finding, claim)
+
+
+def compare_rows(finding: Finding, claim: ClassClaim) -> None:
+    """Compare the classes and rows that were counted with the evidence."""
+    evidence, reasons = claim.evidence, finding.reasons
+    if evidence.classes != finding.classes or evidence.rows != finding.rows:
+        reasons.append("its evidence states another number of classes or rows than was counted")
+    if finding.smallest is not None and evidence.smallest_class > finding.smallest:
+        reasons.append("its evidence states a larger smallest class than was counted")

@@ -1,7 +1,9 @@
 """Differential privacy: noise, accounting, and what is built on them.
 
-Start with :mod:`halfmask.dp.noise`, whose mechanisms add noise and name the event that they cost,
-and :mod:`halfmask.dp.accounting`, which composes events to one epsilon.
+Start with :mod:`halfmask.dp.ledger`, which keeps the budget of a table, and
+:mod:`halfmask.dp.queries`, which answers questions under it. :mod:`halfmask.dp.noise` has the
+mechanisms, which name the event that they cost; :mod:`halfmask.dp.accounting` composes events to
+one epsilon.
 
 The neighbouring relation is "one row is added or removed" throughout, unless a docstring states
 another one.

@@ -20,6 +20,7 @@ __all__ = [
     "TEMPORARY",
     "absolute",
     "check_parent",
+    "check_private_file",
     "check_private_folder",
     "keeping",
     "overwrite",
@@ -116,6 +117,24 @@ def read_private(path: Path, *, what: str, most: int) -> bytes:
         return _all_of(descriptor)
     finally:
         os.close(descriptor)
+
+
+def check_private_file(path: Path, *, what: str) -> None:
+    """Raise unless it is a file, not a link, that nobody but its owner may read or write.
+
+    Raises
+    ------
+    VaultError
+        If it is anything else.
+    FileNotFoundError
+        If it isn't there.
+    """
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise _linked(what)
+    if not stat.S_ISREG(found.st_mode):
+        raise VaultError(f"{what} is no file.")
+    _check_owner(found, what=what, mode="0600")
 
 
 def check_private_folder(path: Path, *, what: str) -> None:

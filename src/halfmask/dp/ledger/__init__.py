@@ -1,0 +1,16 @@
+"""The ledger: one budget for all that is answered or learnt from a table.
+
+Start with :meth:`PrivacyLedger.create`, which sets the budget of a table, then
+:meth:`PrivacyLedger.charge`, which books what a mechanism costs before it runs. Questions in
+:mod:`halfmask.dp.queries` and learners charge the same ledger.
+"""
+
+from __future__ import annotations
+
+from halfmask.dp.ledger._charge import Charge
+from halfmask.dp.ledger._fingerprint import fingerprint_of
+from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
+from halfmask.dp.ledger._privacy_unit import PrivacyUnit
+from halfmask.dp.ledger._terms import BudgetTerms
+
+__all__ = ["BudgetTerms", "Charge", "PrivacyLedger", "PrivacyUnit", "fingerprint_of"]

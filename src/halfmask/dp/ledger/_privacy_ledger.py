@@ -1,0 +1,448 @@
+"""The ledger: one budget of a data set, that everything with noise is booked in before it runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from halfmask._errors import BudgetError, ParameterError
+from halfmask._validation import number_between
+from halfmask.data import Source, open_table
+from halfmask.dp.accounting import MechanismEvent, epsilon_of, event_from_json
+from halfmask.dp.ledger._charge import Charge
+from halfmask.dp.ledger._fingerprint import fingerprint_of
+from halfmask.dp.ledger._ledger_file import LedgerFile
+from halfmask.dp.ledger._privacy_unit import PrivacyUnit
+from halfmask.dp.ledger._terms import BudgetTerms
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["PrivacyLedger"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+#: `epsilon_of` rounds up by 1e-9, so that a budget could never be spent to its end.
+_ROUNDING: Final = 2e-9
+#: Sums of values on the grid have to fit into 64 bits, whichever rows there are.
+_MOST_ROWS: Final = 1 << 31
+_LONGEST_PURPOSE: Final = 1000
+
+
+class PrivacyLedger:
+    """The budget of a data set in the vault's folder, and all that was spent of it.
+
+    Make one by `PrivacyLedger.create`, open one by `PrivacyLedger.open`.
+
+    Parameters
+    ----------
+    file
+        The ledger's file.
+    terms
+        What was settled when the budget was set.
+
+    Notes
+    -----
+    **Guarantees.** All events that were ever booked cost at most the budget's epsilon at its
+    delta, composed by `halfmask.dp.accounting.epsilon_of`. A charge is on the disk before
+    `charge` returns, so no crash loses it. Processes that charge at the same time take turns.
+
+    **Edge cases.** A user who may write the folder may raise the budget, or put an earlier
+    copy back: the ledger protects the people of the table from analysts, not from its owner. Two
+    ledgers of the same people add up, and nobody counts that. Composition assumes that epsilon
+    and mechanism of a question aren't chosen by looking at earlier answers; see
+    ``docs/reference/differential-privacy.md``.
+
+    Examples
+    --------
+    >>> import tempfile, polars as pl
+    >>> from halfmask.dp.accounting import LaplaceEvent
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> people = pl.DataFrame({"age": [41, 17, 33]})
+    >>> ledger = PrivacyLedger.create(
+    ...     f"{folder.name}/vault", people, dataset="people", epsilon=1.0, delta=1e-6
+    ... )
+    >>> charge = ledger.charge(
+    ...     [LaplaceEvent(noise_multiplier=2.0, coordinates=1)], purpose="number of people"
+    ... )
+    >>> charge.number, round(ledger.spent, 3)
+    (1, 0.5)
+    >>> folder.cleanup()
+    """
+
+    __slots__ = ("_file", "terms")
+
+    def __init__(self, file: LedgerFile, terms: BudgetTerms) -> None:
+        self._file = file
+        self.terms = terms
+
+    def __repr__(self) -> str:
+        return f"PrivacyLedger({self.terms!r})"
+
+    @classmethod
+    def create(
+        cls,
+        vault: str | Path,
+        table: object,
+        *,
+        dataset: str,
+        epsilon: float,
+        delta: float,
+        unit: PrivacyUnit | None = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        keys: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Self:
+        """Set the budget of a table.
+
+        Parameters
+        ----------
+        vault
+            The folder of the vault, mode 0700; a folder that isn't there is made.
+        table
+            What `halfmask.data.open_table` opens.
+        dataset
+            The name of the data set: up to 64 letters, digits and ``_.-``.
+        epsilon
+            The most that all charges together may cost, above 0.
+        delta
+            At which epsilon is counted, from 0 to below 1; choose it below 1 / rows.
+        unit
+            Whose presence is protected; by default each row is a unit.
+        bounds
+            By column, the least and greatest value, known without the data; analysts see them.
+        keys
+            By column, the keys that rows may be grouped by, known without the data.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter isn't as stated, or the table has too many rows to add up exactly.
+        DataError
+            If the table can't be read, or a row names no person.
+        VaultError
+            If the data set has a ledger, or the folder is open to others.
+        """
+        source = opened(table)
+        file = LedgerFile(_path_of(vault, dataset))
+        terms = BudgetTerms(
+            dataset=dataset,
+            fingerprint="",
+            columns={name: str(dtype) for name, dtype in source.dtypes.items()},
+            epsilon=epsilon,
+            delta=delta,
+            unit=PrivacyUnit() if unit is None else unit,
+            key=os.urandom(32).hex(),
+            bounds={name: (low, high) for name, (low, high) in (bounds or {}).items()},
+            keys={name: tuple(listed) for name, listed in (keys or {}).items()},
+        )
+        _check_rows(source, terms.unit)
+        terms = replace(terms, fingerprint=fingerprint_of(source))
+        file.create(terms.to_text())
+        return cls(file, terms)
+
+    @classmethod
+    def open(cls, vault: str | Path, *, dataset: str) -> Self:
+        """Open the ledger of a data set.
+
+        Parameters
+        ----------
+        vault
+            The folder of the vault.
+        dataset
+            The name of the data set.
+
+        Raises
+        ------
+        VaultError
+            If there is no such ledger, or others may read it.
+        IntegrityError
+            If it is damaged.
+        """
+        file = LedgerFile(_path_of(vault, dataset))
+        ((text,),) = file.rows("SELECT terms FROM budget")
+        return cls(file, BudgetTerms.from_text(str(text)))
+
+    @property
+    def spent(self) -> float:
+        """What all charges cost together: epsilon at the budget's delta."""
+        return self._cost_of(self._events(self._file.rows))
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """All charges, in the order in which they were booked."""
+        found = self._file.rows(
+            "SELECT number, purpose, events, booked, analyst FROM charges ORDER BY number"
+        )
+        return tuple(_charge(row) for row in found)
+
+    def check_table(self, table: object) -> Source:
+        """Open a table, and raise unless it is the one that the budget was set for.
+
+        Parameters
+        ----------
+        table
+            What `halfmask.data.open_table` opens.
+
+        Raises
+        ------
+        DataError
+            If it is another table, or it has changed since.
+        """
+        source = opened(table)
+        self.terms.check_table(fingerprint_of(source))
+        return source
+
+    def charge(
+        self,
+        events: Sequence[MechanismEvent],
+        *,
+        purpose: str,
+        analyst: str | None = None,
+    ) -> Charge:
+        """Book events before their mechanisms run, or refuse.
+
+        Parameters
+        ----------
+        events
+            What the mechanisms are going to do, at least one.
+        purpose
+            What it is for, at most 1,000 letters.
+        analyst
+            Who pays of a share of their own, given by `allow`; by default the owner.
+
+        Raises
+        ------
+        BudgetError
+            If it would cost more than is left. Nothing is booked then.
+        """
+        return self.book(events, purpose=purpose, analyst=analyst, question=None, epsilon=0.0)[0]
+
+    def book(
+        self,
+        events: Sequence[MechanismEvent],
+        *,
+        purpose: str,
+        question: str | None,
+        epsilon: float,
+        analyst: str | None = None,
+    ) -> tuple[Charge, str | None]:
+        """Book a question, or return the charge and answer of an earlier one.
+
+        Parameters
+        ----------
+        events
+            What the mechanisms are going to do, at least one.
+        purpose
+            What it is for, at most 1,000 letters.
+        question
+            The question in one form for all ways to ask it, without epsilon.
+        epsilon
+            The epsilon it is asked with. An answer that was paid with more is better, and is given.
+        analyst
+            Who pays of a share of their own; by default the owner.
+
+        Returns
+        -------
+        Charge and answer
+            The answer is ``None`` if there is none yet: then the caller makes it and calls
+            `answer`, even if a process died between the two before.
+
+        Raises
+        ------
+        BudgetError
+            If it would cost more than is left.
+        """
+        _check_charge(events, purpose)
+        written = json.dumps([event.to_json() for event in events], sort_keys=True)
+        with self._file.writing() as run:
+            if question is not None:
+                asked = run(
+                    "SELECT number, purpose, events, booked, analyst, answer FROM charges WHERE "
+                    "question = ? AND epsilon >= ? AND (answer IS NOT NULL OR events = ?) "
+                    "ORDER BY answer IS NULL, epsilon DESC, number LIMIT 1",
+                    (question, epsilon, written),
+                ).fetchone()
+                if asked is not None:
+                    return _charge(asked[:5]), asked[5]
+            self._check_left(run, events, analyst)
+            booked = datetime.now(UTC).isoformat(timespec="seconds")
+            number = run(
+                "INSERT INTO charges (booked, purpose, analyst, question, epsilon, events) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (booked, purpose, analyst, question, epsilon, written),
+            ).lastrowid
+        return _charge((number, purpose, written, booked, analyst)), None
+
+    def answer(self, charge: Charge, answer: str) -> str:
+        """Write the answer of a charge, and return the one that stands in the book.
+
+        Only what this returns may be shown: of two processes that answer the same charge, the
+        second gets the answer of the first.
+
+        Parameters
+        ----------
+        charge
+            What was booked for it.
+        answer
+            The answer in JSON.
+        """
+        with self._file.writing() as run:
+            run(
+                "UPDATE charges SET answer = ? WHERE number = ? AND answer IS NULL",
+                (answer, charge.number),
+            )
+            ((stored,),) = run("SELECT answer FROM charges WHERE number = ?", (charge.number,))
+        return str(stored)
+
+    def allow(self, analyst: str, *, epsilon: float) -> None:
+        """Give an analyst a share of the budget, or change it.
+
+        Parameters
+        ----------
+        analyst
+            The name: up to 64 letters, digits and ``_.-``.
+        epsilon
+            The most that the analyst's own charges may cost together, above 0.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter isn't as stated.
+        """
+        _check_name("analyst", analyst)
+        number_between(0, math.inf, owner="PrivacyLedger", low_open=True, epsilon=epsilon)
+        with self._file.writing() as run:
+            run("INSERT OR REPLACE INTO analysts VALUES (?, ?)", (analyst, float(epsilon)))
+
+    def share_of(self, analyst: str) -> tuple[float, float]:
+        """Return what an analyst may spend, and has spent.
+
+        Parameters
+        ----------
+        analyst
+            The analyst's name.
+
+        Raises
+        ------
+        BudgetError
+            If the analyst has no share.
+        """
+        allowed = self._file.rows("SELECT epsilon FROM analysts WHERE name = ?", (analyst,))
+        if not allowed:
+            raise _no_share()
+        return float(str(allowed[0][0])), self._cost_of(self._events(self._file.rows, analyst))
+
+    def _check_left(
+        self,
+        run: Callable[..., sqlite3.Cursor],
+        events: Sequence[MechanismEvent],
+        analyst: str | None,
+    ) -> None:
+        """Raise if events cost more than is left, of the whole budget or of an analyst's share."""
+        if analyst is not None:
+            allowed = run("SELECT epsilon FROM analysts WHERE name = ?", (analyst,)).fetchone()
+            if allowed is None:
+                raise _no_share()
+            of_theirs = self._events(run, analyst)
+            self._check_cost("the analyst's share", allowed[0], of_theirs, events)
+        self._check_cost("the budget", self.terms.epsilon, self._events(run), events)
+
+    def _check_cost(
+        self,
+        what: str,
+        allowed: float,
+        before: Sequence[MechanismEvent],
+        events: Sequence[MechanismEvent],
+    ) -> None:
+        together = [*before, *events]
+        most = allowed * (1 + _ROUNDING)
+        # Basic composition is quick, so that others wait longer only for a budget nearly spent.
+        if _basic_epsilon(together, self.terms.delta) > most and self._cost_of(together) > most:
+            raise BudgetError(
+                f"This costs more than is left of {what}, which has epsilon "
+                f"{allowed:g} at delta {self.terms.delta:g}; spent are "
+                f"{self._cost_of(before):.4g}. Nothing was charged.",
+                hint="Ask with a smaller epsilon. Questions that were asked before cost nothing.",
+            )
+
+    def _events(self, run: Callable[..., Any], analyst: str | None = None) -> list[MechanismEvent]:
+        chosen = ("", ()) if analyst is None else (" WHERE analyst = ?", (analyst,))
+        found = run(f"SELECT events FROM charges{chosen[0]}", chosen[1])  # noqa: S608 - no values
+        return [event_from_json(each) for (text,) in found for each in json.loads(text)]
+
+    def _cost_of(self, events: Sequence[MechanismEvent]) -> float:
+        return epsilon_of(events, delta=self.terms.delta) if events else 0.0
+
+
+def opened(table: object) -> Source:
+    """Return a table that is open already, or open it."""
+    return table if isinstance(table, Source) else open_table(table)
+
+
+def _basic_epsilon(events: Sequence[MechanismEvent], delta: float) -> float:
+    """Return the sum of epsilons, or infinity if the events' own deltas exceed delta."""
+    paid = sum(event.spent_delta for event in events)
+    return sum(event.pure_epsilon for event in events) if paid <= delta else math.inf
+
+
+def _charge(row: Sequence[Any]) -> Charge:
+    number, purpose, events, booked, analyst = row
+    return Charge(
+        number=number,
+        purpose=purpose,
+        events=tuple(event_from_json(each) for each in json.loads(events)),
+        booked=booked,
+        analyst=analyst,
+    )
+
+
+def _path_of(vault: str | Path, dataset: str) -> Path:
+    _check_name("dataset", dataset)
+    return Path(vault) / f"{dataset}.ledger"
+
+
+def _check_name(parameter: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ParameterError(
+            f"The {parameter!r} parameter of PrivacyLedger must be up to 64 letters, digits, "
+            "'_', '.' and '-'."
+        )
+
+
+def _check_charge(events: Sequence[MechanismEvent], purpose: str) -> None:
+    if not events or not all(isinstance(event, MechanismEvent) for event in events):
+        raise ParameterError(
+            "The 'events' parameter of PrivacyLedger must be a list of at least one MechanismEvent."
+        )
+    if not 0 < len(purpose) <= _LONGEST_PURPOSE:
+        raise ParameterError(
+            "The 'purpose' parameter of PrivacyLedger must be a text of 1 to "
+            f"{_LONGEST_PURPOSE:,} letters."
+        )
+
+
+def _check_rows(source: Source, unit: PrivacyUnit) -> None:
+    """Raise if sums could overflow, or if a row has no person whose bound it counts for."""
+    if source.n_rows > _MOST_ROWS:
+        raise ParameterError(f"A ledger is for tables of at most {_MOST_ROWS:,} rows.")
+    if unit.person is not None:
+        missing = sum(
+            batch[unit.person].null_count() for batch in source.batches(columns=[unit.person])
+        )
+        if missing:
+            raise ParameterError(
+                f"The column {unit.person!r} names no person in {missing:,} rows.",
+                hint="Leave these rows out, or give each of them a person of its own.",
+            )
+
+
+def _no_share() -> BudgetError:
+    return BudgetError(
+        "The analyst has no share of the budget.", hint="The owner gives one by allow()."
+    )

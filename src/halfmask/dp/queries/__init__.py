@@ -1,0 +1,41 @@
+"""Questions to a table under a budget: answers with noise, and with intervals.
+
+Start with :meth:`PrivateTable.open`, narrow the table by ``where``, ``join`` and ``group_by``, and
+``select`` aggregates: :class:`Count`, :class:`Sum`, :class:`Mean`, :class:`Variance`,
+:class:`Quantile`, :class:`DistinctCount`. ``plan`` states the error to expect before anything is
+paid for; ``answer`` charges the table's :class:`~halfmask.dp.ledger.PrivacyLedger`.
+"""
+
+from __future__ import annotations
+
+from halfmask.dp.queries._aggregates import (
+    Aggregate,
+    BoundedAggregate,
+    Count,
+    DistinctCount,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+)
+from halfmask.dp.queries._answer import PrivateAnswer
+from halfmask.dp.queries._grouping import Bins
+from halfmask.dp.queries._plan import ExpectedError, QueryPlan
+from halfmask.dp.queries._private_table import PrivateQuery, PrivateTable
+
+__all__ = [
+    "Aggregate",
+    "Bins",
+    "BoundedAggregate",
+    "Count",
+    "DistinctCount",
+    "ExpectedError",
+    "Mean",
+    "PrivateAnswer",
+    "PrivateQuery",
+    "PrivateTable",
+    "Quantile",
+    "QueryPlan",
+    "Sum",
+    "Variance",
+]

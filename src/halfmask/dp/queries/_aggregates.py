@@ -1,0 +1,255 @@
+"""Aggregates: what a question may ask of the rows of a group, with bounds that are declared."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+from halfmask._errors import ParameterError
+from halfmask._validation import number_between
+
+__all__ = [
+    "Aggregate",
+    "BoundedAggregate",
+    "Count",
+    "DistinctCount",
+    "Mean",
+    "Quantile",
+    "Sum",
+    "Variance",
+    "checked_bounds",
+]
+
+
+def checked_bounds(column: str, bounds: object) -> tuple[float, float]:
+    """Return bounds as a tuple.
+
+    Parameters
+    ----------
+    column
+        The column's name, for the error.
+    bounds
+        What has to be two finite numbers in order.
+
+    Raises
+    ------
+    ParameterError
+        If it is anything else.
+    """
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ParameterError(
+            f"The bounds of {column!r} must be two numbers, the least and the greatest value."
+        )
+    low, high = bounds
+    number_between(-math.inf, math.inf, owner=f"the bounds of {column!r}", low=low, high=high)
+    if low >= high:
+        raise ParameterError(
+            f"The lower bound of {column!r} must be below the upper one.",
+            hint="Declare bounds from general knowledge, not from the data.",
+        )
+    return low, high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate:
+    """One number of a group: the kinds of aggregates have it in common.
+
+    Parameters
+    ----------
+    name
+        The column of the answer; by default made of the aggregate and its column.
+    """
+
+    kind: ClassVar[str]
+    name: str | None = None
+
+    @property
+    def column(self) -> str | None:
+        """The column that is aggregated; ``None`` if rows are."""
+        return None
+
+    @property
+    def label(self) -> str:
+        """The column of the answer."""
+        return self.name or (self.kind if self.column is None else f"{self.kind}_{self.column}")
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the aggregate as a dictionary of JSON."""
+        return {"kind": self.kind, **asdict(self), "name": self.label}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count(Aggregate):
+    """The number of rows, or of values of a column that aren't missing.
+
+    Parameters
+    ----------
+    of
+        The column; by default rows are counted.
+    name
+        The column of the answer; by default made of the aggregate and its column.
+
+    Examples
+    --------
+    >>> Count().label, Count(of="age").label
+    ('count', 'count_age')
+    """
+
+    kind: ClassVar[str] = "count"
+    of: str | None = None
+
+    @property
+    def column(self) -> str | None:
+        """The column that is counted."""
+        return self.of
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctCount(Aggregate):
+    """The number of different values of a column.
+
+    Parameters
+    ----------
+    of
+        The column.
+    name
+        The column of the answer; by default made of the aggregate and its column.
+    """
+
+    kind: ClassVar[str] = "distinct"
+    of: str
+
+    @property
+    def column(self) -> str:
+        """The column whose values are counted."""
+        return self.of
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedAggregate(Aggregate):
+    """An aggregate of numbers that are clamped to bounds: what kinds have in common.
+
+    Parameters
+    ----------
+    of
+        The column.
+    bounds
+        The least and greatest value, from general knowledge; by default those of the ledger.
+    grid
+        The unit that values are rounded to; by default 1 for whole numbers, else a power of two.
+    name
+        The column of the answer; by default made of the aggregate and its column.
+    """
+
+    of: str
+    bounds: tuple[float, float] | None = None
+    grid: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", checked_bounds(self.of, self.bounds))
+
+    @property
+    def column(self) -> str:
+        """The column that is aggregated."""
+        return self.of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum(BoundedAggregate):
+    """The sum of a column's values. Missing values add nothing.
+
+    Parameters
+    ----------
+    of
+        The column.
+    bounds
+        The least and greatest value, from general knowledge; by default those of the ledger.
+    grid
+        The unit that values are rounded to; by default 1 for whole numbers, else a power of two.
+    name
+        The column of the answer; by default made of the aggregate and its column.
+
+    Examples
+    --------
+    >>> Sum(of="hours", bounds=(0, 99)).label
+    'sum_hours'
+    """
+
+    kind: ClassVar[str] = "sum"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean(BoundedAggregate):
+    """The mean of a column's values that aren't missing.
+
+    Parameters
+    ----------
+    of
+        The column.
+    bounds
+        The least and greatest value, from general knowledge; by default those of the ledger.
+    grid
+        The unit that values are rounded to; by default 1 for whole numbers, else a power of two.
+    name
+        The column of the answer; by default made of the aggregate and its column.
+    """
+
+    kind: ClassVar[str] = "mean"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variance(BoundedAggregate):
+    """The variance of a column's values that aren't missing, divided by their number.
+
+    Parameters
+    ----------
+    of
+        The column.
+    bounds
+        The least and greatest value, from general knowledge; by default those of the ledger.
+    grid
+        The unit that values are rounded to; by default 1 for whole numbers, else a power of two.
+    name
+        The column of the answer; by default made of the aggregate and its column.
+    """
+
+    kind: ClassVar[str] = "variance"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantile(BoundedAggregate):
+    """A value below which a fraction of a column's values lies.
+
+    Parameters
+    ----------
+    at
+        The fraction, such as 0.5 for the median; above 0 and below 1.
+    of
+        The column.
+    bounds
+        The least and greatest value, from general knowledge; by default those of the ledger.
+    grid
+        The distance between values that may be answered; by default up to 1,024 of them.
+    name
+        The column of the answer; by default made of the aggregate and its column.
+
+    Notes
+    -----
+    The exponential mechanism over the values of the grid (Smith 2011, algorithm 2).
+    """
+
+    kind: ClassVar[str] = "quantile"
+    at: float
+
+    def __post_init__(self) -> None:
+        number_between(0, 1, owner="Quantile", low_open=True, high_open=True, at=self.at)
+        if round(self.at, 6) != self.at:
+            raise ParameterError("The 'at' parameter of Quantile may have six digits at most.")
+        BoundedAggregate.__post_init__(self)
+
+    @property
+    def label(self) -> str:
+        """The column of the answer."""
+        return self.name or f"quantile_{self.at:g}_{self.of}"

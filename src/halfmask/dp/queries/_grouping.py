@@ -1,0 +1,219 @@
+"""Groups of a question: with keys that are given, or that are selected privately."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self, TypeAlias
+
+import polars as pl
+
+from halfmask._errors import ParameterError, SchemaError
+from halfmask._validation import number_between
+from halfmask.dp.queries._row_condition import typed_literal
+
+__all__ = ["Bins", "GroupKeys", "Grouping"]
+
+#: More given keys than this don't fit into an answer.
+_MOST_KEYS: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins of a column of numbers, for a histogram.
+
+    Parameters
+    ----------
+    edges
+        At least two numbers in order; a bin holds its lower edge and not its upper one.
+
+    Examples
+    --------
+    >>> Bins((0, 18, 65)).labels
+    ('[0, 18)', '[18, 65)')
+    """
+
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        edges = tuple(self.edges)
+        object.__setattr__(self, "edges", edges)
+        for edge in edges:
+            number_between(-math.inf, math.inf, owner="Bins", edges=edge)
+        if len(edges) < 2 or any(a >= b for a, b in itertools.pairwise(edges)):
+            raise ParameterError(
+                "The 'edges' parameter of Bins must be at least two finite numbers in order."
+            )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the bins, as they stand in the answer."""
+        return tuple(f"[{low:g}, {high:g})" for low, high in itertools.pairwise(self.edges))
+
+    def expression(self, column: str, dtype: pl.DataType) -> pl.Expr:
+        """Return the label of each value's bin; missing outside of all bins.
+
+        Parameters
+        ----------
+        column
+            The column's name.
+        dtype
+            Its type.
+        """
+        if not dtype.is_numeric():
+            raise SchemaError(f"The column {column!r} holds no numbers that bins could hold.")
+        values = pl.col(column)
+        label = pl.lit(None, pl.String)
+        for (low, high), name in zip(itertools.pairwise(self.edges), self.labels, strict=True):
+            inside = (values >= low) & (values < high)
+            label = pl.when(inside).then(pl.lit(name)).otherwise(label)
+        return label
+
+
+GroupKeys: TypeAlias = Mapping[str, Sequence[Any] | Bins | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The columns of groups, with the keys of each.
+
+    Parameters
+    ----------
+    keys
+        Columns with their keys, in order; ``None`` for keys that the data have.
+    """
+
+    keys: tuple[tuple[str, tuple[Any, ...] | Bins | None], ...] = ()
+
+    @classmethod
+    def of(cls, keys: GroupKeys) -> Self:
+        """Return the groups of columns, each with its keys.
+
+        Parameters
+        ----------
+        keys
+            By column: a list of keys, bins, or ``None`` for keys that are selected privately.
+
+        Raises
+        ------
+        ParameterError
+            If keys are empty or there twice, or some columns have keys and others haven't.
+        """
+        found = []
+        for column, given in keys.items():
+            listed = given if given is None or isinstance(given, Bins) else tuple(given)
+            if isinstance(listed, tuple) and (not listed or len(set(listed)) < len(listed)):
+                raise ParameterError(
+                    f"The keys of {column!r} must be a list of at least one, each there once."
+                )
+            found.append((column, listed))
+        made = cls(tuple(found))
+        if made.is_private and any(given is not None for _, given in found):
+            raise ParameterError(
+                "Either all columns of groups have given keys, or none has.",
+                hint="Give the keys of all, or of none and a delta to select them.",
+            )
+        if math.prod(len(labels) for labels in made._listed()) > _MOST_KEYS:
+            raise ParameterError(f"A question may have at most {_MOST_KEYS:,} groups.")
+        return made
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that rows are grouped by."""
+        return [column for column, _ in self.keys]
+
+    @property
+    def is_private(self) -> bool:
+        """Whether keys are selected from the data, which costs epsilon and delta."""
+        return any(given is None for _, given in self.keys)
+
+    @property
+    def n_groups(self) -> int | None:
+        """The number of groups; ``None`` if keys are selected."""
+        return None if self.is_private else math.prod(len(each) for each in self._listed())
+
+    def expressions(self, dtypes: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+        """Return what the rows are grouped by.
+
+        Parameters
+        ----------
+        dtypes
+            The type of each column that there is.
+
+        Raises
+        ------
+        SchemaError
+            If a column is of a type whose values can't be keys.
+        """
+        made = []
+        for column, given in self.keys:
+            if isinstance(given, Bins):
+                made.append(given.expression(column, dtypes[column]).alias(column))
+                continue
+            if dtypes[column].is_float():
+                raise SchemaError(
+                    f"Rows can't be grouped by {column!r}: its numbers have fractions.",
+                    hint="Group by Bins of it.",
+                )
+            made.append(pl.col(column))
+        return made
+
+    def frame(self, dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """Return all given keys, a row for each group.
+
+        Parameters
+        ----------
+        dtypes
+            The type of each column that there is.
+
+        Raises
+        ------
+        SchemaError
+            If a key is no value of its column.
+        """
+        listed = []
+        for (column, given), values in zip(self.keys, self._listed(), strict=True):
+            if isinstance(given, Bins):
+                listed.append(pl.DataFrame({column: values}, schema={column: pl.String}))
+                continue
+            dtype = dtypes[column]
+            cells = [
+                pl.lit(None) if value is None else typed_literal(_plain(value), column, dtype)
+                for value in values
+            ]
+            try:
+                rows = [pl.select(cell.cast(dtype).alias(column)) for cell in cells]
+            except pl.exceptions.PolarsError:
+                raise SchemaError(
+                    f"A key of {column!r} is no value of its type, {dtype}."
+                ) from None
+            listed.append(pl.concat(rows))
+        made = listed[0]
+        for each in listed[1:]:
+            made = made.join(each, how="cross")
+        return made
+
+    def to_list(self) -> list[list[Any]]:
+        """Return the groups in JSON."""
+        return [
+            [column, {"edges": given.edges} if isinstance(given, Bins) else _shown(given)]
+            for column, given in self.keys
+        ]
+
+    def _listed(self) -> list[tuple[Any, ...]]:
+        return [
+            given.labels if isinstance(given, Bins) else given
+            for _, given in self.keys
+            if given is not None
+        ]
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a key of any type
+    """Return a key as a literal of SQL has it."""
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+def _shown(given: tuple[Any, ...] | None) -> list[Any] | None:
+    return None if given is None else [_plain(value) for value in given]

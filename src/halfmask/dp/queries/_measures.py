@@ -1,0 +1,177 @@
+"""Measures: the whole numbers that a question adds up in each group, and their sensitivity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from halfmask._errors import ParameterError
+from halfmask.dp.ledger import PrivacyUnit
+from halfmask.dp.queries._aggregates import (
+    Aggregate,
+    BoundedAggregate,
+    DistinctCount,
+    Mean,
+    Quantile,
+    Variance,
+)
+from halfmask.dp.queries._numeric_grid import NumericGrid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Measure", "grid_of", "measures_of"]
+
+#: Values that a quantile chooses among, unless a grid is declared; and the most.
+_CANDIDATES: Final = 1 << 10
+_MOST_CANDIDATES: Final = 1 << 16
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A sum of whole numbers over the rows of a group, or what a quantile needs in its place.
+
+    Parameters
+    ----------
+    kind
+        ``rows``, ``values``, ``sum``, ``centred``, ``squares``, ``distinct`` or ``quantile``.
+    column
+        The column; ``None`` for rows.
+    grid
+        The grid of the column's values.
+    at
+        The fraction of a quantile.
+    """
+
+    kind: str
+    column: str | None = None
+    grid: NumericGrid | None = None
+    at: Fraction | None = field(default=None)
+
+    @property
+    def largest(self) -> int:
+        """The most that one row adds, in units; of a quantile, what it changes a score by."""
+        if self.at is not None:
+            return max(self.at.numerator, self.at.denominator - self.at.numerator)
+        if self.grid is None:
+            return 1
+        if self.kind == "sum":
+            return self.grid.largest
+        if self.kind == "centred":
+            return self.grid.radius
+        return max(self.shift, self.grid.radius**2 - self.shift)
+
+    @property
+    def shift(self) -> int:
+        """What is taken off each square, so that both signs are as large."""
+        return 0 if self.grid is None else self.grid.radius**2 // 2
+
+    def l1(self, unit: PrivacyUnit, *, grouped: bool) -> int:
+        """Return the L1 sensitivity over all groups.
+
+        Parameters
+        ----------
+        unit
+            Whose rows are added or removed.
+        grouped
+            Whether there is more than one group.
+        """
+        return self._of_person(unit).l1(self.largest, grouped=grouped)
+
+    def l2(self, unit: PrivacyUnit, *, grouped: bool) -> float:
+        """Return the L2 sensitivity over all groups.
+
+        Parameters
+        ----------
+        unit
+            Whose rows are added or removed.
+        grouped
+            Whether there is more than one group.
+        """
+        return self._of_person(unit).l2(self.largest, grouped=grouped)
+
+    def expression(self, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
+        """Return what is added up, for polars.
+
+        Parameters
+        ----------
+        dtypes
+            The type of each column.
+        """
+        if self.column is None:
+            return pl.len().cast(pl.Int64)
+        if self.grid is None:
+            return pl.col(self.column).count().cast(pl.Int64)
+        units = self.grid.units_of(self.column, dtypes[self.column])
+        if self.kind == "sum":
+            return units.sum()
+        centred = units - self.grid.middle
+        return (centred if self.kind == "centred" else centred * centred - self.shift).sum()
+
+    def _of_person(self, unit: PrivacyUnit) -> PrivacyUnit:
+        """Return the unit; a person adds one value only to the number of different persons."""
+        if self.kind == "distinct" and self.column == unit.person:
+            return PrivacyUnit(person=unit.person, max_groups=unit.max_groups)
+        return unit
+
+
+def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> NumericGrid:
+    """Return the grid of an aggregate with bounds.
+
+    Parameters
+    ----------
+    each
+        The aggregate; its bounds are declared.
+    dtypes
+        The type of each column.
+    """
+    bounds = each.bounds or (0.0, 0.0)
+    step, dtype = each.grid, dtypes[each.of]
+    if isinstance(each, Quantile):
+        width = float(bounds[1]) - float(bounds[0])
+        if step is None and 0 < width < math.inf:
+            whole = dtype.is_integer() and width < _CANDIDATES
+            step = 1 if whole else 2.0 ** math.ceil(math.log2(width / _CANDIDATES))
+    squared = isinstance(each, Variance)
+    grid = NumericGrid.of(each.of, bounds=bounds, step=step, dtype=dtype, squared=squared)
+    if isinstance(each, Quantile) and grid.high - grid.low >= _MOST_CANDIDATES:
+        raise ParameterError(
+            f"A quantile of {each.of!r} would choose among {grid.high - grid.low + 1:,} values; "
+            f"at most {_MOST_CANDIDATES:,} are allowed.",
+            hint="Declare a coarser grid.",
+        )
+    return grid
+
+
+def measures_of(each: Aggregate, dtypes: Mapping[str, pl.DataType]) -> tuple[Measure, ...]:
+    """Return what an aggregate is computed from.
+
+    Parameters
+    ----------
+    each
+        The aggregate.
+    dtypes
+        The type of each column.
+    """
+    if isinstance(each, BoundedAggregate):
+        return _of_numbers(each, grid_of(each, dtypes))
+    if each.column is None:
+        return (Measure("rows"),)
+    return (Measure("distinct" if isinstance(each, DistinctCount) else "values", each.column),)
+
+
+def _of_numbers(each: BoundedAggregate, grid: NumericGrid) -> tuple[Measure, ...]:
+    match each:
+        case Mean():
+            return Measure("centred", each.of, grid), Measure("values", each.of)
+        case Variance():
+            kinds = ("centred", "squares")
+            return (*(Measure(kind, each.of, grid) for kind in kinds), Measure("values", each.of))
+        case Quantile():
+            at = Fraction(repr(each.at)).limit_denominator(1_000_000)
+            return (Measure("quantile", each.of, grid, at),)
+    return (Measure("sum", each.of, grid),)

@@ -1,0 +1,176 @@
+"""Question: what is asked of a table, in one form for all ways to ask it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask.dp.queries._aggregates import Aggregate, BoundedAggregate, Count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from halfmask.dp.ledger import BudgetTerms
+    from halfmask.dp.queries._grouping import Grouping
+    from halfmask.dp.queries._public_tables import PublicTable
+    from halfmask.dp.queries._row_condition import RowCondition
+
+__all__ = ["Question"]
+
+_MOST_AGGREGATES: Final = 32
+
+
+@dataclass(frozen=True)
+class Question:
+    """Conditions, public tables, groups and aggregates, checked against the types of a table.
+
+    Parameters
+    ----------
+    dtypes
+        The type of each column, public tables included.
+    aggregates
+        What is asked of each group.
+    grouping
+        The groups.
+    conditions
+        Each keeps a row or drops it.
+    joins
+        The public tables, in order.
+    """
+
+    dtypes: Mapping[str, pl.DataType]
+    aggregates: tuple[Aggregate, ...]
+    grouping: Grouping
+    conditions: tuple[RowCondition, ...] = ()
+    joins: tuple[PublicTable, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        dtypes: Mapping[str, pl.DataType],
+        aggregates: tuple[Aggregate, ...],
+        *,
+        grouping: Grouping,
+        conditions: tuple[RowCondition, ...],
+        joins: tuple[PublicTable, ...],
+        terms: BudgetTerms,
+    ) -> Question:
+        """Check a question, before anything is paid for.
+
+        Parameters
+        ----------
+        dtypes
+            The type of each column of the private table.
+        aggregates
+            What is asked of each group.
+        grouping
+            The groups.
+        conditions
+            Each keeps a row or drops it.
+        joins
+            The public tables, in order.
+        terms
+            The terms of the ledger, which may declare bounds.
+
+        Raises
+        ------
+        ParameterError
+            If an aggregate has no bounds, or a name is there twice.
+        ColumnNotFoundError
+            If a column isn't there.
+        """
+        together = _joined(dict(dtypes), joins)
+        used = [
+            *(each.column for each in aggregates if each.column is not None),
+            *grouping.columns,
+        ]
+        absent = [name for name in dict.fromkeys(used) if name not in together]
+        if absent:
+            raise ColumnNotFoundError.of(absent, together, where="the table")
+        bounded = tuple(_bounded(each, terms) for each in aggregates)
+        _check_labels(bounded, grouping)
+        question = cls(together, bounded, grouping, conditions, joins)
+        for each in conditions:
+            each.expression(together)
+        grouping.expressions(together)
+        if grouping.n_groups and grouping.keys:
+            grouping.frame(together)
+        return question
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the private table that are read."""
+        public = {name for each in self.joins for name in each.frame.columns if name != each.on}
+        used = {each.column for each in self.aggregates} | set(self.grouping.columns)
+        used |= {name for each in self.conditions for name in each.columns}
+        used |= {each.on for each in self.joins}
+        return [name for name in self.dtypes if name in used and name not in public]
+
+    def text(self) -> str:
+        """Return the question as JSON, the same for each way to ask it."""
+        written: dict[str, Any] = {
+            "aggregates": [each.to_dict() for each in self.aggregates],
+            "groups": self.grouping.to_list(),
+            "where": sorted(each.text for each in self.conditions),
+            "joins": [[each.name, each.on, each.fingerprint] for each in self.joins],
+        }
+        return json.dumps(written, sort_keys=True)
+
+    def purpose(self) -> str:
+        """Return the question in a few words, for the list of charges."""
+        asked = ", ".join(each.label for each in self.aggregates)
+        groups = ", ".join(self.grouping.columns)
+        return (f"{asked} by {groups}" if groups else asked)[:1000]
+
+
+def _joined(
+    dtypes: dict[str, pl.DataType], joins: tuple[PublicTable, ...]
+) -> dict[str, pl.DataType]:
+    for each in joins:
+        if each.on not in dtypes:
+            raise ColumnNotFoundError.of([each.on], dtypes, where="the table")
+        schema = dict(each.frame.schema)
+        if schema.pop(each.on) != dtypes[each.on]:
+            raise SchemaError(
+                f"The column {each.on!r} has another type in the public table {each.name!r}."
+            )
+        twice = sorted(set(schema) & set(dtypes))
+        if twice:
+            raise SchemaError(
+                f"The column {twice[0]!r} of the public table {each.name!r} is in the table, too.",
+                hint="Rename it in the public table.",
+            )
+        dtypes.update(schema)
+    return dtypes
+
+
+def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:
+    """Return an aggregate with the bounds that the ledger declares, if it has none."""
+    if not isinstance(each, BoundedAggregate) or each.bounds is not None:
+        return each
+    declared = terms.bounds.get(each.of)
+    if declared is None:
+        raise ParameterError(
+            f"The column {each.of!r} has no bounds, so that one row could change its {each.kind} "
+            "by any amount.",
+            hint="Declare bounds from general knowledge, or pay for quantiles of it first.",
+        )
+    return replace(each, bounds=(declared[0], declared[1]))
+
+
+def _check_labels(aggregates: tuple[Aggregate, ...], grouping: Grouping) -> None:
+    if not 1 <= len(aggregates) <= _MOST_AGGREGATES:
+        raise ParameterError(f"A question must have 1 to {_MOST_AGGREGATES} aggregates.")
+    labels = [*grouping.columns]
+    for each in aggregates:
+        labels += [each.label, f"{each.label}_low", f"{each.label}_high"]
+    if len(set(labels)) < len(labels):
+        raise ParameterError(
+            "Two columns of the answer have the same name.", hint="Name aggregates by name=."
+        )
+    if not all(isinstance(each, Aggregate) for each in aggregates):
+        raise ParameterError(f"An aggregate must be one such as {Count.__name__}().")

@@ -1,0 +1,173 @@
+"""Release: noise on a tally, and what follows from it: values with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from halfmask.dp.noise import choose
+from halfmask.dp.queries._aggregates import (
+    Aggregate,
+    Count,
+    DistinctCount,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+)
+from halfmask.dp.queries._measures import Measure, measures_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from halfmask.dp.queries._plan import QueryPlan
+    from halfmask.dp.queries._tallying import ExactSums
+
+__all__ = ["released"]
+
+Numbers = NDArray[np.float64]
+Interval = tuple[Numbers, Numbers, Numbers]
+
+
+def released(plan: QueryPlan, exact: ExactSums) -> pl.DataFrame:
+    """Return the answer of a question: a row for each group, each value with its interval.
+
+    Parameters
+    ----------
+    plan
+        The plan, whose events are booked.
+    exact
+        The exact results.
+    """
+    if plan.selection is not None and exact.persons is not None:
+        exact = _chosen(exact, plan.selection.selected(exact.persons))
+    noisy = {
+        each: mechanism.release(exact.sums[each]) for each, mechanism in plan.mechanisms.items()
+    }
+    columns = [exact.groups] if exact.groups.width else []
+    for each in plan.question.aggregates:
+        low, value, high = _COMPUTED[type(each)](each, plan, noisy, exact)
+        columns.append(_columns(each, low, value, high))
+    return pl.concat(columns, how="horizontal")
+
+
+def _chosen(exact: ExactSums, told: NDArray[np.bool_]) -> ExactSums:
+    """Return the results of some groups."""
+    return replace(
+        exact,
+        n_groups=int(told.sum()),
+        groups=exact.groups.filter(pl.Series(told)),
+        sums={each: numbers[told] for each, numbers in exact.sums.items()},
+        histograms={each: counts[told] for each, counts in exact.histograms.items()},
+    )
+
+
+def _columns(each: Aggregate, low: Numbers, value: Numbers, high: Numbers) -> pl.DataFrame:
+    made = pl.DataFrame(
+        {each.label: value, f"{each.label}_low": low, f"{each.label}_high": high},
+        schema=dict.fromkeys((each.label, f"{each.label}_low", f"{each.label}_high"), pl.Float64),
+    )
+    if isinstance(each, Count | DistinctCount):
+        whole = (pl.col(each.label).round(), pl.nth(1).floor(), pl.nth(2).ceil())
+        return made.select(whole).cast(pl.Int64)
+    return made.fill_nan(None)
+
+
+def _counted(
+    each: Aggregate, plan: QueryPlan, noisy: Mapping[Measure, Numbers], _: ExactSums
+) -> Interval:
+    (measure,) = measures_of(each, plan.question.dtypes)
+    margin, value = plan.margin(measure), noisy[measure]
+    return np.maximum(0.0, value - margin), value, np.maximum(0.0, value + margin)
+
+
+def _summed(
+    each: Aggregate, plan: QueryPlan, noisy: Mapping[Measure, Numbers], _: ExactSums
+) -> Interval:
+    (measure,) = measures_of(each, plan.question.dtypes)
+    assert measure.grid is not None  # noqa: S101 - sums have one
+    step = float(measure.grid.step)
+    margin, value = plan.margin(measure), noisy[measure]
+    return (value - margin) * step, value * step, (value + margin) * step
+
+
+def _ratio(value: Interval, rows: Interval) -> Interval:
+    """Return an interval of value / rows, where rows are at least 1."""
+    ends = [end / np.maximum(1.0, n) for end in (value[0], value[2]) for n in (rows[0], rows[2])]
+    middle = value[1] / np.maximum(1.0, rows[1])
+    return np.minimum.reduce(ends), middle, np.maximum.reduce(ends)
+
+
+def _around(plan: QueryPlan, noisy: Mapping[Measure, Numbers], each: Measure, n: int) -> Interval:
+    margin = plan.margin(each, shared_by=n)
+    return noisy[each] - margin, noisy[each], noisy[each] + margin
+
+
+def _averaged(
+    each: Aggregate, plan: QueryPlan, noisy: Mapping[Measure, Numbers], _: ExactSums
+) -> Interval:
+    total, rows = measures_of(each, plan.question.dtypes)
+    assert total.grid is not None  # noqa: S101 - means have one
+    grid = total.grid
+    distance = _ratio(_around(plan, noisy, total, 2), _around(plan, noisy, rows, 2))
+    ends = (np.clip(end + grid.middle, grid.low, grid.high) for end in distance)
+    low, value, high = (end * float(grid.step) for end in ends)
+    return low, value, high
+
+
+def _spread(
+    each: Aggregate, plan: QueryPlan, noisy: Mapping[Measure, Numbers], _: ExactSums
+) -> Interval:
+    total, squares, rows = measures_of(each, plan.question.dtypes)
+    assert total.grid is not None  # noqa: S101 - variances have one
+    counted = _around(plan, noisy, rows, 3)
+    mean = _ratio(_around(plan, noisy, total, 3), counted)
+    square = _ratio(_around(plan, noisy, squares, 3), counted)
+    of_mean = [np.square(end) for end in mean]
+    least = np.where((mean[0] <= 0) & (mean[2] >= 0), 0.0, np.minimum(of_mean[0], of_mean[2]))
+    ends = (
+        square[0] - np.maximum(of_mean[0], of_mean[2]),
+        square[1] - of_mean[1],
+        square[2] - least,
+    )
+    most = float(total.grid.radius**2)
+    scale = float(total.grid.step) ** 2
+    low, value, high = (np.clip(end + squares.shift, 0.0, most) * scale for end in ends)
+    return low, value, high
+
+
+def _ranked(
+    each: Aggregate, plan: QueryPlan, _: Mapping[Measure, Numbers], exact: ExactSums
+) -> Interval:
+    """Choose a value for each group; its interval is one of ranks, which the plan states."""
+    (measure,) = measures_of(each, plan.question.dtypes)
+    assert measure.grid is not None  # noqa: S101 - quantiles have one
+    assert measure.at is not None  # noqa: S101 - the same
+    grid, at = measure.grid, measure.at
+    values = np.empty(exact.n_groups)
+    for group, counts in enumerate(exact.histograms[measure]):
+        below = np.cumsum(counts) - counts
+        above = counts.sum() - below - counts
+        scores = -np.abs(below * (at.denominator - at.numerator) - above * at.numerator)
+        chosen = choose(
+            scores,
+            sensitivity=float(plan.choice_sensitivity(measure)),
+            epsilon=plan.choice_epsilon(),
+        )
+        values[group] = grid.value_of(grid.low + chosen)
+    unknown = np.full(exact.n_groups, np.nan)
+    return unknown, values, unknown
+
+
+_COMPUTED: Mapping[type[Aggregate], Callable[..., Any]] = {
+    Count: _counted,
+    DistinctCount: _counted,
+    Sum: _summed,
+    Mean: _averaged,
+    Variance: _spread,
+    Quantile: _ranked,
+}

@@ -1,0 +1,344 @@
+"""Conditions on one row, in the words of SQL, that look at no other row."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
+from halfmask._optional import need
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sqlglot import exp
+
+__all__ = ["RowCondition", "column_of", "literal_of", "refused", "typed_literal"]
+
+_COMPARISONS: Final = {
+    "EQ": "__eq__",
+    "NEQ": "__ne__",
+    "GT": "__gt__",
+    "GTE": "__ge__",
+    "LT": "__lt__",
+    "LTE": "__le__",
+}
+#: Literals of text that stand for a time.
+_READ: Final[Mapping[Any, Callable[[str], Any]]] = {
+    pl.Date: dt.date.fromisoformat,
+    pl.Datetime: dt.datetime.fromisoformat,
+    pl.Time: dt.time.fromisoformat,
+}
+_LOGIC: Final = frozenset({"AND", "OR", "NOT", "PAREN"})
+#: The nodes that are allowed, by the names of the parts that they may have.
+_PARTS: Final[Mapping[str, frozenset[str]]] = {
+    "AND": frozenset({"this", "expression"}),
+    "OR": frozenset({"this", "expression"}),
+    "NOT": frozenset({"this"}),
+    "PAREN": frozenset({"this"}),
+    "IN": frozenset({"this", "expressions"}),
+    "BETWEEN": frozenset({"this", "low", "high"}),
+    "IS": frozenset({"this", "expression", "negate"}),
+    **dict.fromkeys(_COMPARISONS, frozenset({"this", "expression"})),
+}
+#: Nodes that a predicate may nest before it is refused.
+_DEEPEST: Final = 50
+
+
+class RowCondition:
+    """A condition that keeps a row or drops it, by its own cells alone.
+
+    Parameters
+    ----------
+    tree
+        A condition as sqlglot parses it.
+
+    Notes
+    -----
+    Comparisons of columns with columns and literals, ``IN``, ``BETWEEN``, ``IS NULL``, ``AND``,
+    ``OR``, ``NOT``. As in SQL, a comparison with a missing cell is neither true nor false.
+
+    Raises
+    ------
+    PolicyError
+        If the condition has anything else in it.
+
+    Examples
+    --------
+    >>> condition = RowCondition.of("age >= 18 AND sex IN ('f', 'm')")
+    >>> condition.text, sorted(condition.columns)
+    ("age >= 18 AND sex IN ('f', 'm')", ['age', 'sex'])
+    """
+
+    def __init__(self, tree: exp.Expr) -> None:
+        self._tree = tree
+        self.text = tree.sql(dialect="postgres")
+        self.columns: frozenset[str] = frozenset()
+        columns: set[str] = set()
+        _check(tree, columns, 0)
+        self.columns = frozenset(columns)
+
+    @classmethod
+    def of(cls, text: str) -> RowCondition:
+        """Parse a condition.
+
+        Parameters
+        ----------
+        text
+            The condition, as after ``WHERE`` in SQL.
+        """
+        need("sqlglot")
+        import sqlglot  # noqa: PLC0415 # 0.2 s
+        from sqlglot.errors import SqlglotError  # noqa: PLC0415 # the same
+
+        try:
+            tree = sqlglot.parse_one(f"SELECT 1 WHERE {text}", read="postgres")
+        except (SqlglotError, RecursionError):
+            raise PolicyError("The condition isn't one of SQL.", hint=_HINT) from None
+        where = tree.args.get("where")
+        if where is None or set(_given(tree)) != {"expressions", "where"}:
+            raise PolicyError("The condition has more in it than a condition.", hint=_HINT)
+        return cls(where.this)
+
+    def expression(self, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
+        """Return the condition for polars, checked against the types of columns.
+
+        Parameters
+        ----------
+        dtypes
+            The type of each column that there is.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            If a column isn't there.
+        SchemaError
+            If a column is compared with a literal of another type.
+        """
+        absent = sorted(self.columns - set(dtypes))
+        if absent:
+            raise ColumnNotFoundError.of(absent, dtypes, where="the table")
+        return _compiled(self._tree, dtypes)
+
+    def listed(self) -> dict[str, list[Any]]:
+        """Return the values of columns that the condition lists: they are no secret of the data."""
+        from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+        found = {}
+        for each in self._tree.flatten() if isinstance(self._tree, exp.And) else [self._tree]:
+            if isinstance(each, exp.In) and isinstance(each.this, exp.Column):
+                found[each.this.name] = [literal_of(value) for value in each.expressions]
+            elif (
+                isinstance(each, exp.EQ)
+                and isinstance(each.this, exp.Column)
+                and not isinstance(each.expression, exp.Column)
+            ):
+                found[each.this.name] = [literal_of(each.expression)]
+        return found
+
+
+_HINT: Final = (
+    "Allowed are comparisons of columns with literals, IN, BETWEEN, IS NULL, AND, OR and NOT; "
+    'quote names that aren\'t plain words, as in "hours-per-week".'
+)
+
+
+def refused(what: str) -> PolicyError:
+    """Return the error for SQL outside of the subset.
+
+    Parameters
+    ----------
+    what
+        The name of what isn't allowed.
+    """
+    return PolicyError(f"This SQL isn't supported: {what}.", hint=_HINT)
+
+
+def _given(node: exp.Expr) -> list[str]:
+    """Return the names of a node's parts that are there."""
+    return [name for name, part in node.args.items() if part]
+
+
+def column_of(node: exp.Expr) -> str:
+    """Return the name of a column.
+
+    Parameters
+    ----------
+    node
+        What has to be a column.
+    """
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        raise refused(f"{_word(node)} where a column has to stand")
+    if not set(_given(node)) <= {"this", "table"}:
+        raise refused("a column with the name of a schema")
+    return str(node.name)
+
+
+def literal_of(node: exp.Expr) -> str | int | float | bool:
+    """Return the value of a literal.
+
+    Parameters
+    ----------
+    node
+        What has to be a literal.
+    """
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    negative = isinstance(node, exp.Neg)
+    inner = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(inner, exp.Literal) or (negative and inner.is_string):
+        raise refused(f"{_word(node)} where a literal has to stand")
+    if inner.is_string:
+        return str(inner.this)
+    try:
+        value: int | float = int(inner.this)
+    except ValueError:
+        value = float(inner.this)
+    return -value if negative else value
+
+
+def _word(node: exp.Expr) -> str:
+    return type(node).__name__.upper()
+
+
+def _check(node: exp.Expr, columns: set[str], depth: int) -> None:
+    """Raise unless a node and all below are of the subset; collect the columns."""
+    parts = _PARTS.get(_word(node))
+    if parts is None or depth > _DEEPEST:
+        raise refused("a condition that is nested too deeply" if parts else _word(node))
+    # A part that isn't expected could mean anything: NOT is one of IS.
+    if not set(_given(node)) <= parts:
+        raise refused(f"{_word(node)} with anything but columns and literals")
+    if _word(node) in _LOGIC:
+        for part in sorted(parts):
+            _check(node.args[part], columns, depth + 1)
+    elif _word(node) in _COMPARISONS:
+        _check_comparison(node, columns)
+    else:
+        columns.add(column_of(node.this))
+        for each in _literals(node):
+            literal_of(each)
+
+
+def _check_comparison(node: exp.Expr, columns: set[str]) -> None:
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    for side in (node.this, node.expression):
+        if isinstance(side, exp.Column):
+            columns.add(column_of(side))
+        else:
+            literal_of(side)
+    if not isinstance(node.this, exp.Column) and not isinstance(node.expression, exp.Column):
+        raise refused("a comparison without a column")
+
+
+def _literals(node: exp.Expr) -> list[exp.Expr]:
+    """Return what IN or BETWEEN compare a column with; IS compares it with NULL."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if isinstance(node, exp.Is):
+        if not isinstance(node.expression, exp.Null):
+            raise refused("IS with anything but NULL")
+        return []
+    if isinstance(node, exp.Between):
+        return [node.args["low"], node.args["high"]]
+    if not node.expressions:
+        raise refused("IN with anything but a list of literals")
+    return list(node.expressions)
+
+
+def _compiled(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if isinstance(node, exp.And):
+        return _compiled(node.this, dtypes) & _compiled(node.expression, dtypes)
+    if isinstance(node, exp.Or):
+        return _compiled(node.this, dtypes) | _compiled(node.expression, dtypes)
+    if isinstance(node, exp.Not):
+        return ~_compiled(node.this, dtypes)
+    if isinstance(node, exp.Paren):
+        return _compiled(node.this, dtypes)
+    if isinstance(node, exp.In | exp.Between | exp.Is):
+        return _listed(node, dtypes)
+    return _comparison(node, dtypes)
+
+
+def _listed(node: exp.In | exp.Between | exp.Is, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
+    """Return a column that is compared with literals, or with NULL."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    name = column_of(node.this)
+    column = pl.col(name)
+    if isinstance(node, exp.Is):
+        return column.is_not_null() if node.args.get("negate") else column.is_null()
+    values = [typed_literal(literal_of(each), name, dtypes[name]) for each in _literals(node)]
+    if isinstance(node, exp.In):
+        return pl.any_horizontal(column == value for value in values)
+    return (column >= values[0]) & (column <= values[1])
+
+
+def _comparison(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    sides = [node.this, node.expression]
+    names = [column_of(side) for side in sides if isinstance(side, exp.Column)]
+    kinds = {_kind(dtypes[name]) for name in names}
+    if len(kinds) > 1:
+        raise SchemaError(f"The columns {names[0]!r} and {names[1]!r} are of different types.")
+    left, right = (
+        pl.col(column_of(side))
+        if isinstance(side, exp.Column)
+        else typed_literal(literal_of(side), names[0], dtypes[names[0]])
+        for side in sides
+    )
+    compared: pl.Expr = getattr(left, _COMPARISONS[_word(node)])(right)
+    return compared
+
+
+def _kind(dtype: pl.DataType) -> str:
+    return "number" if dtype.is_numeric() else str(dtype.base_type())
+
+
+def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # noqa: ANN401 - any literal
+    """Return a literal as a value of a column's type.
+
+    Parameters
+    ----------
+    value
+        The literal.
+    column
+        The column's name, for errors.
+    dtype
+        Its type.
+
+    Raises
+    ------
+    SchemaError
+        If it is no value of that type.
+    """
+    wrong = SchemaError(
+        f"The column {column!r} has the type {dtype}, and is compared with a literal of another.",
+        hint="Write text in single quotes, numbers without; dates as 'YYYY-MM-DD'.",
+    )
+    if dtype == pl.Boolean or dtype.is_numeric():
+        if isinstance(value, str) or isinstance(value, bool) != (dtype == pl.Boolean):
+            raise wrong
+        wide = isinstance(value, int) and abs(value) >= 1 << 63
+        return pl.lit(float(value) if wide else value)
+    if not isinstance(value, str):
+        raise wrong
+    if dtype == pl.String:
+        return pl.lit(value)
+    read = _READ.get(dtype.base_type())
+    if read is None:
+        raise ParameterError(f"Columns of type {dtype} can't be compared, such as {column!r}.")
+    try:
+        return pl.lit(read(value)).cast(dtype)
+    except ValueError:
+        raise wrong from None

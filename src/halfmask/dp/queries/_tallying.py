@@ -1,0 +1,229 @@
+"""Tallying: exact sums of each group, in one pass over the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from halfmask.dp.queries._person_rows import bounded_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from halfmask.data import Source
+    from halfmask.dp.ledger import BudgetTerms
+    from halfmask.dp.queries._measures import Measure
+    from halfmask.dp.queries._question import Question
+
+__all__ = ["PERSONS", "ExactSums", "tally"]
+
+#: The number of persons, or of rows, of each group, by which keys are selected.
+PERSONS: Final = "\0persons"
+_GROUP: Final = "\0group"
+_VALUE: Final = "\0value"
+_ROWS: Final = "\0rows"
+
+
+@dataclass(frozen=True)
+class ExactSums:
+    """Exact results of a question, before noise: they never leave this room.
+
+    Parameters
+    ----------
+    n_groups
+        The number of groups; 1 if rows aren't grouped.
+    groups
+        A row for each group: the given keys in their order, or those of the rows, sorted.
+    sums
+        By measure, a whole number for each group.
+    histograms
+        By measure of a quantile, a row for each group with the rows at each value of the grid.
+    persons
+        The persons, or rows, of each group, where keys are selected.
+    """
+
+    n_groups: int
+    groups: pl.DataFrame
+    sums: dict[Measure, NDArray[np.int64]] = field(repr=False)
+    histograms: dict[Measure, NDArray[np.int64]] = field(repr=False)
+    persons: NDArray[np.int64] | None = field(repr=False)
+
+
+def tally(
+    source: Source, question: Question, measures: tuple[Measure, ...], terms: BudgetTerms
+) -> ExactSums:
+    """Add up all measures of a question.
+
+    Parameters
+    ----------
+    source
+        The private table, read once in batches.
+    question
+        What is asked.
+    measures
+        What is added up.
+    terms
+        The terms of the ledger.
+    """
+    return _Tallying(question, measures, terms).result(source)
+
+
+class _Tallying:
+    """The pass over the rows of one question."""
+
+    def __init__(
+        self, question: Question, measures: tuple[Measure, ...], terms: BudgetTerms
+    ) -> None:
+        self._question = question
+        self._terms = terms
+        # Under names of their own: a column may be binned for groups, and averaged in them.
+        self._names = {f"\0by {name}": name for name in question.grouping.columns}
+        self._by = list(self._names)
+        self._keys: pl.DataFrame | None = None
+        if self._by and not question.grouping.is_private:
+            keys = question.grouping.frame(question.dtypes)
+            self._keys = keys.rename({name: by for by, name in self._names.items()})
+        self._sums = [each for each in measures if each.kind not in {"distinct", "quantile"}]
+        self._distinct = [each for each in measures if each.kind == "distinct"]
+        self._quantiles = [each for each in measures if each.kind == "quantile"]
+
+    def result(self, source: Source) -> ExactSums:
+        parts: list[pl.DataFrame] = []
+        values: dict[Measure, list[pl.DataFrame]] = {each: [] for each in self._distinct}
+        counts: dict[Measure, list[pl.DataFrame]] = {each: [] for each in self._quantiles}
+        for rows in self._batches(source):
+            parts = _added(parts, self._added_up(rows), self._by)
+            for each, found in values.items():
+                column = pl.col(str(each.column)).alias(_VALUE)
+                new = rows.select(*self._by, column).drop_nulls(_VALUE).unique()
+                values[each] = [pl.concat([*found, new]).unique()]
+            for each, found in counts.items():
+                new = self._at_values(rows, each)
+                counts[each] = _added(found, new, [*self._by, _VALUE])
+        groups = self._groups(parts)
+        joined = self._aligned(groups, parts)
+        sums = {each: _numbers(joined, str(at)) for at, each in enumerate(self._sums)}
+        for each, found in values.items():
+            sums[each] = self._distinct_in(groups, found)
+        histograms = {each: self._histogram(groups, each, counts[each]) for each in counts}
+        persons = _numbers(joined, PERSONS) if self._question.grouping.is_private else None
+        named = groups.drop(_GROUP).rename(self._names)
+        return ExactSums(groups.height, named, sums, histograms, persons)
+
+    def _batches(self, source: Source) -> Iterator[pl.DataFrame]:
+        """Yield the rows that count, with their groups."""
+        rows = self._filtered(source)
+        if self._terms.unit.person is None:
+            yield from rows
+            return
+        bounded = bounded_rows(rows, self._by, self._terms)
+        if bounded is not None:
+            yield bounded
+
+    def _filtered(self, source: Source) -> Iterator[pl.DataFrame]:
+        question, person = self._question, self._terms.unit.person
+        columns = question.columns
+        if person is not None and person not in columns:
+            columns = [*columns, person]
+        columns = columns or [source.columns[0]]
+        keep = [each.expression(question.dtypes) for each in question.conditions]
+        groups = [
+            made.alias(by)
+            for made, by in zip(
+                question.grouping.expressions(question.dtypes), self._by, strict=True
+            )
+        ]
+        for batch in source.batches(columns=columns):
+            rows = batch
+            for table in question.joins:
+                rows = table.joined(rows)
+            if keep:
+                rows = rows.filter(*keep)
+            rows = rows.with_columns(groups) if groups else rows
+            if self._keys is not None and self._terms.unit.person is not None:
+                rows = rows.join(
+                    self._keys, on=self._by, how="semi", nulls_equal=True, maintain_order="left"
+                )
+            yield rows
+
+    def _added_up(self, rows: pl.DataFrame) -> pl.DataFrame:
+        made = [
+            each.expression(self._question.dtypes).alias(str(at))
+            for at, each in enumerate(self._sums)
+        ]
+        if self._question.grouping.is_private:
+            person = self._terms.unit.person
+            counted = pl.len() if person is None else pl.col(person).n_unique()
+            made.append(counted.cast(pl.Int64).alias(PERSONS))
+        if not self._by:
+            return rows.select(made) if made else pl.DataFrame()
+        return rows.group_by(self._by).agg(made)
+
+    def _at_values(self, rows: pl.DataFrame, each: Measure) -> pl.DataFrame:
+        assert each.grid is not None  # noqa: S101 - quantiles have one
+        units = each.grid.units_of(str(each.column), self._question.dtypes[str(each.column)])
+        at = rows.select(*self._by, (units - each.grid.low).alias(_VALUE)).drop_nulls(_VALUE)
+        return at.group_by([*self._by, _VALUE]).agg(pl.len().cast(pl.Int64).alias(_ROWS))
+
+    def _groups(self, parts: list[pl.DataFrame]) -> pl.DataFrame:
+        if not self._by:
+            return pl.DataFrame({_GROUP: [0]}, schema={_GROUP: pl.UInt32})
+        if self._keys is not None:
+            return self._keys.with_row_index(_GROUP)
+        found = parts[0].select(self._by) if parts else None
+        if found is None:
+            dtypes = {by: self._question.dtypes[name] for by, name in self._names.items()}
+            found = pl.DataFrame(schema=dtypes)
+        return found.sort(self._by, nulls_last=True).with_row_index(_GROUP)
+
+    def _aligned(self, groups: pl.DataFrame, parts: list[pl.DataFrame]) -> pl.DataFrame:
+        """Return the sums, a row for each group; 0 for a group without rows."""
+        if not parts:
+            return groups
+        if not self._by:
+            return pl.concat([groups, parts[0]], how="horizontal")
+        return groups.join(
+            parts[0], on=self._by, how="left", nulls_equal=True, maintain_order="left"
+        )
+
+    def _distinct_in(self, groups: pl.DataFrame, found: list[pl.DataFrame]) -> NDArray[np.int64]:
+        if not found:
+            return np.zeros(groups.height, dtype=np.int64)
+        if not self._by:
+            return np.array([found[0].height], dtype=np.int64)
+        counted = found[0].group_by(self._by).agg(pl.len().cast(pl.Int64).alias(_ROWS))
+        return _numbers(self._aligned(groups, [counted]), _ROWS)
+
+    def _histogram(
+        self, groups: pl.DataFrame, each: Measure, found: list[pl.DataFrame]
+    ) -> NDArray[np.int64]:
+        assert each.grid is not None  # noqa: S101 - quantiles have one
+        counted = np.zeros((groups.height, each.grid.high - each.grid.low + 1), dtype=np.int64)
+        if found:
+            cells = found[0].with_columns(pl.lit(0, pl.UInt32).alias(_GROUP))
+            if self._by:
+                cells = found[0].join(groups, on=self._by, how="inner", nulls_equal=True)
+            counted[cells[_GROUP].to_numpy(), cells[_VALUE].to_numpy()] = cells[_ROWS].to_numpy()
+        return counted
+
+
+def _added(parts: list[pl.DataFrame], new: pl.DataFrame, by: list[str]) -> list[pl.DataFrame]:
+    """Return the sums of what was there and what is new, as a list of one."""
+    if not new.width:
+        return parts
+    if not parts:
+        return [new]
+    together = pl.concat([*parts, new])
+    sums = pl.exclude(by).sum() if by else pl.all().sum()
+    return [together.group_by(by).agg(sums) if by else together.select(sums)]
+
+
+def _numbers(frame: pl.DataFrame, column: str) -> NDArray[np.int64]:
+    if column not in frame.columns:
+        return np.zeros(frame.height, dtype=np.int64)
+    return frame[column].fill_null(0).to_numpy().astype(np.int64)

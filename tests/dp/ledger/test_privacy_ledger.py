@@ -1,0 +1,293 @@
+"""The ledger: what isn't booked isn't answered, and no process books more than is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import polars as pl
+import pytest
+
+from halfmask import BudgetError, DataError, IntegrityError, ParameterError, VaultError
+from halfmask.data import open_table
+from halfmask.dp.accounting import EpsilonDeltaEvent, GaussianEvent, LaplaceEvent
+from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit, fingerprint_of
+
+PEOPLE = pl.DataFrame({"person": ["a", "b", "b"], "age": [41, 17, None], "weight": [1.5, 2.5, 3.5]})
+
+
+def laplace(epsilon):
+    return LaplaceEvent(noise_multiplier=1 / epsilon, coordinates=1)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return PrivacyLedger.create(
+        tmp_path / "vault", PEOPLE, dataset="people", epsilon=1.0, delta=1e-6
+    )
+
+
+def test_a_budget_can_be_spent_to_its_end_and_no_further(ledger):
+    for _ in range(10):
+        ledger.charge([laplace(0.1)], purpose="a count")
+
+    assert ledger.spent <= 1.0 + 1e-8
+    with pytest.raises(BudgetError, match="Nothing was charged"):
+        ledger.charge([laplace(0.01)], purpose="one more")
+    assert len(ledger.charges) == 10
+
+
+def test_charges_are_there_when_the_ledger_is_opened_again(ledger, tmp_path):
+    ledger.charge([laplace(0.25), laplace(0.25)], purpose="two counts")
+
+    again = PrivacyLedger.open(tmp_path / "vault", dataset="people")
+
+    assert again.terms == ledger.terms
+    (charge,) = again.charges
+    assert (charge.number, charge.purpose) == (1, "two counts")
+    assert charge.events == (laplace(0.25), laplace(0.25))
+    assert again.spent == pytest.approx(0.5, rel=1e-4)
+
+
+def test_many_small_charges_cost_less_than_their_sum(tmp_path):
+    """Advanced composition: 400 of epsilon 0.01 cost about 1, not 4."""
+    ledger = PrivacyLedger.create(
+        tmp_path / "vault", PEOPLE, dataset="people", epsilon=2.0, delta=1e-5
+    )
+    ledger.charge([laplace(0.01)] * 400, purpose="many counts")
+
+    assert ledger.spent < 1.2
+    with pytest.raises(BudgetError):
+        ledger.charge([laplace(1.5)], purpose="one more")
+
+
+def test_a_delta_that_is_spent_is_refused(ledger):
+    ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=6e-7)], purpose="keys")
+    with pytest.raises(BudgetError):
+        ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=6e-7)], purpose="keys")
+
+
+def test_gaussian_noise_needs_a_delta(tmp_path):
+    ledger = PrivacyLedger.create(
+        tmp_path / "vault", PEOPLE, dataset="people", epsilon=9.0, delta=0.0
+    )
+    with pytest.raises(BudgetError):
+        ledger.charge([GaussianEvent(noise_multiplier=100.0, coordinates=1)], purpose="a sum")
+
+
+def test_a_question_is_answered_from_the_book(ledger):
+    events = [laplace(0.6)]
+    charge, answer = ledger.book(events, purpose="count", question="n", epsilon=0.6)
+    assert answer is None
+    assert ledger.answer(charge, "[3]") == "[3]"
+
+    again, answer = ledger.book(events, purpose="count", question="n", epsilon=0.6)
+    assert (again, answer) == (charge, "[3]")
+    # An answer that was paid with more is as private as was paid for, and closer.
+    assert ledger.book([laplace(0.1)], purpose="count", question="n", epsilon=0.1)[1] == "[3]"
+    assert len(ledger.charges) == 1
+    with pytest.raises(BudgetError):
+        ledger.book([laplace(0.7)], purpose="count", question="n", epsilon=0.7)
+    with pytest.raises(BudgetError):
+        ledger.book(events, purpose="count", question="m", epsilon=0.6)
+
+
+def test_a_booking_whose_process_died_is_answered_without_a_new_charge(ledger):
+    first, _ = ledger.book([laplace(0.6)], purpose="count", question="n", epsilon=0.6)
+    again, answer = ledger.book([laplace(0.6)], purpose="count", question="n", epsilon=0.6)
+
+    assert again == first
+    assert answer is None
+    # Of two that answer, the first one's answer stands: two draws would average.
+    assert ledger.answer(first, "[3]") == "[3]"
+    assert ledger.answer(again, "[5]") == "[3]"
+
+
+def test_analysts_pay_of_their_share_and_of_the_whole(ledger):
+    ledger.allow("ann", epsilon=0.5)
+    ledger.allow("bob", epsilon=0.8)
+    ledger.charge([laplace(0.4)], purpose="count", analyst="ann")
+    with pytest.raises(BudgetError, match="share"):
+        ledger.charge([laplace(0.2)], purpose="count", analyst="ann")
+    with pytest.raises(BudgetError, match="left of the budget"):
+        ledger.charge([laplace(0.7)], purpose="count", analyst="bob")
+    with pytest.raises(BudgetError, match="no share"):
+        ledger.charge([laplace(0.1)], purpose="count", analyst="eve")
+
+    assert ledger.share_of("ann") == (0.5, pytest.approx(0.4))
+    assert ledger.share_of("bob") == (0.8, 0.0)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        PEOPLE.reverse(),
+        PEOPLE.head(2),
+        PEOPLE.with_columns(age=pl.col("age").fill_null(0)),
+        PEOPLE.with_columns(age=pl.col("age").cast(pl.Float64)),
+        PEOPLE.rename({"age": "old"}),
+        PEOPLE.with_columns(person=pl.Series(["ab", "", "b"])),
+    ],
+)
+def test_another_table_is_refused(ledger, changed):
+    ledger.check_table(PEOPLE)
+    with pytest.raises(DataError, match="changed"):
+        ledger.check_table(changed)
+
+
+def test_a_fingerprint_is_the_same_in_each_format(tmp_path):
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    PEOPLE.write_parquet(tmp_path / "people.parquet")
+    found = {fingerprint_of(open_table(tmp_path / f"people.{form}")) for form in ("csv", "parquet")}
+    assert found == {fingerprint_of(open_table(PEOPLE))}
+
+
+def test_a_data_set_has_one_budget(ledger, tmp_path):
+    with pytest.raises(VaultError, match="already"):
+        PrivacyLedger.create(tmp_path / "vault", PEOPLE, dataset="people", epsilon=9.0, delta=1e-6)
+    assert ledger.terms.epsilon == 1.0
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, float("inf"), float("nan"), "1", True])
+def test_an_epsilon_that_is_none_is_refused(tmp_path, epsilon):
+    with pytest.raises(ParameterError, match="epsilon"):
+        PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset="p", epsilon=epsilon, delta=1e-6)
+    assert not (tmp_path / "v").exists()
+
+
+@pytest.mark.parametrize("dataset", ["", "../people", "a/b", ".hidden", "x" * 65])
+def test_a_name_that_could_be_a_path_is_refused(tmp_path, dataset):
+    with pytest.raises(ParameterError, match="dataset"):
+        PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset=dataset, epsilon=1.0, delta=0.0)
+
+
+def test_rows_without_a_person_are_refused(tmp_path):
+    unit = PrivacyUnit(person="age", max_rows=2)
+    with pytest.raises(ParameterError, match="no person in 1 rows"):
+        PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset="p", epsilon=1.0, delta=0.0, unit=unit)
+
+
+def test_bounds_of_persons_need_a_column():
+    with pytest.raises(ParameterError, match="no column names them"):
+        PrivacyUnit(max_rows=3)
+    with pytest.raises(ParameterError, match="max_groups"):
+        PrivacyUnit(person="id", max_groups=0)
+
+
+def test_events_are_checked(ledger):
+    with pytest.raises(ParameterError, match="events"):
+        ledger.charge([], purpose="nothing")
+    with pytest.raises(ParameterError, match="purpose"):
+        ledger.charge([laplace(0.1)], purpose="")
+
+
+def test_a_file_that_others_may_read_is_refused(ledger, tmp_path):
+    (tmp_path / "vault" / "people.ledger").chmod(0o644)
+    with pytest.raises(VaultError, match="0644"):
+        ledger.charge([laplace(0.1)], purpose="count")
+
+
+def test_a_damaged_file_is_refused(ledger, tmp_path):
+    (tmp_path / "vault" / "people.ledger").write_bytes(b"no ledger" * 1000)
+    with pytest.raises(IntegrityError):
+        ledger.charge([laplace(0.1)], purpose="count")
+
+
+def test_a_ledger_that_is_in_use_for_too_long_says_so(ledger, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.dp.ledger._ledger_file._PATIENCE", 0.05)
+    other = sqlite3.connect(tmp_path / "vault" / "people.ledger", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(VaultError, match="in use"):
+        ledger.charge([laplace(0.1)], purpose="count")
+    other.close()
+    ledger.charge([laplace(0.1)], purpose="count")
+
+
+def test_the_terms_in_words_show_no_secret(ledger):
+    words = repr(ledger) + ledger.terms.sentence()
+    assert ledger.terms.fingerprint not in words
+    assert ledger.terms.key not in words
+    assert "adding or removing" in words
+
+
+CLIENT = """
+import sys
+from halfmask import BudgetError
+from halfmask.dp.accounting import LaplaceEvent
+from halfmask.dp.ledger import PrivacyLedger
+ledger = PrivacyLedger.open(sys.argv[1], dataset="people")
+sys.stdout.write("ready\\n"), sys.stdout.flush(), sys.stdin.readline()
+while True:
+    try:
+        ledger.charge([LaplaceEvent(noise_multiplier=50.0, coordinates=1)], purpose="a count")
+    except BudgetError:
+        break
+    sys.stdout.write("answered\\n"), sys.stdout.flush()
+"""
+
+
+def clients(vault, number):
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLIENT, str(vault)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for _ in range(number)
+    ]
+    for client in started:
+        assert client.stdout
+        assert client.stdout.readline() == "ready\n"
+    return started
+
+
+def check_clients(ledger, vault, number, killed):
+    """Let clients spend a budget of 50 charges, kill some at work, and count what was answered."""
+    started = clients(vault, number)
+    for client in started:
+        client.stdin.write("\n")
+        client.stdin.flush()
+    answered = 0
+    for client in started[:killed]:
+        answered += client.stdout.readline() == "answered\n"
+        os.kill(client.pid, signal.SIGKILL)
+    for client in started:
+        answered += client.communicate()[0].count("answered\n")
+
+    booked = len(ledger.charges)
+    assert ledger.spent <= 1.0 + 1e-8
+    # All of it can be spent: a process that died holds nothing.
+    assert booked == 50
+    # What was answered was booked; of what a killed process booked, the answer may be missing.
+    assert booked - killed <= answered <= booked
+
+
+def test_processes_that_are_killed_never_overspend(tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset="people", epsilon=1.0, delta=0.0)
+    check_clients(ledger, tmp_path / "v", 3, killed=1)
+
+
+@pytest.mark.slow
+def test_64_processes_that_are_killed_never_overspend(tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset="people", epsilon=1.0, delta=0.0)
+    check_clients(ledger, tmp_path / "v", 64, killed=16)
+
+
+def test_no_other_process_reads_a_sum_that_is_about_to_change(ledger, monkeypatch):
+    taken = PrivacyLedger._check_left
+
+    def and_another(self, run, events, analyst):
+        taken(self, run, events, analyst)
+        monkeypatch.setattr(PrivacyLedger, "_check_left", taken)
+        with pytest.raises(VaultError, match="in use"):
+            ledger.charge([laplace(0.9)], purpose="at the same time")
+
+    monkeypatch.setattr("halfmask.dp.ledger._ledger_file._PATIENCE", 0.05)
+    monkeypatch.setattr(PrivacyLedger, "_check_left", and_another)
+    ledger.charge([laplace(0.9)], purpose="a count")
+    assert len(ledger.charges) == 1

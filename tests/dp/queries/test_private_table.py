@@ -1,0 +1,433 @@
+"""Answers of a table: near the exact ones, within their intervals, and paid for once."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask import (
+    BudgetError,
+    ColumnNotFoundError,
+    DataError,
+    ParameterError,
+    PolicyError,
+    SchemaError,
+)
+from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
+from halfmask.dp.queries import (
+    Bins,
+    Count,
+    DistinctCount,
+    Mean,
+    PrivateTable,
+    Quantile,
+    Sum,
+    Variance,
+)
+from halfmask.dp.queries._release import released
+from halfmask.dp.queries._tallying import tally
+
+RANDOM = np.random.default_rng(7)
+N = 3000
+ROWS = pl.DataFrame(
+    {
+        "person": [f"p{i}" for i in RANDOM.integers(0, 500, N)],
+        "sex": RANDOM.choice(["f", "m", ""], N, p=[0.6, 0.3, 0.1]),
+        "city": RANDOM.choice(["a", "b", "c", "d"], N),
+        "age": RANDOM.integers(0, 130, N),
+        "weight": RANDOM.normal(70, 30, N).round(2),
+    }
+).with_columns(
+    sex=pl.col("sex").replace("", None),
+    weight=pl.when(pl.col("age") == 5).then(None).otherwise(pl.col("weight")),
+)
+#: So much that noise is below half a unit.
+EXACT = 100.0
+
+
+def opened(tmp_path, table=ROWS, *, epsilon=1e6, delta=1e-3, **terms):
+    ledger = PrivacyLedger.create(
+        tmp_path / "v", table, dataset="people", epsilon=epsilon, delta=delta, **terms
+    )
+    return PrivateTable.open(table, ledger=ledger)
+
+
+@pytest.fixture
+def table(tmp_path):
+    return opened(tmp_path)
+
+
+def test_counts_and_sums_are_those_of_the_rows(table):
+    answer = table.select(
+        Count(),
+        Count(of="weight"),
+        Sum(of="age", bounds=(10, 99)),
+        Mean(of="weight", bounds=(0, 100)),
+        Variance(of="age", bounds=(0, 99)),
+        DistinctCount(of="city"),
+    ).answer(epsilon=EXACT)
+    found = answer.frame.row(0, named=True)
+
+    ages = [min(max(age, 10), 99) for age in ROWS["age"]]
+    weights = [min(max(w, 0), 100) for w in ROWS["weight"].drop_nulls()]
+    assert found["count"] == pytest.approx(N, abs=1)
+    assert found["count_weight"] == pytest.approx(len(weights), abs=1)
+    assert found["sum_age"] == pytest.approx(sum(ages), abs=120)
+    assert found["mean_weight"] == pytest.approx(statistics.fmean(weights), abs=0.1)
+    spread = statistics.pvariance([min(max(age, 0), 99) for age in ROWS["age"]])
+    assert found["variance_age"] == pytest.approx(spread, rel=0.01)
+    assert found["distinct_city"] == pytest.approx(4, abs=1)
+    for label in ("count", "sum_age", "mean_weight", "variance_age", "distinct_city"):
+        assert found[f"{label}_low"] <= found[label] <= found[f"{label}_high"]
+
+
+def test_groups_are_the_given_ones_in_their_order(table):
+    adults = table.where("age >= 18 AND city IN ('a', 'b')")
+    answer = adults.group_by({"sex": ["m", None, "x"], "city": ["b", "a"]}).select(
+        Count(), Sum(of="age", bounds=(0, 129))
+    )
+    frame = answer.answer(epsilon=EXACT).frame
+
+    assert frame.select("sex", "city").rows() == [
+        (sex, city) for sex in ("m", None, "x") for city in ("b", "a")
+    ]
+    for sex, city, count, total in frame.select("sex", "city", "count", "sum_age").rows():
+        ages = [
+            row["age"]
+            for row in ROWS.iter_rows(named=True)
+            if row["age"] >= 18 and row["sex"] == sex and row["city"] == city
+        ]
+        assert count == pytest.approx(len(ages), abs=1)
+        assert total == pytest.approx(sum(ages), abs=40)
+
+
+def test_a_histogram_counts_the_rows_of_its_bins(table):
+    question = table.group_by({"age": Bins((0, 18, 65, 100))}).select(
+        Count(), Mean(of="age", bounds=(0, 99))
+    )
+    frame = question.answer(epsilon=EXACT).frame
+
+    assert frame["age"].to_list() == ["[0, 18)", "[18, 65)", "[65, 100)"]
+    edges = ((0, 18), (18, 65), (65, 100))
+    expected = [sum(low <= age < high for age in ROWS["age"]) for low, high in edges]
+    assert frame["count"].to_list() == pytest.approx(expected, abs=1)
+    assert frame["mean_age"].to_list()[0] == pytest.approx(8.5, abs=1)
+
+
+def test_quantiles_are_near_those_of_the_rows(table):
+    question = table.select(
+        Quantile(of="age", at=0.25, bounds=(0, 129)), Quantile(of="weight", at=0.5, bounds=(0, 200))
+    )
+    frame = question.answer(epsilon=EXACT).frame
+
+    assert frame["quantile_0.25_age"][0] == pytest.approx(ROWS["age"].quantile(0.25), abs=1)
+    assert frame["quantile_0.5_weight"][0] == pytest.approx(ROWS["weight"].median(), abs=0.5)
+    assert frame["quantile_0.25_age_low"][0] is None
+
+
+def test_keys_are_selected_if_enough_rows_share_them(tmp_path):
+    rows = pl.DataFrame({"word": ["often"] * 500 + ["rare"] + ["some"] * 300 + [None] * 200})
+    table = opened(tmp_path, rows)
+    frame = table.group_by({"word": None}).select(Count()).answer(epsilon=2.0, delta=1e-6).frame
+
+    assert frame["word"].to_list() == ["often", "some", None]
+    assert frame["count"].to_list() == pytest.approx([500, 300, 200], abs=30)
+
+
+def test_keys_may_be_declared_with_the_budget(tmp_path):
+    table = opened(tmp_path, keys={"city": ["a", "z"]}, bounds={"age": (0, 99)})
+    frame = table.group_by({"city": None}).select(Sum(of="age")).answer(epsilon=1.0).frame
+
+    assert frame["city"].to_list() == ["a", "z"]
+
+
+def test_public_tables_add_columns(table):
+    cities = pl.DataFrame({"city": ["a", "b", "c"], "country": ["x", "x", "y"]})
+    grouped = table.join(cities, on="city").group_by({"country": ["x", "y"]})
+    frame = grouped.select(Count()).answer(epsilon=EXACT).frame
+
+    by_city = dict(ROWS["city"].value_counts().rows())
+    expected = [by_city["a"] + by_city["b"], by_city["c"]]
+    assert frame["count"].to_list() == pytest.approx(expected, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("public", "error"),
+    [
+        (pl.DataFrame({"city": ["a", "a"], "x": [1, 2]}), ParameterError),
+        (pl.DataFrame({"town": ["a"], "x": [1]}), ColumnNotFoundError),
+        (pl.DataFrame({"city": [1], "x": [1]}), SchemaError),
+        (pl.DataFrame({"city": ["a"], "age": [1]}), SchemaError),
+    ],
+)
+def test_public_tables_that_would_multiply_rows_are_refused(table, public, error):
+    with pytest.raises(error):
+        table.join(public, on="city").select(Count())
+
+
+@pytest.mark.parametrize(
+    ("condition", "keeps"),
+    [
+        ("age = 40", lambda r: r["age"] == 40),
+        ("age <> 40", lambda r: r["age"] != 40),
+        ("NOT age < 40", lambda r: r["age"] >= 40),
+        ("sex = 'f' OR city = 'a'", lambda r: r["sex"] == "f" or r["city"] == "a"),
+        ("sex IS NULL", lambda r: r["sex"] is None),
+        ("sex IS NOT NULL", lambda r: r["sex"] is not None),
+        ("sex NOT IN ('f')", lambda r: r["sex"] == "m"),
+        ("age BETWEEN 20 AND 30", lambda r: 20 <= r["age"] <= 30),
+        ("weight > age", lambda r: r["weight"] is not None and r["weight"] > r["age"]),
+        ("weight > -1.5", lambda r: r["weight"] is not None and r["weight"] > -1.5),
+        (
+            "(age < 10 OR age > 90) AND sex = 'm'",
+            lambda r: (r["age"] < 10 or r["age"] > 90) and r["sex"] == "m",
+        ),
+        ("age < 1000000000000000000000", lambda _: True),
+    ],
+)
+def test_conditions_keep_the_rows_that_sql_would(table, condition, keeps):
+    answer = table.where(condition).select(Count()).answer(epsilon=EXACT)
+    assert answer.value == pytest.approx(sum(map(keeps, ROWS.iter_rows(named=True))), abs=1)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "age > (SELECT AVG(age) FROM people)",
+        "age > AVG(age)",
+        "ROW_NUMBER() OVER () < 5",
+        "RANDOM() < 0.5",
+        "age + 1 > 3",
+        "sex LIKE 'f%'",
+        "age > 1; DROP TABLE people",
+        "age > 1 GROUP BY sex",
+        "age > 1 ORDER BY age",
+        "age IN (SELECT 1)",
+        "age = ANY(ARRAY[1])",
+        "CASE WHEN age > 1 THEN TRUE END",
+        "1 = 1",
+        "age",
+        "",
+        "age >",
+        "db.t.age > 1",
+    ],
+)
+def test_conditions_that_look_at_more_than_a_row_are_refused(table, condition):
+    with pytest.raises(PolicyError):
+        table.where(condition).select(Count())
+
+
+@pytest.mark.parametrize("condition", ["age = 'x'", "sex = 3", "sex = age", "age = TRUE"])
+def test_conditions_of_other_types_are_refused(table, condition):
+    with pytest.raises(SchemaError):
+        table.where(condition).select(Count())
+
+
+def test_a_question_is_answered_once_and_then_from_the_book(tmp_path):
+    table = opened(tmp_path, epsilon=1.0)
+    first = table.where("age > 30").select(Count()).answer(epsilon=0.5)
+    again = table.where("age   >  30").select(Count()).answer(epsilon=0.5)
+    less = table.where("age > 30").select(Count()).answer(epsilon=0.25)
+
+    assert not first.from_book
+    assert again.from_book
+    assert less.from_book
+    assert first.frame.equals(again.frame)
+    assert first.frame.equals(less.frame)
+    assert table.ledger.spent == pytest.approx(0.5, rel=1e-3)
+    with pytest.raises(BudgetError):
+        table.where("age > 31").select(Count()).answer(epsilon=0.6)
+    assert len(table.ledger.charges) == 1
+
+
+def test_a_plan_costs_nothing_and_states_the_error(table):
+    question = table.select(Count(), Mean(of="age", bounds=(0, 100)))
+    plan = question.plan(epsilon=0.5)
+
+    assert not table.ledger.charges
+    assert "count: ± " in plan.explain()
+    count, mean = plan.expected_errors()
+    # Three measures: rows, values of age, and their centred sum; ln(20) scales of noise.
+    assert count.margin == pytest.approx(math.log(20) * 3 / 0.5, rel=1e-3)
+    # At a share of 97.5 % each, of a radius of 50 twice.
+    assert mean.margin == pytest.approx(math.log(40) * 3 / 0.5 * 100, rel=1e-3)
+
+
+def draws(table, question, n, *, epsilon):
+    """Return the values of a question, drawn ``n`` times from the same rows, without charges."""
+    plan = table.select(*question).plan(epsilon=epsilon)
+    exact = tally(table.source, plan.question, plan.measures, table.ledger.terms)
+    return pl.concat([released(plan, exact) for _ in range(n)])
+
+
+def test_intervals_cover_the_exact_value_as_often_as_they_state(table):
+    ages = ROWS["age"].clip(0, 99).to_numpy()
+    exact = {"count": N, "sum_age": ages.sum(), "mean_age": ages.mean(), "variance_age": ages.var()}
+    asked = [Count(), *(kind(of="age", bounds=(0, 99)) for kind in (Sum, Mean, Variance))]
+    frame = draws(table, asked, 200, epsilon=1.0)
+
+    covered = {
+        label: frame.filter(pl.lit(value).is_between(f"{label}_low", f"{label}_high")).height
+        for label, value in exact.items()
+    }
+    # Of 200 draws of 95 %, fewer than 177 have a probability of 2e-4, and all 200 of 4e-5.
+    assert all(times >= 177 for times in covered.values())
+    assert covered["sum_age"] < 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "exact", "scale"),
+    [
+        (Sum(of="age", bounds=(-10, 99)), sum(ROWS["age"].clip(-10, 99)), 99.0),
+        (Count(), N, 1.0),
+    ],
+)
+def test_noise_has_the_scale_that_theory_states(table, asked, exact, scale):
+    """The mean absolute error of Laplace noise is its scale: sensitivity / epsilon."""
+    frame = draws(table, [asked], 400, epsilon=0.5)
+    errors = (frame[asked.label] - exact).abs()
+    # The standard error of the mean is 1/sqrt(400) = 5 % of the scale.
+    assert errors.mean() == pytest.approx(scale / 0.5, rel=0.22)
+
+
+def test_infinities_are_clamped_and_nan_is_left_out(tmp_path):
+    rows = pl.DataFrame({"x": [math.inf, -math.inf, math.nan, 1.0, None] * 100})
+    table = opened(tmp_path, rows)
+    row = table.select(Count(of="x"), Sum(of="x", bounds=(-5, 10), grid=0.5)).answer(epsilon=EXACT)
+
+    assert row.frame["count_x"][0] == pytest.approx(300, abs=1)
+    assert row.frame["sum_x"][0] == pytest.approx(100 * (10 - 5 + 1), abs=5)
+
+
+@pytest.mark.parametrize("bounds", [(5, 5), (9, 1), (0, math.inf), (math.nan, 1), (0,), "ab", 3])
+def test_bounds_that_are_none_are_refused(table, bounds):
+    with pytest.raises(ParameterError, match="bound"):
+        table.select(Sum(of="age", bounds=bounds))
+
+
+def test_bounds_that_no_value_meets_are_clamped_to(tmp_path):
+    """An error would say something of the data: every value counts as the bound."""
+    table = opened(tmp_path)
+    row = table.select(Mean(of="age", bounds=(1000, 2000))).answer(epsilon=EXACT).frame
+    assert row["mean_age"][0] == pytest.approx(1000, abs=10)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "error"),
+    [
+        (Sum(of="age"), "no bounds"),
+        (Sum(of="age", bounds=(0, 2**40), grid=1.0), "overflow"),
+        (Sum(of="weight", bounds=(0, 100), grid=1e-9), "overflow"),
+        (Variance(of="weight", bounds=(0, 100), grid=1e-4), "overflow"),
+        (Sum(of="age", bounds=(0, 10), grid=100.0), "No two units"),
+        (Sum(of="age", bounds=(0, 10), grid=0.0), "grid"),
+        (Quantile(of="age", at=0.5, bounds=(0, 1e6), grid=1.0), "coarser grid"),
+    ],
+)
+def test_sums_that_could_overflow_are_refused(table, aggregate, error):
+    with pytest.raises(ParameterError, match=error):
+        table.select(aggregate).plan(epsilon=1.0)
+
+
+def test_the_largest_allowed_sums_dont_overflow(tmp_path):
+    rows = pl.DataFrame({"x": [2**31 - 1, 2**62, -(2**62)] * 1000})
+    table = opened(tmp_path, rows)
+    total = table.select(Sum(of="x", bounds=(-(2**31), 2**31))).answer(epsilon=EXACT).value
+    assert total == pytest.approx(1000 * (2**31 - 1), rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"epsilon": 0.0}, ParameterError),
+        ({"epsilon": math.inf}, ParameterError),
+        ({"epsilon": math.nan}, ParameterError),
+        ({"epsilon": -1.0}, ParameterError),
+        ({"epsilon": 101.0}, ParameterError),
+        ({"epsilon": 1.0, "delta": 1.0}, ParameterError),
+        ({"epsilon": 1.0, "delta": 1e-6}, ParameterError),
+        ({"epsilon": 1.0, "noise": "uniform"}, ParameterError),
+        ({"epsilon": 1.0, "noise": "gaussian"}, ParameterError),
+    ],
+)
+def test_prices_that_are_none_are_refused(table, change, error):
+    with pytest.raises(error):
+        table.select(Count()).plan(**change)
+    assert not table.ledger.charges
+
+
+def test_keys_that_arent_given_take_a_delta(table):
+    with pytest.raises(ParameterError, match="delta"):
+        table.group_by({"city": None}).select(Count()).answer(epsilon=1.0)
+    with pytest.raises(ParameterError, match="all columns"):
+        table.group_by({"city": None, "sex": ["f"]})
+    with pytest.raises(ParameterError, match="each there once"):
+        table.group_by({"city": ["a", "a"]})
+    with pytest.raises(SchemaError, match="fractions"):
+        table.group_by({"weight": None}).select(Count())
+    with pytest.raises(SchemaError, match="'age'"):
+        table.group_by({"age": ["old"]}).select(Count())
+
+
+def test_columns_that_arent_there_are_named(table):
+    with pytest.raises(ColumnNotFoundError, match="'wieght'"):
+        table.select(Mean(of="wieght", bounds=(0, 1)))
+    with pytest.raises(ColumnNotFoundError, match="'town'"):
+        table.where("town = 'a'").select(Count())
+    with pytest.raises(SchemaError, match="no numbers"):
+        table.select(Sum(of="sex", bounds=(0, 1))).plan(epsilon=1.0)
+    with pytest.raises(ParameterError, match="same name"):
+        table.select(Count(), Count())
+
+
+def test_a_table_that_changed_is_refused(tmp_path):
+    ROWS.write_csv(tmp_path / "rows.csv")
+    ledger = PrivacyLedger.create(
+        tmp_path / "v", tmp_path / "rows.csv", dataset="d", epsilon=1.0, delta=0.0
+    )
+    table = PrivateTable.open(tmp_path / "rows.csv", ledger=ledger)
+    ROWS.head(100).write_csv(tmp_path / "rows.csv")
+
+    with pytest.raises(DataError, match="changed"):
+        table.select(Count()).answer(epsilon=0.5)
+    with pytest.raises(DataError, match="changed since"):
+        PrivateTable.open(tmp_path / "rows.csv", ledger=ledger)
+
+
+def test_gaussian_noise_is_less_where_a_person_is_in_many_groups(tmp_path):
+    unit = PrivacyUnit(person="person", max_rows=1, max_groups=100)
+    table = opened(tmp_path, unit=unit)
+    question = table.group_by({"age": list(range(130))}).select(Count())
+    laplace = question.plan(epsilon=1.0).expected_errors()[0].margin
+    gaussian = question.plan(epsilon=1.0, delta=1e-5, noise="gaussian").expected_errors()[0].margin
+
+    assert gaussian < laplace / 3
+    answer = question.answer(epsilon=1.0, delta=1e-5, noise="gaussian")
+    assert answer.frame.height == 130
+
+
+@pytest.mark.parametrize(
+    "unit", [PrivacyUnit(), PrivacyUnit(person="person", max_rows=10**6, max_groups=3)]
+)
+def test_batches_add_up_to_the_whole(tmp_path, monkeypatch, unit):
+    table = opened(tmp_path, unit=unit)
+    asked = (Count(), DistinctCount(of="city"), Quantile(of="age", at=0.5, bounds=(0, 129)))
+    grouped = table.group_by({"sex": ["f", "m", None]}).where("city <> 'd'")
+    plan = grouped.select(*asked).plan(epsilon=1.0)
+
+    def counted():
+        exact = tally(table.source, plan.question, plan.measures, table.ledger.terms)
+        return [each.tolist() for each in (*exact.sums.values(), *exact.histograms.values())]
+
+    whole = counted()
+    kind = type(table.source)
+    batches = kind.batches
+    monkeypatch.setattr(
+        kind, "batches", lambda self, *, columns: batches(self, 300, columns=columns)
+    )
+    assert counted() == whole
+    assert sum(whole[0]) == ROWS.filter(pl.col("city") != "d").height

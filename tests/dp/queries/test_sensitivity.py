@@ -1,0 +1,139 @@
+"""Sensitivities: no neighbour changes a sum by more than is stated, and some by as much."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halfmask.data import open_table
+from halfmask.dp.accounting import epsilon_of
+from halfmask.dp.ledger import BudgetTerms, PrivacyUnit
+from halfmask.dp.queries import Count, DistinctCount, Mean, Quantile, Sum, Variance
+from halfmask.dp.queries._grouping import Grouping
+from halfmask.dp.queries._key_selection import KeySelection
+from halfmask.dp.queries._plan import QueryPlan
+from halfmask.dp.queries._question import Question
+from halfmask.dp.queries._tallying import tally
+
+SCHEMA = {"person": pl.String, "g": pl.Int64, "x": pl.Float64}
+ASKED = (
+    Count(),
+    Count(of="x"),
+    DistinctCount(of="x"),
+    DistinctCount(of="person"),
+    Sum(of="x", bounds=(-3, 7), grid=0.1),
+    Mean(of="x", bounds=(-3, 8), grid=0.5),
+    Variance(of="x", bounds=(-3, 8), grid=0.5),
+)
+VALUE = st.one_of(
+    st.none(), st.floats(-1e300, 1e300), st.sampled_from([math.inf, -math.inf, math.nan, 0.05])
+)
+ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([1, 2, 3]), VALUE), max_size=20)
+UNITS = [
+    PrivacyUnit(),
+    PrivacyUnit(person="person", max_rows=2, max_groups=1),
+    PrivacyUnit(person="person", max_rows=1, max_groups=3),
+]
+
+
+def terms(unit):
+    return BudgetTerms(
+        dataset="d",
+        fingerprint="",
+        columns=dict.fromkeys(SCHEMA, ""),
+        epsilon=1.0,
+        delta=0.0,
+        unit=unit,
+        key="5a" * 32,
+    )
+
+
+def plan_of(unit, grouping, asked=ASKED):
+    question = Question.of(
+        {name: dtype() for name, dtype in SCHEMA.items()},
+        asked,
+        grouping=grouping,
+        conditions=(),
+        joins=(),
+        terms=terms(unit),
+    )
+    return QueryPlan(question, unit, 1.0, 0.0, "laplace")
+
+
+def sums_of(rows, plan):
+    source = open_table(pl.DataFrame([*rows, ("z", 9, None)], schema=SCHEMA, orient="row"))
+    return tally(source, plan.question, plan.measures, terms(plan.unit)).sums
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("keys", [{}, {"g": [1, 2, 4]}])
+@settings(max_examples=25)
+@given(rows=ROWS)
+def test_no_neighbour_changes_a_sum_by_more_than_is_stated(unit, keys, rows):
+    plan = plan_of(unit, Grouping.of(keys))
+    removed = "a" if unit.person else 0
+    left = [row for at, row in enumerate(rows) if removed not in (row[0], at)]
+    whole, part = sums_of(rows, plan), sums_of(left, plan)
+    for each in plan.mechanisms:
+        change = np.abs(whole[each] - part[each])
+        assert change.sum() <= each.l1(unit, grouped=bool(keys))
+        assert (change**2).sum() <= each.l2(unit, grouped=bool(keys)) ** 2
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_some_neighbour_changes_each_sum_by_as_much(unit):
+    """A sensitivity that is off by one would fail here, or above."""
+    rows = unit.max_rows
+    extremes = [
+        [("a", g + 1, value) for g in range(unit.max_groups) for _ in range(rows)]
+        for value in (-3.0, 7.0, 8.0, 2.5)
+    ]
+    distinct = [[("a", g + 1, float(at)) for g in range(unit.max_groups) for at in range(rows)]]
+    plan = plan_of(unit, Grouping.of({"g": [1, 2, 3]}))
+    for each in plan.mechanisms:
+        changes = [np.abs(sums_of(one, plan)[each]).sum() for one in (*extremes, *distinct)]
+        assert max(changes) == each.l1(unit, grouped=True)
+
+
+def test_a_quantiles_score_changes_by_as_much_as_is_stated():
+    """Removing one of the values above or below a candidate, by hand, for the 0.9-quantile."""
+    plan = plan_of(PrivacyUnit(), Grouping(), (Quantile(of="x", at=0.9, bounds=(0, 10)),))
+    (measure,) = plan.measures
+    at = measure.at
+    below, above = 40, 7
+    scores = {
+        (lower, upper): abs(lower * (at.denominator - at.numerator) - upper * at.numerator)
+        for lower in (below, below - 1)
+        for upper in (above, above - 1)
+    }
+    whole = scores[below, above]
+    changes = (abs(whole - scores[below - 1, above]), abs(whole - scores[below, above - 1]))
+    assert max(changes) == plan.choice_sensitivity(measure)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("keys", [{}, {"g": [1, 2, 4]}])
+def test_the_events_of_a_question_cost_what_it_is_asked_with(unit, keys):
+    asked = (*ASKED, Quantile(of="x", at=0.5, bounds=(0, 10)))
+    plan = plan_of(unit, Grouping.of(keys), asked)
+    assert epsilon_of(plan.events(), delta=0.0) == pytest.approx(1.0, rel=1e-6)
+    assert epsilon_of(plan.events(), delta=0.0) <= 1.0 + 3e-9
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_single_person_is_told_with_at_most_delta(unit):
+    """Delta so large that it can be counted: of 4,000 draws, each in as many groups as allowed."""
+    selection = KeySelection(epsilon=1.0, delta=0.1, unit=unit)
+    draws = 4000
+    told = selection.selected(np.ones((draws, unit.max_groups), dtype=np.int64)).any(axis=1).sum()
+    assert told <= draws * 0.1 + 4 * math.sqrt(draws * 0.1 * 0.9)
+    # The threshold isn't larger than it must be: half of delta would be.
+    assert told >= draws * 0.1 * 0.7
+    # Power: one less, and more are told.
+    noise = selection.mechanism.release(np.ones((draws, unit.max_groups)))
+    assert (noise >= selection.threshold - 1).any(axis=1).sum() > draws * 0.13

@@ -43,7 +43,28 @@ def test_it_writes_a_release_and_shows_what_was_measured(files, capsys):
     assert "density-membership" in shown
     assert "boosting, AUC of ill" in shown
     assert (files / "out" / "report.html").exists()
-    assert main(["verify", "out"]) == 0
+
+
+def test_copied_rows_are_counted_for_the_owner_and_not_checked_for_a_receiver(files, capsys):
+    people = (files / "people.csv").read_text().replace("\n20,", "\n?,")
+    (files / "people.csv").write_text(people)
+    (files / "policy.toml").write_text(POLICY.replace("[col", '[input]\nmissing = ["?"]\n[col', 1))
+    assert main(["synthesize", "people.csv", "policy.toml", "out"]) == 0
+    capsys.readouterr()
+    assert main(["verify", "out"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Not checked: that takes the original rows." in shown
+    assert "Nothing wrong was found" in shown
+    words = ["verify", "out", "--originals", "people.csv"]
+    assert main([*words, "--policy", "policy.toml"]) == 0
+    assert "holds" in capsys.readouterr().out
+    assert main(words) == 1  # "?" isn't missing there
+    assert main(["verify", "out", "--policy", "policy.toml"]) == 2
+    capsys.readouterr()
+    assert main(["verify", "out", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [it["model"] for it in told["claims"] if not it["checked"]] == ["copied-rows"]
+    assert "--originals" in told["hint"]
 
 
 def test_json_and_the_same_key(files, capsys):

@@ -83,7 +83,8 @@ KINDS = {
 def test_each_kind_is_written_and_verified(tmp_path, kind):
     release = halfmask.synthesize(people(), policy(KINDS[kind]), key=KEY)
     written = release.write(tmp_path / "out")
-    found = halfmask.verify(tmp_path / "out")
+    full = 'kind = "full"' in KINDS[kind]
+    found = halfmask.verify(tmp_path / "out", originals=people() if full else None)
     assert found.holds, found.problems
     assert written.verification is not None
     parts = sorted((tmp_path / "out" / "data").iterdir())
@@ -106,6 +107,8 @@ def test_the_report_and_the_manifest_show_what_was_measured(tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "density-membership" in page
     assert "Tables of columns" in page
+    assert page.count('<svg class="chart"') == 7  # six columns, and what they say of each other
+    assert "No bar shows fewer than 20 original rows" in page
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["kind"] == "synthetic"
     assert manifest["details"]["rows"] == {"in": 400, "learnt": 360, "control": 40, "out": 300}
@@ -149,6 +152,21 @@ def test_a_release_that_copies_rows_is_not_written(tmp_path):
     assert not (tmp_path / "out").exists()
     honest = Policy.from_toml(text + 'kind = "full"\nmin_leaf = 20')
     assert halfmask.synthesize(wide, honest, key=KEY).write(tmp_path / "out").manifest is not None
+
+
+def test_rows_of_one_person_are_no_more_frequent_than_by_chance():
+    """Seven columns of which leaves of 20 rows give back more rows than chance does."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 2_000)
+    table = pl.DataFrame(
+        {f"x{i}": np.where(rng.random(2_000) < 0.6, kind * i, i + 1) for i in range(1, 8)}
+    ).cast(pl.String)
+    section = '[columns.{}]\nrole = "insensitive"\nkind = "categorical"\n'
+    text = "halfmask = 1\n" + "".join(map(section.format, table.columns))
+    release = halfmask.synthesize(table, Policy.from_toml(text + '[synthesis]\nkind = "full"'))
+    evidence = next(it for it in release.claims if it.model == "copied-rows").evidence
+    copied = int(str(evidence["copied"])) / int(str(evidence["rows"]))
+    assert copied < int(str(evidence["repeated"])) / 2_000 + 0.06
 
 
 def test_pandas_in_pandas_out():

@@ -171,6 +171,16 @@ def test_pandas_and_arrays_come_back_as_they_went_in():
     assert Synthesizer(random_state=0).fit(array).sample(5).shape == (5, 2)
 
 
+def test_ordered_categories_come_back_in_order_and_without_rare_ones():
+    sizes = pl.Series("size", ["S"] * 100 + ["L"] * 100 + ["M"], dtype=pl.Enum(["S", "M", "L"]))
+    drawn = Synthesizer(random_state=1).fit(pl.DataFrame([sizes])).sample(100)
+    assert drawn.dtypes == [pl.Enum(["S", "L"])]
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"size": pandas.Categorical(sizes, ["S", "M", "L"], ordered=True)})
+    drawn = Synthesizer(random_state=1).fit(frame).sample(100)
+    assert drawn["size"].cat.categories.tolist() == ["S", "L"]
+
+
 # Conditions
 
 
@@ -254,6 +264,19 @@ def test_a_table_that_breaks_a_rule_is_refused_with_the_count():
     )
     with pytest.raises(DataError, match="3 of 400 rows break"):
         Synthesizer(rules=RULES).fit(table)
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Decimal(38, 2)])
+def test_sums_of_whole_numbers_and_decimals_are_exact(dtype):
+    """One off among ten to the fifteenth is within a tolerance of fractions."""
+    table = pl.DataFrame({"a": [10**15] * 50, "b": [0] * 50, "sum": [10**15] * 50}).cast(dtype)
+    rule = SumOf(total="sum", parts=("a", "b"))
+    assert Synthesizer(rules=[rule], random_state=0).fit(table).sample(3)["sum"][0] == 10**15
+    off = table.with_columns(pl.col("sum") + (pl.int_range(pl.len()) == 7).cast(dtype))
+    with pytest.raises(DataError, match="1 of 50 rows break"):
+        Synthesizer(rules=[rule]).fit(off)
+    floats = off.cast(pl.Float64)
+    assert Synthesizer(rules=[rule], random_state=0).fit(floats).sample(3).height == 3
 
 
 def test_rules_of_the_wrong_types_or_columns_are_refused():

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from halfmask.data._frames import library_of
 
-__all__ = ["has_order", "natural_order", "orders_of"]
+__all__ = ["has_order", "natural_order", "orders_of", "with_orders"]
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+|[km](?![^\W\d_]))?")
 _TIMES = {"k": 1e3, "m": 1e6}
@@ -63,6 +64,25 @@ def orders_of(table: object) -> dict[str, tuple[str, ...]]:
             and all(isinstance(c, str) for c in dtype.categories)
         }
     return _orders_of_arrow(table) if library == "pyarrow" else {}
+
+
+def with_orders(frame: pl.DataFrame, orders: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Return a frame whose columns of ordered categories are of such a type again.
+
+    Parameters
+    ----------
+    frame
+        Columns of categories hold texts.
+    orders
+        As `orders_of` returns them. A category that no row has is left out: its name may be that of
+        few people.
+    """
+    casts = []
+    for name, order in orders.items():
+        if name in frame.columns:
+            there = set(frame[name].unique())
+            casts.append(pl.col(name).cast(pl.Enum([each for each in order if each in there])))
+    return frame.with_columns(casts)
 
 
 def _orders_of_arrow(table: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - no types

@@ -11,7 +11,8 @@ from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
 from halfmask.assess.synthesis import SynthesisAssessment, assess_synthetic
-from halfmask.data import like
+from halfmask.data import like, orders_of
+from halfmask.data._orders import with_orders
 from halfmask.microdata._opening import frame_given, opened_as
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
@@ -111,7 +112,9 @@ class SyntheticRelease:
             The number of the copy, from 0.
         """
         frame = self.rows_to_write.shuffled(number)
-        return like(frame, self.original) if self.original is not None else frame
+        if self.original is None:
+            return frame
+        return like(with_orders(frame, orders_of(self.original)), self.original)
 
     def write(
         self, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None

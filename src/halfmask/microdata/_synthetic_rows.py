@@ -13,6 +13,7 @@ from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.claims import Claim, MaskedColumn, released_columns_claim
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
+from halfmask.synth._chance_copies import ChanceCopies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,6 +64,11 @@ class SyntheticRows:
         if section is None:
             raise DataError("The policy has no [synthesis].")
         return section
+
+    @property
+    def originals(self) -> pl.DataFrame:
+        """All original rows: those that were learnt from, and those that were set aside."""
+        return pl.concat([self.learnt, self.control])
 
     @property
     def n_out(self) -> int:
@@ -154,7 +160,7 @@ class SyntheticRows:
                     },
                 )
             )
-        if self.section.kind == "full" and self.control.height:
+        if self.section.kind == "full":
             made.append(_copies_claim(self))
         return tuple(made)
 
@@ -214,13 +220,25 @@ def _drawn(
                 model.redraw(learnt, rows=_risky(learnt, policy, section), random_state=seed)
             )
             continue
-        drawn = model.sample(section.rows or learnt.height, random_state=seed)
-        if section.original_share is not None:
-            drawn = blend_rows(
-                learnt, drawn, original_share=section.original_share, numbers=numbers, rng=rng
-            )
-        copies.append(drawn)
+        if section.kind == "full":
+            copies.append(_full_rows(model, learnt, section.rows or learnt.height, seed))
+            continue
+        drawn = model.sample(learnt.height, random_state=seed)
+        share = section.original_share or 0.0
+        copies.append(blend_rows(learnt, drawn, original_share=share, numbers=numbers, rng=rng))
     return tuple(copies), ()
+
+
+def _full_rows(model: Synthesizer, learnt: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
+    """Return drawn rows of which no more equal rows of one or few people than by chance."""
+    rng = np.random.default_rng(seed)
+    drawn = model.sample(n, random_state=int(rng.integers(2**31)))
+    chance = ChanceCopies.of(learnt, drawn)
+    rows = chance.thinned(drawn, rng)
+    while rows.height < n:
+        more = model.sample(n - rows.height, random_state=int(rng.integers(2**31)))
+        rows = pl.concat([rows, chance.thinned(more, rng)])
+    return rows
 
 
 def _synthesizer(
@@ -257,22 +275,18 @@ def _risky(
 
 
 def _copies_claim(rows: SyntheticRows) -> Claim:
-    """Count drawn rows that equal a row that was learnt from, and set-aside rows that do."""
-    drawn = pl.concat(rows.copies)
+    """Count drawn rows that equal an original row, and original rows that equal another."""
+    drawn, originals = pl.concat(rows.copies), rows.originals
+    equal = drawn.join(originals.unique(), on=drawn.columns, how="semi", nulls_equal=True)
     return Claim(
         model="copied-rows",
         parameters={},
-        about={"columns": list(rows.learnt.columns)},
-        basis="measured",
+        about={"columns": list(drawn.columns)},
+        basis="counted",
         evidence={
             "rows": drawn.height,
-            "copied": _equal_rows(drawn, rows.learnt),
-            "control_rows": rows.control.height,
-            "control_copied": _equal_rows(rows.control, rows.learnt),
+            "copied": equal.height,
+            "original_rows": originals.height,
+            "repeated": int(originals.is_duplicated().sum()),
         },
     )
-
-
-def _equal_rows(some: pl.DataFrame, others: pl.DataFrame) -> int:
-    names = some.columns
-    return some.join(others.unique(), on=names, how="semi", nulls_equal=True).height

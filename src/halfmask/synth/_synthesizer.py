@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.anonymize._given_rows import collected, is_frame, read
-from halfmask.data import like
+from halfmask.data import like, orders_of
+from halfmask.data._orders import with_orders
 from halfmask.synth._column_sequence import MODELS, ColumnSequence
 from halfmask.synth._new_identifiers import IdentifierForm
 
@@ -134,6 +135,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         self._check_names(table.columns)
         self._schema = table.schema
         self._none = rows[:0] if is_frame(rows) else None
+        self._orders = orders_of(rows)
         self._forms = [IdentifierForm.of(table[name]) for name in self.identifiers]
         reduced = self._reduced(table)
         kinds = self.kinds or {}
@@ -340,7 +342,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 
     def _as_given(self, table: pl.DataFrame) -> Any:  # noqa: ANN401 # the library of the rows
         if self._none is not None:
-            return like(table, self._none)
+            return like(with_orders(table, self._orders), self._none)
         numeric = all(dtype.is_numeric() for dtype in table.dtypes)
         return table.cast(pl.Float64).to_numpy() if numeric else table.to_numpy()
 

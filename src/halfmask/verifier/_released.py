@@ -32,18 +32,23 @@ class CheckedClaim:
         The same in words, with the basis of its evidence.
     found
         What the check found; empty where there is none.
+    checked
+        Whether it could be checked. A claim about copied rows can't without the original rows:
+        then ``holds`` is false, and nothing was found that is wrong with it.
     """
 
     claim: Claim
     holds: bool
     sentence: str
     found: dict[str, Json]
+    checked: bool = True
 
     def to_dict(self) -> dict[str, Json]:
         """Return the check as a JSON object."""
         return {
             **self.claim.to_dict(),
             "holds": self.holds,
+            "checked": self.checked,
             "sentence": self.sentence,
             "found": self.found,
         }
@@ -75,6 +80,12 @@ class CheckedRelease:
         """Whether there is a claim, every claim holds, and nothing else is wrong."""
         return bool(self.claims) and not self.problems and all(it.holds for it in self.claims)
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether something is wrong; false where claims only couldn't be checked."""
+        broken = any(each.checked and not each.holds for each in self.claims)
+        return broken or bool(self.problems) or not self.claims
+
     def raise_if_broken(self) -> None:
         """Raise unless everything holds.
 
@@ -86,6 +97,11 @@ class CheckedRelease:
         if self.holds:
             return
         broken = [each.sentence for each in self.claims if not each.holds]
+        if not self.is_broken:
+            raise VerificationError(
+                "Not every claim of the release could be checked. " + " ".join(broken),
+                hint="Give verify what they need: the original rows.",
+            )
         raise VerificationError(
             "The release on disk doesn't bear out what it claims. "
             + " ".join([*self.problems, *broken]),

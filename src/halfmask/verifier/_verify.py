@@ -31,6 +31,7 @@ def verify(
     persons: str | Path | None = None,
     population: object = None,
     hierarchies: HierarchyFiles | None = None,
+    originals: object = None,
 ) -> AnyVerification:
     """Verify a release of any kind: count its claims again from the files.
 
@@ -47,6 +48,9 @@ def verify(
     hierarchies
         For the same claims, where nodes of hierarchies are written: a folder with ``age.csv``, or a
         file for each column.
+    originals
+        For full synthetic rows: the original rows, as a frame or such a file. Without them copied
+        rows aren't counted.
 
     Returns
     -------
@@ -71,8 +75,8 @@ def verify(
     model has no check is reported as not holding. `halfmask.verifier.tables.verify` states what is
     counted in a table, and `halfmask.verifier.events.verify_release` what is counted in events.
 
-    **Edge cases.** Claims about a population can be checked only with it. Without it they
-    are in ``.unchecked``, and ``.holds`` is false.
+    **Edge cases.** Claims about a population, persons or copied rows can be checked only with
+    these. Without them ``.holds`` and ``.is_broken`` are false.
 
     The manifest isn't signed: someone who changes the files can also write a
     manifest that matches them. Get the hash of the manifest from a source that you trust.
@@ -83,6 +87,8 @@ def verify(
         raise VerificationError(
             "Only the release of a protected table has claims about persons or a population."
         )
+    if originals is not None and manifest.kind != SYNTHETIC:
+        raise VerificationError("Only a release of synthetic rows has claims about original rows.")
     if manifest.kind == EVENTS:
         from halfmask.verifier.events import verify_release  # noqa: PLC0415 # tables don't need it
 
@@ -100,7 +106,7 @@ def verify(
     if manifest.kind == SYNTHETIC:
         from halfmask.verifier.synthetic import check_synthetic  # noqa: PLC0415 # loads polars
 
-        return check_synthetic(manifest, path.parent)
+        return check_synthetic(manifest, path.parent, originals=originals)
     if manifest.kind == DATABASE:
         raise VerificationError(
             "This is the report of a copied database, whose rows aren't in the folder.",

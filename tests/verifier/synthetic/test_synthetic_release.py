@@ -13,7 +13,10 @@ import pytest
 
 import halfmask
 from halfmask import Policy
+from halfmask.claims import Claim
 from halfmask.verifier import CheckedRelease
+from halfmask.verifier.synthetic._synthetic_checks import check_at_most, check_sum
+from halfmask.verifier.tables._part import open_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,8 +77,8 @@ def table(n: int = 400) -> pl.DataFrame:
     )
 
 
-def checked(out: Path) -> CheckedRelease:
-    found = halfmask.verify(out)
+def checked(out: Path, originals: pl.DataFrame | None = None) -> CheckedRelease:
+    found = halfmask.verify(out, originals=table() if originals is None else originals)
     assert isinstance(found, CheckedRelease)
     return found
 
@@ -136,7 +139,7 @@ def test_a_release_holds_in_each_format(tmp_path, form):
 def test_one_row_that_breaks_a_rule_is_found(tmp_path, model, change):
     out = written(tmp_path)
     rewritten(out, lambda rows: rows)
-    assert halfmask.verify(out).holds  # the power of it: written anew without a change it holds
+    assert checked(out).holds  # the power of it: written anew without a change it holds
     name = change.meta.output_name()
     rewritten(out, lambda rows: rows.with_columns(change.cast(rows.schema[name])))
     found = checked(out)
@@ -155,10 +158,11 @@ def of(manifest: dict[str, Any], model: str) -> dict[str, Any]:
         lambda it: it["claims"].remove(of(it, "at-most")),
         lambda it: it["claims"].remove(of(it, "copied-rows")),
         lambda it: it["claims"].remove(of(it, "released-columns")),
-        lambda it: of(it, "copied-rows")["evidence"].update(copied=300),
-        lambda it: of(it, "copied-rows")["evidence"].update(control_rows=0, control_copied=0),
+        lambda it: of(it, "copied-rows")["evidence"].update(copied=1),
+        lambda it: of(it, "copied-rows")["evidence"].update(repeated=1),
         lambda it: of(it, "copied-rows")["evidence"].pop("copied"),
-        lambda it: of(it, "copied-rows").update(basis="counted"),
+        lambda it: of(it, "copied-rows")["about"]["columns"].pop(),
+        lambda it: of(it, "copied-rows").update(basis="measured"),
         lambda it: of(it, "fixed-combinations")["evidence"].update(combinations=1),
         lambda it: of(it, "sum-of")["about"].update(columns=["sum", "wage"]),
         lambda it: of(it, "at-most").update(model="at-least"),
@@ -172,7 +176,142 @@ def of(manifest: dict[str, Any], model: str) -> dict[str, Any]:
 def test_a_manifest_that_states_something_else_does_not_hold(tmp_path, change):
     out = written(tmp_path)
     restated(out, change)
-    assert not halfmask.verify(out).holds
+    found = checked(out)
+    assert not found.holds
+    assert found.is_broken
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "arrow", "jsonl"])
+def test_copied_rows_are_counted_from_the_originals(tmp_path, form):
+    """The power of the check: a release of the original rows themselves, as stated, is found."""
+    out = written(tmp_path, form)
+    claim = next(it for it in checked(out).claims if it.claim.model == "copied-rows")
+    assert claim.holds
+    assert claim.found["original_rows"] == 400
+    rows, known = (set(map(str, it.rows())) for it in (read(out, form), table()))
+    assert claim.found["copied"] == sum(str(row) in known for row in read(out, form).rows())
+    assert len(rows) > 100
+
+
+def test_a_release_of_original_rows_does_not_hold(tmp_path):
+    out = written(tmp_path)
+    rewritten(out, lambda rows: table()[: rows.height])
+
+    def state(manifest: dict[str, Any]) -> None:
+        of(manifest, "copied-rows")["evidence"].update(copied=360)
+
+    restated(out, state)
+    found = checked(out)
+    assert [it.claim.model for it in found.claims if not it.holds] == ["copied-rows"]
+    assert next(it for it in found.claims if not it.holds).found["copied"] == 360
+
+
+def test_without_the_originals_copied_rows_are_not_checked(tmp_path):
+    found = halfmask.verify(written(tmp_path))
+    assert isinstance(found, CheckedRelease)
+    assert not found.holds
+    assert not found.is_broken
+    assert [it.claim.model for it in found.claims if not it.checked] == ["copied-rows"]
+    with pytest.raises(halfmask.VerificationError, match="could be checked"):
+        found.raise_if_broken()
+
+
+def test_other_rows_than_the_originals_do_not_confirm_the_claim(tmp_path):
+    out = written(tmp_path)
+    for others in (table(500), table().with_columns(pl.col("wage") + 1)[:399]):
+        assert not halfmask.verify(out, originals=others).holds
+    table().write_csv(tmp_path / "originals.csv")
+    assert halfmask.verify(out, originals=tmp_path / "originals.csv").holds
+    with pytest.raises(halfmask.ColumnNotFoundError, match="'wage'"):
+        halfmask.verify(out, originals=table().drop("wage"))
+    with pytest.raises(halfmask.VerificationError, match="frame or a path"):
+        halfmask.verify(out, originals=7)
+
+
+def test_rows_of_all_types_are_compared_in_all_formats(tmp_path):
+    """Dates, times with and without zones, truths, fractions, decimals and texts like formulas."""
+    n = 300
+    rng = np.random.default_rng(0)
+    day = pl.Series(rng.integers(0, 3, n)).cast(pl.Date)
+    moment = pl.Series(rng.integers(0, 3, n) * 1_500_000).cast(pl.Datetime("us"))
+    originals = pl.DataFrame(
+        {
+            "day": day,
+            "moment": moment,
+            "zoned": moment.dt.replace_time_zone("Europe/Paris"),
+            "truth": rng.random(n) < 0.5,
+            "share": rng.choice([0.1, np.nan, 1e16], n),
+            "small": pl.Series(rng.choice([0.1, 0.7], n)).cast(pl.Float32),
+            "price": pl.Series(rng.integers(1, 3, n)).cast(pl.Decimal(9, 2)),
+            "note": rng.choice(["=1+1", "fine", "-5"], n),
+        }
+    )
+    kinds = dict.fromkeys(originals.columns, "categorical")
+    columns = "".join(
+        f'[columns.{name}]\nrole = "insensitive"\nkind = "{it}"\n' for name, it in kinds.items()
+    )
+    for form in ("parquet", "csv", "arrow", "jsonl"):
+        text = f'halfmask = 1\n{columns}[output]\nformat = "{form}"\n[synthesis]\nkind = "full"'
+        release = halfmask.synthesize(originals, Policy.from_toml(text), key=bytes(32))
+        release.write(tmp_path / form)
+        found = checked(tmp_path / form, originals)
+        assert found.holds
+        claim = next(it for it in found.claims if it.claim.model == "copied-rows")
+        assert int(str(claim.found["copied"])) > 50, form
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [
+        ([2**53 + 1], [2**53]),
+        ([0.1 + 0.2], [0.3]),
+        ([2**53 + 1], [float(2**53)]),
+        ([float(2**53)], [2**53 - 1]),
+    ],
+)
+def test_numbers_beyond_floats_are_compared_exactly(tmp_path, form, low, high):
+    rows = pl.DataFrame({"low": low * 3, "high": high * 3})
+    for names, breaking in ((["low", "high"], 3), (["high", "low"], 0)):
+        found = check_at_most(claim_of("at-most", *names), opened(rows, tmp_path, form))
+        assert found.found["rows_breaking"] == breaking
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+def test_sums_of_whole_numbers_are_exact_and_those_of_fractions_are_not(tmp_path, form):
+    claim = claim_of("sum-of", "sum", "a", "b")
+    whole = pl.DataFrame({"a": [10**15] * 2, "b": [1, 2], "sum": [10**15 + 1] * 2})
+    found = check_sum(claim, opened(whole, tmp_path, form))
+    assert found.found["rows_breaking"] == 1
+    parts = pl.DataFrame({"a": [0.1, 0.1], "b": [0.2, 0.2], "sum": [0.3, 0.31]})
+    assert check_sum(claim, opened(parts, tmp_path, form)).found["rows_breaking"] == 1
+
+
+def claim_of(model: str, *columns: str) -> Claim:
+    about: dict[str, Any] = {"columns": list(columns)}
+    return Claim(model=model, parameters={}, about=about, basis="counted", evidence={})
+
+
+def opened(rows: pl.DataFrame, folder: Path, form: str) -> pl.LazyFrame:
+    if form == "parquet":
+        rows.write_parquet(folder / "rows")
+    elif form == "csv":
+        rows.write_csv(folder / "rows")
+    else:
+        rows.write_ndjson(folder / "rows")
+    return open_part(folder / "rows", form)
+
+
+def read(out: Path, form: str) -> pl.DataFrame:
+    path = next((out / "data").iterdir())
+    readers: dict[str, Any] = {
+        "parquet": pl.read_parquet,
+        "csv": pl.read_csv,
+        "arrow": pl.read_ipc,
+        "jsonl": pl.read_ndjson,
+    }
+    rows: pl.DataFrame = readers[form](path)
+    return rows
 
 
 def test_groups_of_a_hybrid_are_counted_again_by_arithmetic(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from halfmask._errors import VerificationError
 from halfmask.verifier._checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import check_columns, columns_of
+from halfmask.verifier.synthetic._exact_numbers import as_comparable, as_exact, as_floats
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
@@ -21,8 +21,6 @@ __all__ = ["SYNTHETIC_CHECKS", "rules_lacking"]
 #: A check takes a claim and the released table; the claim's columns are there.
 SyntheticCheck: TypeAlias = "Callable[[Claim, pl.LazyFrame], ClaimCount]"
 
-#: How many standard errors copied rows may be above chance.
-SURE: Final = 5.0
 #: Sums of fractions may differ by this much, as a share of their size.
 TOLERANCE: Final = 1e-9
 
@@ -37,12 +35,16 @@ def check_at_most(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     table
         The released table.
     """
-    low, high = (_as_comparable(pl.col(name), table) for name in columns_of(claim))
+    low, high = as_comparable(columns_of(claim), table)
+    kinds = table.select(low, high).collect_schema().dtypes()
+    if kinds[0].is_float() != kinds[1].is_float():  # polars would round the whole number
+        rows = table.select(low, high).drop_nulls().collect(engine="streaming").iter_rows()
+        return _counted(sum(more < less for less, more in rows))
     return _broken(table, high < low)
 
 
 def check_sum(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count rows whose first column isn't the sum of the others.
+    """Count rows whose first column isn't the sum of the others: exactly, but for fractions.
 
     Parameters
     ----------
@@ -51,8 +53,12 @@ def check_sum(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     table
         The released table.
     """
-    total, *parts = (pl.col(name).cast(pl.Float64) for name in columns_of(claim))
+    names = columns_of(claim)
+    exact = as_exact(names, table)
+    total, *parts = as_floats(names) if exact is None else exact
     whole = pl.sum_horizontal(parts, ignore_nulls=False)
+    if exact is not None:
+        return _broken(table, total != whole)
     size = pl.max_horizontal([each.abs() for each in parts])
     return _broken(table, (total - whole).abs() > TOLERANCE * (1 + size) * len(parts))
 
@@ -70,27 +76,6 @@ def check_combinations(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     most = _number(claim, "combinations")
     found = table.select(columns_of(claim)).unique().select(pl.len()).collect().item()
     return ClaimCount(holds=found <= most, found={"combinations": int(found)})
-
-
-def check_copies(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Compare copied rows with chance: as often as other people's rows equal an original row.
-
-    Parameters
-    ----------
-    claim
-        ``"copied-rows"``, with evidence of both.
-    table
-        The released table. It doesn't have the originals, so nothing is counted in it.
-    """
-    del table
-    rows, copied = _number(claim, "rows"), _number(claim, "copied")
-    control, by_chance = _number(claim, "control_rows"), _number(claim, "control_copied")
-    if not (0 <= copied <= rows and 0 <= by_chance <= control and rows and control):
-        raise VerificationError("The evidence of copied rows contradicts itself.")
-    share = (copied + by_chance) / (rows + control)
-    error = sqrt(share * (1 - share) * (1 / rows + 1 / control))
-    excess = copied / rows - by_chance / control
-    return ClaimCount(holds=excess <= SURE * error, found={"excess": excess, "error": error})
 
 
 def check_hybrid_groups(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
@@ -123,7 +108,6 @@ SYNTHETIC_CHECKS: Final[dict[str, tuple[Basis, SyntheticCheck]]] = {
     "at-most": ("counted", check_at_most),
     "sum-of": ("counted", check_sum),
     "fixed-combinations": ("counted", check_combinations),
-    "copied-rows": ("measured", check_copies),
     "hybrid-groups": ("accounted", check_hybrid_groups),
 }
 
@@ -156,17 +140,11 @@ def rules_lacking(rules: object, made: list[tuple[str, list[str]]]) -> list[str]
 
 
 def _broken(table: pl.LazyFrame, broken: pl.Expr) -> ClaimCount:
-    count = table.select(broken.fill_null(value=False).sum()).collect().item()
-    return ClaimCount(holds=count == 0, found={"rows_breaking": int(count)})
+    return _counted(int(table.select(broken.fill_null(value=False).sum()).collect().item()))
 
 
-def _as_comparable(column: pl.Expr, table: pl.LazyFrame) -> pl.Expr:
-    """Return numbers as numbers; files without types hold them, and ISO dates, as text."""
-    name = column.meta.output_name()
-    if table.collect_schema()[name] != pl.String:
-        return column
-    numbers = table.select(column.cast(pl.Float64, strict=False).is_null() & column.is_not_null())
-    return column if numbers.collect().to_series().any() else column.cast(pl.Float64)
+def _counted(n_breaking: int) -> ClaimCount:
+    return ClaimCount(holds=n_breaking == 0, found={"rows_breaking": n_breaking})
 
 
 def _number(claim: Claim, name: str) -> float:

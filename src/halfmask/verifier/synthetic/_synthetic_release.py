@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from halfmask.claims._manifest import MANIFEST_NAME
 from halfmask.claims._synthetic_manifest import SyntheticManifest, synthetic_manifest
 from halfmask.verifier._checks import ClaimCount
 from halfmask.verifier._released import CheckedClaim, CheckedRelease, file_faults
 from halfmask.verifier.masked import open_stated
+from halfmask.verifier.synthetic._copied_rows import check_copies, open_originals
 from halfmask.verifier.synthetic._synthetic_checks import SYNTHETIC_CHECKS, rules_lacking
 
 if TYPE_CHECKING:
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["check_synthetic"]
 
+#: The model whose check takes the original rows.
+COPIED_ROWS: Final = "copied-rows"
 
-def check_synthetic(manifest: Manifest, folder: Path) -> CheckedRelease:
+
+def check_synthetic(
+    manifest: Manifest, folder: Path, *, originals: object = None
+) -> CheckedRelease:
     """Check the files of a release of synthetic rows, and each claim.
 
     Parameters
@@ -30,6 +36,9 @@ def check_synthetic(manifest: Manifest, folder: Path) -> CheckedRelease:
         What the release states of itself.
     folder
         The folder with the manifest and the files.
+    originals
+        The original rows, which the owner has: a frame, or a file of Parquet, CSV, Arrow or JSON
+        lines. Without them copied rows aren't counted.
 
     Returns
     -------
@@ -39,27 +48,31 @@ def check_synthetic(manifest: Manifest, folder: Path) -> CheckedRelease:
     Raises
     ------
     VerificationError
-        If the manifest isn't one of a synthetic table. What the files say is never raised.
+        If the manifest isn't one of a synthetic table, or the originals can't be read. What the
+        files say is never raised.
+    ColumnNotFoundError
+        If the originals lack a released column.
 
     Notes
     -----
     **Guarantees.** Shares no code with what drew the rows. ``.holds`` is true only if each data
     file has the stated hash, size, rows, columns and types; nothing else is in the folder; no
-    identifier is released; every row keeps every rule; and the stated numbers of copied rows are no
-    more than chance.
+    identifier is released; every row keeps every rule; and no more rows equal an original row than
+    by chance, counted from the originals. Without these that claim is not checked, and ``.holds``
+    is false.
 
     What does not follow: that the rows reveal nothing about the people they were learnt from. That
-    is measured in the report; copied rows and groups are checked by their arithmetic alone, because
-    the original rows aren't in the release.
+    is measured in the report. Groups of a hybrid are checked by their arithmetic alone.
     """
     stated = synthetic_manifest(manifest)
+    known = None if originals is None else open_originals(originals, stated.columns)
     problems = file_faults(folder / MANIFEST_NAME, manifest)
     problems += _contradictions(stated)
     table, faults = open_stated(folder, stated.files, stated.columns)
     problems += faults
     return CheckedRelease(
         kind=manifest.kind,
-        claims=tuple(_checked(each, table) for each in stated.claims),
+        claims=tuple(_checked(each, table, known, stated) for each in stated.claims),
         problems=tuple(problems),
         weaknesses=stated.weaknesses,
     )
@@ -82,7 +95,7 @@ def _contradictions(stated: SyntheticManifest) -> list[str]:
         if each.role == "identifier"
     ]
     made = [(each.model, _columns(each)) for each in stated.claims]
-    due = {"full": "copied-rows"}.get(stated.extent)
+    due = {"full": COPIED_ROWS}.get(stated.extent)
     if stated.extent == "hybrid" and stated.parameters.get("k") is not None:
         due = "hybrid-groups"
     for model in ("released-columns", due):
@@ -96,19 +109,31 @@ def _columns(claim: Claim) -> list[str]:
     return list(map(str, columns)) if isinstance(columns, list) else []
 
 
-def _checked(claim: Claim, table: pl.LazyFrame | None) -> CheckedClaim:
+def _checked(
+    claim: Claim,
+    table: pl.LazyFrame | None,
+    originals: pl.LazyFrame | None,
+    stated: SyntheticManifest,
+) -> CheckedClaim:
     """Apply the check of a claim's model; one that can't be checked doesn't hold."""
-    found, why = ClaimCount(holds=False, found={}), ""
+    found, why, checked = ClaimCount(holds=False, found={}), "", True
     basis, check = SYNTHETIC_CHECKS.get(claim.model, (None, None))
-    if check is None:
+    if claim.model == COPIED_ROWS:
+        basis, check = "counted", None
+    if basis is None:
         why = " No check is known for this model, so it doesn't hold."
     elif claim.basis != basis:
         why = f" Its check is of what is {basis}, so it doesn't hold."
     elif table is None or not set(_columns(claim)) <= set(table.collect_schema().names()):
         why = " The files don't have its columns, so it doesn't hold."
+    elif check is None and originals is None:
+        checked, why = False, " Not checked: that takes the original rows."
     else:
         try:
-            found = check(claim, table)
+            if check is not None:
+                found = check(claim, table)
+            elif originals is not None:
+                found = check_copies(claim, table, originals, stated)
             why = "" if found.holds else " The check doesn't bear it out."
         except Exception:  # noqa: BLE001 # what a library says of a file may quote it
             why = " Its check can't be made, so it doesn't hold."
@@ -117,4 +142,5 @@ def _checked(claim: Claim, table: pl.LazyFrame | None) -> CheckedClaim:
         holds=found.holds,
         sentence=claim.sentence() + why,
         found=dict(found.found),
+        checked=checked,
     )

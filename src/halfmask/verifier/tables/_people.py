@@ -17,7 +17,7 @@ from halfmask.verifier.tables._support import read_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HierarchyFiles", "People", "open_people"]
+__all__ = ["HierarchyFiles", "People", "open_given", "open_people"]
 
 #: A folder with a file for each column, such as ``town.csv``; or a file, or its rows, by column.
 HierarchyFiles: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
@@ -106,7 +106,7 @@ def open_people(
         If it can't be read, or has no rows.
     """
     try:
-        table = _table(population)
+        table = open_given(population, what="population")
         known = table.collect_schema().names()
         absent = [name for name in columns if name not in known]
         if absent:
@@ -121,20 +121,32 @@ def open_people(
     return People(people, {} if hierarchies is None else hierarchies)
 
 
-def _table(population: object) -> pl.LazyFrame:
-    if isinstance(population, pl.LazyFrame | pl.DataFrame):
-        return population.lazy()
-    if isinstance(population, str | os.PathLike):
-        path = Path(population)
+def open_given(given: object, *, what: str) -> pl.LazyFrame:
+    """Open a table that a release doesn't hold.
+
+    Parameters
+    ----------
+    given
+        A frame, or the path of a plain file.
+    what
+        What it is called in errors.
+
+    Raises
+    ------
+    VerificationError
+        If it is neither.
+    """
+    if isinstance(given, pl.LazyFrame | pl.DataFrame):
+        return given.lazy()
+    if isinstance(given, str | os.PathLike):
+        path = Path(given)
         fmt = FORMATS.get(path.suffix.lower())
         if fmt is None or not path.is_file():
             raise VerificationError(
-                "The population isn't a plain file of a known format.",
+                f"The {what} isn't a plain file of a known format.",
                 hint=f"Its name must end in one of {', '.join(FORMATS)}.",
             )
         return open_part(path, fmt)
-    if hasattr(population, "__arrow_c_stream__"):
-        return pl.DataFrame(population).lazy()
-    raise VerificationError(
-        f"The population must be a frame or a path. Got {type(population).__name__}."
-    )
+    if hasattr(given, "__arrow_c_stream__"):
+        return pl.DataFrame(given).lazy()
+    raise VerificationError(f"The {what} must be a frame or a path. Got {type(given).__name__}.")

@@ -1,0 +1,95 @@
+"""Drawn rows that equal original rows, thinned to as many as other people's rows do by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ChanceCopies"]
+
+#: Rows that more original rows equal are nobody's: they aren't thinned.
+MOST_EQUAL = 5
+#: Where more drawn rows had to go, the model copies: they stay, and the verifier finds them.
+MOST_DROPPED = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChanceCopies:
+    """How often drawn rows may equal rows that were learnt from.
+
+    A row of somebody else equals a row that r people have with the probability (r + 1) N(r + 1) / n
+    where N(r) is how many different rows r people have. Good, "The population frequencies of
+    species and the estimation of population parameters" (1953).
+
+    Attributes
+    ----------
+    learnt
+        The different rows that were learnt from, and how many people have each.
+    kept
+        The probability that a drawn row stays, by the number of people who have it, (6,); 0 people
+        first.
+    """
+
+    learnt: pl.DataFrame
+    kept: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"ChanceCopies({self.learnt.height} different rows)"
+
+    @classmethod
+    def of(cls, learnt: pl.DataFrame, drawn: pl.DataFrame) -> Self:
+        """Compare drawn rows with chance.
+
+        Parameters
+        ----------
+        learnt
+            The rows that were learnt from.
+        drawn
+            Rows that were drawn from the model.
+        """
+        names = [f"c{i}" for i in range(learnt.width)]
+        different = learnt.rename(_renamed(learnt, names)).group_by(names).agg(pl.len().alias("n"))
+        bins = MOST_EQUAL + 2
+        people = np.bincount(np.minimum(different["n"].to_numpy(), bins), minlength=bins + 1)
+        equal = np.arange(1, MOST_EQUAL + 1)
+        chance = (equal + 1) * people[equal + 1] / learnt.height
+        made = cls(learnt=different, kept=np.ones(MOST_EQUAL + 1))
+        found = np.bincount(made._people(drawn), minlength=bins)[equal] / drawn.height
+        above = found > chance
+        stay = (1 - found[above].sum()) / max(1 - chance[above].sum(), 1e-9)
+        if 1 - stay <= MOST_DROPPED:
+            made.kept[equal[above]] = chance[above] * stay / found[above]
+        return made
+
+    def thinned(self, drawn: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the drawn rows that stay.
+
+        Parameters
+        ----------
+        drawn
+            Rows that were drawn from the model.
+        rng
+            Where draws come from.
+        """
+        people = np.minimum(self._people(drawn), MOST_EQUAL + 1)
+        stays = np.append(self.kept, 1.0)[people]
+        return drawn.filter(pl.Series(rng.random(drawn.height) < stays))
+
+    def _people(self, drawn: pl.DataFrame) -> NDArray[np.int64]:
+        """Return how many people have each row; more than five are six."""
+        names = self.learnt.columns[:-1]
+        rows = drawn.rename(_renamed(drawn, names)).join(
+            self.learnt, on=names, how="left", nulls_equal=True, maintain_order="left"
+        )
+        found = rows["n"].fill_null(0).to_numpy().astype(np.int64)
+        return np.asarray(np.minimum(found, MOST_EQUAL + 1))
+
+
+def _renamed(table: pl.DataFrame, names: list[str]) -> dict[str, str]:
+    return dict(zip(table.columns, names, strict=True))

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halfmask.assess.synthesis import Associations
 from halfmask.assess.utility import Distribution
 from halfmask.microdata._report_charts import (
+    association_chart,
     class_size_chart,
     distribution_chart,
     percent,
@@ -50,6 +52,22 @@ def test_a_bar_is_as_long_as_its_share(kind, size):
     first, second = (getattr(bar, size) for bar in chart.bars if bar.series == "after")
 
     assert first / second == pytest.approx(0.4 / 0.6, rel=0.01)
+
+
+def test_associations_mirror_each_other_and_no_name_becomes_markup():
+    names = ("a<b", "c", "d")
+    one = ((1.0, 0.25, 0.5), (0.25, 1.0, 0.0), (0.5, 0.0, 1.0))
+    found = Associations(columns=names, original=one, released=one)
+    chart = association_chart(found, name="p")
+    sizes: dict[str, list[float]] = {"before": [], "after": []}
+    for bar in chart.bars:
+        sizes[bar.series].append(bar.width)
+        assert bar.x + bar.width <= chart.width
+        assert bar.y + bar.height <= chart.height
+    assert sorted(it for it in sizes["before"] if it) == sorted(it for it in sizes["after"] if it)
+    assert sizes["before"][1] / sizes["before"][0] == pytest.approx(2**0.5, rel=0.01)
+    assert "<b" not in chart.svg()
+    assert "a&lt;b 1" in chart.svg()
 
 
 def test_class_sizes_hold_all_rows_before_and_after():

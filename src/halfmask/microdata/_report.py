@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from halfmask.assess.risk import listed
 from halfmask.microdata._report_charts import (
-    Chart,
     class_size_chart,
     distribution_chart,
     percent,
     shortened,
 )
-from halfmask.release._page import without_controls
+from halfmask.release._chart import Chart, without_controls
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -1,89 +1,23 @@
-"""The report's charts as geometry: rectangles and words that the template draws as inline SVG.
-
-Drawn by hand, not by a chart library: the page's own colours reach into the drawing (light, dark,
-print), the template escapes every label, and a chart costs no time and a few kilobytes.
-"""
+"""The geometry of a report's charts: distributions, class sizes and associations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from math import sqrt
+from typing import TYPE_CHECKING
+
+from halfmask.release._chart import Anchor, Bar, Chart, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from halfmask.assess.synthesis import Associations
     from halfmask.assess.utility import Distribution
     from halfmask.microdata._report_facts import SizeShare
 
-__all__ = ["Bar", "Chart", "Word", "class_size_chart", "distribution_chart"]
-
-Series = Literal["before", "after"]
-Anchor = Literal["start", "middle", "end"]
+__all__ = ["association_chart", "class_size_chart", "distribution_chart", "percent", "shortened"]
 
 _LINE = 17
 _LABEL_LETTERS = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A rectangle of one series."""
-
-    series: Series
-    x: float
-    y: float
-    width: float
-    height: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
-    """A label of a chart, at a point of its baseline."""
-
-    text: str
-    x: float
-    y: float
-    anchor: Anchor
-    strong: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """One picture with the numbers that it is made of.
-
-    Parameters
-    ----------
-    name
-        Unique in the page; the picture's element ids begin with it.
-    title
-        What it shows, for who can't see it.
-    description
-        What it says.
-    width
-        Of the drawing, in its own units.
-    height
-        The same.
-    bars
-        What is filled.
-    words
-        What is written.
-    baseline
-        Where a line is drawn under upright bars; None for lying bars.
-    outline
-        The raw table's shape as a path over the bars, for pictures of numbers.
-    rows
-        The numbers: label, before, after.
-    """
-
-    name: str
-    title: str
-    description: str
-    width: int
-    height: int
-    bars: tuple[Bar, ...]
-    words: tuple[Word, ...]
-    baseline: float | None
-    outline: str
-    rows: tuple[tuple[str, float, float], ...]
 
 
 def class_size_chart(shares: Sequence[SizeShare], *, name: str) -> Chart:
@@ -142,6 +76,40 @@ def distribution_chart(column: str, picture: Distribution, *, name: str) -> Char
     )
 
 
+def association_chart(found: Associations, *, name: str) -> Chart:
+    """Draw how much each two columns say of each other: original below, released above.
+
+    The area of a square is the association; squares that mirror each other at the diagonal are of
+    the same two columns.
+    """
+    n, left, top = len(found.columns), 176, 20
+    step = min(34.0, 520 / n)
+    bars, words = [], []
+    for i, column in enumerate(found.columns):
+        middle = (i + 0.5) * step
+        words.append(_word(f"{shortened(column, 22)} {i + 1}", left - 8, top + middle + 4, "end"))
+        words.append(_word(str(i + 1), left + middle, top - 7, "middle"))
+        for j in range(n):
+            series, value = (
+                ("before", found.original[i][j]) if j < i else ("after", found.released[i][j])
+            )
+            side = sqrt(value) * (step - 2) if i != j else 0.0
+            x, y = left + (j + 0.5) * step, top + middle
+            bars.append(_bar(series, x - side / 2, y - side / 2, side, side))
+    return Chart(
+        name=name,
+        title="How much each two columns say of each other",
+        description=found.sentence,
+        width=round(left + n * step) + 8,
+        height=round(top + n * step) + 8,
+        bars=tuple(bars),
+        words=tuple(words),
+        baseline=None,
+        outline="",
+        rows=(),
+    )
+
+
 Rows = tuple[tuple[str, float, float], ...]
 Drawing = tuple[int, int, tuple[Bar, ...], tuple[Word, ...], str]
 
@@ -170,6 +138,14 @@ def _ticks(rows: Rows, step: float, y: float) -> list[Word]:
     last = len(ends) - 1
     pieces = min(4, last)
     places = sorted({round(last * piece / pieces) for piece in range(pieces + 1)})
+    shown = [0]
+    for place in places[1:-1]:  # a letter is six units wide; the first and last word lie inside
+        half = 3 * len(ends[place]) + 6
+        before = 6 * len(ends[0]) if shown == [0] else shown[-1] * step + 3 * len(ends[shown[-1]])
+        after = last * step - 6 * len(ends[last])
+        if before + half <= place * step <= after - half:
+            shown.append(place)
+    places = [*shown, last]
     return [
         _word(
             ends[place],

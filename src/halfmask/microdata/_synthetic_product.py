@@ -7,17 +7,23 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, cast
 
 from halfmask._progress import Progress, silent
+from halfmask.assess.masking._pairs import column_pairs
+from halfmask.assess.synthesis import associations, column_pictures
+from halfmask.assess.synthesis._marginals import binned
 from halfmask.claims._synthetic_manifest import SYNTHETIC, synthetic_details
 from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.microdata._evaluation import LEAST_COUNT
 from halfmask.microdata._finite_numbers import finite
+from halfmask.microdata._report_charts import association_chart, distribution_chart, percent
 from halfmask.microdata._writing import write_parts
-from halfmask.release import Product, TextBlock, publish_verified
+from halfmask.release import PicturesBlock, Product, TextBlock, publish_verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from halfmask.assess.synthesis import SynthesisAssessment
+    from halfmask.assess.utility import Distribution
     from halfmask.claims import Claim, DataFile, Manifest
     from halfmask.microdata._synthetic_rows import SyntheticRows
     from halfmask.release._page import AnyBlock
@@ -25,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["write_synthetic"]
 
+#: More pictures make a page that nobody reads.
+MOST_PICTURES = 30
 EXTENTS = {
     "full": "All cells are synthetic.",
     "partial": "Some columns are synthetic; the other cells are those of people.",
@@ -66,7 +74,7 @@ def _product(
         write=write,
         claims=lambda _files: claims,
         weaknesses=[weakness_sentence(name) for name in _weaknesses(rows)],
-        blocks=[_drawing_block(rows), *measured.blocks()],
+        blocks=[_drawing_block(rows), *_pictures(rows), *measured.blocks()],
         details=synthetic_details(
             rows={
                 "in": rows.learnt.height + rows.control.height,
@@ -82,6 +90,7 @@ def _product(
         ),
         software={name: version(name) for name in ("polars", "numpy", "scikit-learn")}
         | {"python": platform.python_version()},
+        evidence=lambda _files: {"originals": rows.originals},
     )
 
 
@@ -110,3 +119,45 @@ def _drawing_block(rows: SyntheticRows) -> AnyBlock:
         "and attacks are compared on them."
     )
     return TextBlock(title="How rows were drawn", sentences=sentences)
+
+
+def _pictures(rows: SyntheticRows) -> list[AnyBlock]:
+    """Return both tables side by side; no bar shows fewer rows than a category may have."""
+    least = max(rows.section.k or rows.section.min_leaf, LEAST_COUNT)
+    learnt, drawn = rows.learnt, rows.copies[0]
+    pairs = column_pairs(learnt, drawn, learnt.columns)
+    shown = column_pictures(learnt, drawn, pairs, min_count=least)
+    charts = [
+        (name, distribution_chart(name, it, name=f"picture-{place}"), _apart(it))
+        for place, (name, it) in enumerate(list(shown.items())[:MOST_PICTURES])
+    ]
+    blocks: list[AnyBlock] = []
+    if charts:
+        sentence = (
+            f"No bar shows fewer than {least} original rows, and counts are rounded: bars of fewer "
+            "are joined with others or left out."
+        )
+        if len(shown) > len(charts):
+            sentence += f" {len(shown) - len(charts)} more columns aren't pictured."
+        blocks.append(
+            PicturesBlock(title="Columns", sentence=sentence, pictures=charts, outlined=True)
+        )
+    found = associations([binned(pair) for pair in pairs], learnt.columns)
+    if found is not None:
+        chart = association_chart(found, name="associations")
+        sentence = (
+            "The larger a square, the more two columns say of each other. Squares below the "
+            "diagonal are of the original rows, their mirror images above it of the released ones."
+        )
+        blocks.append(
+            PicturesBlock(
+                title="Between columns",
+                sentence=sentence,
+                pictures=[("", chart, found.sentence)],
+            )
+        )
+    return blocks
+
+
+def _apart(picture: Distribution) -> str:
+    return f"{percent(picture.distance)} of the rows would have to change bars to match."

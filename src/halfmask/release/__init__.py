@@ -7,12 +7,13 @@ calls `publish_beside`.
 
 from __future__ import annotations
 
-from halfmask.release._page import BarsBlock, TableBlock, TextBlock, html_page
+from halfmask.release._page import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
 from halfmask.release._product import Product
 from halfmask.release._publishing import Published, publish, publish_beside, publish_verified
 
 __all__ = [
     "BarsBlock",
+    "PicturesBlock",
     "Product",
     "Published",
     "TableBlock",

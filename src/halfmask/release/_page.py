@@ -7,11 +7,12 @@ them.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from halfmask.release._chart import Chart, without_controls
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
@@ -19,20 +20,19 @@ if TYPE_CHECKING:
 __all__ = [
     "AnyBlock",
     "BarsBlock",
+    "PicturesBlock",
     "TableBlock",
     "TextBlock",
     "html_page",
     "page_of",
-    "without_controls",
 ]
 
 _NUMBER: Final = re.compile(r"[\d,.<>% —]*")
-_DIRECTIONS: Final = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 _STYLE: Final = """
 :root { color-scheme: light dark; --paper: #f5f2ec; --ink: #1b2430; --soft: #55606e;
-  --line: #ddd6c9; --bar: #a64b06; --wash: #f6ead9; --bad: #a92318; }
+  --line: #ddd6c9; --bar: #a64b06; --after: #0f6f68; --wash: #f6ead9; --bad: #a92318; }
 @media (prefers-color-scheme: dark) { :root { --paper: #11161c; --ink: #e9edf2; --soft: #a5b0bd;
-  --line: #303a46; --bar: #f0a35a; --wash: #33291a; --bad: #ff9a8b; } }
+  --line: #303a46; --bar: #f0a35a; --after: #5fc7bd; --wash: #33291a; --bad: #ff9a8b; } }
 body { max-width: 1024px; margin: 2rem auto; padding: 0 28px; background: var(--paper);
   color: var(--ink); font: 16px/1.55 "Inter", "Segoe UI", "Helvetica Neue", Arial, sans-serif;
   font-variant-numeric: tabular-nums; }
@@ -51,6 +51,26 @@ th, td { text-align: left; vertical-align: top; padding: 7px 14px 7px 0; overflo
 thead th { color: var(--soft); border-top: 0; border-bottom: 2px solid var(--line); }
 .num { text-align: right; white-space: nowrap; }
 meter { width: 60%; }
+.key { display: flex; flex-wrap: wrap; gap: 20px; margin: .6rem 0; font-size: .875rem;
+  color: var(--soft); }
+.key span::before { content: ""; display: inline-block; width: 13px; height: 13px;
+  margin-right: 7px; border-radius: 3px; vertical-align: -2px; background: var(--after); }
+.key .was::before { background: var(--bar); }
+.key .line::before { background: none; border: 2px solid var(--bar); box-sizing: border-box; }
+.pictures { columns: 3 290px; column-gap: 16px; }
+.pictures figure { break-inside: avoid; margin: 0 0 16px; }
+.pictures figure, .panel { border: 1px solid var(--line); border-radius: 12px; padding: 14px 18px; }
+.panel figure { margin: 0; }
+h3 { margin: 0 0 8px; font-size: 1rem; overflow-wrap: anywhere; }
+figcaption { margin-top: 8px; font-size: .875rem; color: var(--soft); }
+svg.chart { display: block; width: 100%; height: auto; overflow: visible;
+  font: 11px "Inter", "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
+svg .before { fill: var(--bar); }
+svg .after { fill: var(--after); }
+svg .outline { fill: none; stroke: var(--bar); stroke-width: 1.8; stroke-linejoin: round; }
+svg .floor { stroke: var(--soft); }
+svg text { fill: var(--soft); }
+svg text.strong { fill: var(--ink); font-weight: 600; }
 @media print { :root { --paper: #fff; --ink: #111; --wash: #fff; } }
 """
 
@@ -134,7 +154,43 @@ class BarsBlock:
         yield "</table>"
 
 
-AnyBlock: TypeAlias = TextBlock | TableBlock | BarsBlock
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PicturesBlock:
+    """Charts of an original and a released table under a heading.
+
+    Parameters
+    ----------
+    title
+        The heading.
+    sentence
+        What the pictures show, above them.
+    pictures
+        For each the name over it, the chart, and the sentence under it.
+    outlined
+        Whether charts of numbers draw the original as an outline.
+    """
+
+    title: str
+    sentence: str
+    pictures: Sequence[tuple[str, Chart, str]]
+    outlined: bool = False
+
+    def html(self) -> Iterator[str]:
+        """Yield the block's lines."""
+        yield f"<p>{_text(self.sentence)}</p>"
+        outline = '<span class="line">original, as an outline</span>' if self.outlined else ""
+        was, now = '<span class="was">original</span>', "<span>released</span>"
+        yield f'<div class="key">{was}{outline}{now}</div>'
+        many = len(self.pictures) > 1
+        yield f'<div class="{"pictures" if many else "panel"}">'
+        for name, chart, caption in self.pictures:
+            heading = f"<h3><bdi>{_text(name)}</bdi></h3>" if many else ""
+            below = f"<figcaption>{_text(caption)}</figcaption>"
+            yield f"<figure>{heading}{chart.svg()}{below}</figure>"
+        yield "</div>"
+
+
+AnyBlock: TypeAlias = TextBlock | TableBlock | BarsBlock | PicturesBlock
 
 
 def page_of(
@@ -191,24 +247,6 @@ def html_page(
     for block in blocks:
         lines += [f"<h2>{_text(block.title)}</h2>", *block.html()]
     return "\n".join([*lines, "</body></html>", ""])
-
-
-def without_controls(text: str) -> str:
-    r"""Return a text with control and direction characters replaced.
-
-    Examples
-    --------
-    >>> without_controls("a\u202eb") == without_controls("a\0b") == "a\ufffdb"
-    True
-    """
-    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(it) else it for it in text)
-
-
-def _controls(letter: str) -> bool:
-    """Return whether a letter steers the reader's machine: a control, a surrogate, a direction."""
-    if unicodedata.category(letter) in {"Cc", "Cs"}:
-        return letter != "\n"
-    return unicodedata.bidirectional(letter) in _DIRECTIONS
 
 
 def _text(text: str) -> str:

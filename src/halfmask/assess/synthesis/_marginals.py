@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.masking._pairs import ColumnPair
 
-__all__ = ["MarginalDistance", "marginal_distances"]
+__all__ = ["MarginalDistance", "binned", "marginal_distances"]
 
 #: Amounts are cut at quantiles into so many bins; of categories so many are separate.
 BINS = 8
@@ -76,8 +76,8 @@ def marginal_distances(
     separate, and all others are one. Missing is a bin of its own. More rows make
     tables agree better by chance: `by_chance` is of as many rows as the control has.
     """
-    ours = [_binned(pair) for pair in pairs]
-    theirs = None if control is None else [_binned(pair) for pair in control]
+    ours = [binned(pair) for pair in pairs]
+    theirs = None if control is None else [binned(pair) for pair in control]
     rng = np.random.default_rng(random_state)
     found = []
     for size in range(1, min(3, len(pairs)) + 1):
@@ -101,8 +101,14 @@ def marginal_distances(
     return tuple(found)
 
 
-def _binned(pair: ColumnPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return both columns in bins of the original's, 0 for missing."""
+def binned(pair: ColumnPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return both columns in bins of the original's, 0 for missing.
+
+    Parameters
+    ----------
+    pair
+        The column of both tables.
+    """
     known = pair.original[~np.isnan(pair.original)]
     if not len(known):
         return tuple(np.isnan(each).astype(np.int64) for each in (pair.original, pair.masked))  # type: ignore[return-value] # two

@@ -13,7 +13,8 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["AssociationChange", "correlation_change", "covariance_change", "cramers_v_change"]
+__all__ = ["AssociationChange", "correlation_change", "covariance_change", "cramers_v"]
+__all__ += ["cramers_v_change"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +125,7 @@ def cramers_v_change(original: ArrayLike, masked: ArrayLike) -> AssociationChang
     before, after = _tables(original, masked)
     pairs = list(combinations(range(before.shape[1]), 2))
     apart = [
-        abs(_cramers_v(before[:, i], before[:, j]) - _cramers_v(after[:, i], after[:, j]))
+        abs(cramers_v(before[:, i], before[:, j]) - cramers_v(after[:, i], after[:, j]))
         for i, j in pairs
     ]
     return _change(np.array(apart, dtype=np.float64))
@@ -181,8 +182,14 @@ def _correlations(table: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(covariances / np.sqrt(variances * variances.T))
 
 
-def _cramers_v(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    """Return Cramér's V of two columns of codes; NaN where one has a single category."""
+def cramers_v(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+    """Return Cramér's V of two columns of codes; NaN where one has a single category.
+
+    Parameters
+    ----------
+    left, right
+        The codes of each row; NaN is a category of its own.
+    """
     rows, columns = (
         np.unique(np.where(np.isnan(each), -1, each), return_inverse=True)[1]
         for each in (left, right)

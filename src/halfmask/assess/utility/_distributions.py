@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from halfmask._validation import integer_at_least
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from halfmask.assess.utility._extents import ColumnExtents
 
@@ -94,6 +94,7 @@ def numeric_distribution(
     sizes: NDArray[np.int64],
     *,
     min_count: int,
+    label: Callable[[float], str] | None = None,
 ) -> Distribution | None:
     """Picture a numeric column before and after.
 
@@ -109,6 +110,8 @@ def numeric_distribution(
     min_count
         The least number of raw rows that a bin shows, at least 1; the k of the release is a good
         choice.
+    label
+        Writes the ends of bins; ``None``: as numbers.
 
     Returns
     -------
@@ -150,8 +153,9 @@ def numeric_distribution(
         return None
     after = _spread(low, high, weight.astype(np.float64), edges)
     ends = np.append(starts[1:], len(before))
+    write = label or _number
     labels = tuple(
-        f"{_number(edges[a])} to {_number(edges[b])}" for a, b in zip(starts, ends, strict=True)
+        f"{write(edges[a])} to {write(edges[b])}" for a, b in zip(starts, ends, strict=True)
     )
     return _distribution(
         "numeric",

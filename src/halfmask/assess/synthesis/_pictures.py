@@ -1,0 +1,163 @@
+"""Original and synthetic columns side by side: distributions, and what columns say of each other.
+
+A picture is released with the rows, so it follows the rules of
+:mod:`halfmask.assess.utility._distributions`: no bar of few original rows, no category that the
+release doesn't hold, rounded counts.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from halfmask.assess.utility import (
+    ColumnExtents,
+    Distribution,
+    categorical_distribution,
+    numeric_distribution,
+)
+from halfmask.assess.utility._associations import cramers_v
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess.masking._pairs import ColumnPair
+
+__all__ = ["Associations", "associations", "column_pictures"]
+
+DAY: Final = 86_400
+EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+#: More columns can't be seen in one picture.
+MOST_COLUMNS: Final = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Associations:
+    """How much each two columns say of each other, in both tables.
+
+    Parameters
+    ----------
+    columns
+        Their names.
+    original, released
+        Cramér's V of each two columns in bins, in [0, 1]; 0 where a column has one value.
+    """
+
+    columns: tuple[str, ...]
+    original: tuple[tuple[float, ...], ...]
+    released: tuple[tuple[float, ...], ...]
+
+    @property
+    def sentence(self) -> str:
+        """The picture in words."""
+        gaps = {
+            (i, j): abs(self.original[i][j] - self.released[i][j])
+            for i, j in combinations(range(len(self.columns)), 2)
+        }
+        i, j = max(gaps, key=lambda pair: gaps[pair])
+        return (
+            f"Cramér's V of {len(gaps)} pairs of columns, in bins. On average it differs by "
+            f"{sum(gaps.values()) / len(gaps):.3f}; most for {self.columns[i]} and "
+            f"{self.columns[j]}: {self.original[i][j]:.2f} in the original, "
+            f"{self.released[i][j]:.2f} in the released rows."
+        )
+
+
+def associations(
+    binned: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], names: Sequence[str]
+) -> Associations | None:
+    """Measure how much each two columns say of each other in both tables.
+
+    Parameters
+    ----------
+    binned
+        For each column the bins of the original and the released rows.
+    names
+        Their names; of more than 30 columns the first 30 are compared.
+
+    Returns
+    -------
+    Associations or None
+        None where there are fewer than two columns.
+    """
+    n = min(len(names), MOST_COLUMNS)
+    if n < 2:
+        return None
+    tables = np.eye(n)[None].repeat(2, axis=0)
+    for i, j in combinations(range(n), 2):
+        for side in (0, 1):
+            found = cramers_v(binned[i][side].astype(float), binned[j][side].astype(float))
+            tables[side, i, j] = tables[side, j, i] = np.nan_to_num(found)
+    original, released = (tuple(map(tuple, table.tolist())) for table in tables)
+    return Associations(columns=tuple(names[:n]), original=original, released=released)
+
+
+def column_pictures(
+    original: pl.DataFrame, released: pl.DataFrame, pairs: Sequence[ColumnPair], *, min_count: int
+) -> dict[str, Distribution]:
+    """Picture each column in both tables; one that can't be pictured is left out.
+
+    Parameters
+    ----------
+    original, released
+        The tables.
+    pairs
+        Their columns as numbers or codes.
+    min_count
+        The fewest original rows that a bar may show.
+    """
+    found = {}
+    for pair in pairs:
+        cells, drawn = original[pair.name], released[pair.name]
+        is_amount = cells.dtype.is_numeric() or cells.dtype in (pl.Date, pl.Datetime)
+        if pair.is_number and is_amount:
+            picture = _amounts(cells, drawn, min_count)
+        else:
+            picture = _categories(cells, drawn, min_count)
+        if picture is not None:
+            found[pair.name] = picture
+    return found
+
+
+def _amounts(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution | None:
+    numbers = (_numbers(each) for each in (cells, drawn))
+    there = [each[np.isfinite(each)] for each in numbers]
+    if not all(len(each) for each in there):
+        return None
+    low, high = (float(edge(np.concatenate(there))) for edge in (np.min, np.max))
+    extents = ColumnExtents(
+        low=there[1], high=there[1], domain_low=low, domain_high=high, categorical=False
+    )
+    sizes = np.ones(len(there[1]), dtype=np.int64)
+    label = _date if cells.dtype.is_temporal() else None
+    return numeric_distribution(there[0], extents, sizes, min_count=min_count, label=label)
+
+
+def _numbers(cells: pl.Series) -> NDArray[np.float64]:
+    """Return amounts, or days since 1970; NaN for missing."""
+    if cells.dtype.is_temporal():
+        cells = cells.dt.epoch("s") / DAY
+    return cells.cast(pl.Float64).to_numpy()
+
+
+def _date(day: float) -> str:
+    return f"{EPOCH + dt.timedelta(days=day):%Y-%m-%d}"
+
+
+def _categories(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution | None:
+    before, after = (_counts(each) for each in (cells, drawn))
+    return categorical_distribution(before, after, in_release=after, min_count=min_count)
+
+
+def _counts(cells: pl.Series) -> dict[str, float]:
+    """Return the rows of each category; missing is one."""
+    texts = cells.cast(pl.String).fill_null("missing")
+    values, counts = texts.value_counts()
+    return dict(zip(values.to_list(), counts.cast(pl.Float64).to_list(), strict=True))

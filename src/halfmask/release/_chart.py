@@ -1,0 +1,134 @@
+"""Chart: a picture as geometry, rectangles and words, and its inline SVG.
+
+Drawn by hand, not by a chart library: the page's own colours reach into the drawing (light, dark,
+print), every label is escaped, and a chart costs no time and a few kilobytes.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Final, Literal
+
+__all__ = ["Bar", "Chart", "Word", "without_controls"]
+
+Series = Literal["before", "after"]
+Anchor = Literal["start", "middle", "end"]
+_DIRECTIONS: Final = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A rectangle of one series."""
+
+    series: Series
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A label of a chart, at a point of its baseline."""
+
+    text: str
+    x: float
+    y: float
+    anchor: Anchor
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """One picture with the numbers that it is made of.
+
+    Parameters
+    ----------
+    name
+        Unique in the page; the picture's element ids begin with it.
+    title
+        What it shows, for who can't see it.
+    description
+        What it says.
+    width
+        Of the drawing, in its own units.
+    height
+        The same.
+    bars
+        What is filled.
+    words
+        What is written.
+    baseline
+        Where a line is drawn under upright bars; None for lying bars.
+    outline
+        The raw table's shape as a path over the bars, for pictures of numbers.
+    rows
+        The numbers: label, before, after.
+    """
+
+    name: str
+    title: str
+    description: str
+    width: int
+    height: int
+    bars: tuple[Bar, ...]
+    words: tuple[Word, ...]
+    baseline: float | None
+    outline: str
+    rows: tuple[tuple[str, float, float], ...]
+
+    def svg(self) -> str:
+        """Return the picture as an SVG element; no word of it becomes markup."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        name, width, height = _text(self.name), self.width, self.height
+        yield (
+            f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" '
+            f'aria-labelledby="{name}-title {name}-desc">'
+        )
+        yield f'<title id="{name}-title">{_text(self.title)}</title>'
+        yield f'<desc id="{name}-desc">{_text(self.description)}</desc>'
+        for bar in self.bars:
+            if bar.width > 0 and bar.height > 0:
+                yield (
+                    f'<rect class="{bar.series}" x="{bar.x}" y="{bar.y}" width="{bar.width}" '
+                    f'height="{bar.height}"></rect>'
+                )
+        if self.outline:
+            yield f'<path class="outline" d="{self.outline}"></path>'
+        if self.baseline is not None:
+            y = self.baseline
+            yield f'<line class="floor" x1="0" x2="{width}" y1="{y}" y2="{y}"></line>'
+        for word in self.words:
+            strong = ' class="strong"' if word.strong else ""
+            yield (
+                f'<text x="{word.x}" y="{word.y}" text-anchor="{word.anchor}"{strong}>'
+                f"{_text(word.text)}</text>"
+            )
+        yield "</svg>"
+
+
+def without_controls(text: str) -> str:
+    r"""Return a text with control and direction characters replaced.
+
+    Examples
+    --------
+    >>> without_controls("a\u202eb") == without_controls("a\0b") == "a\ufffdb"
+    True
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(it) else it for it in text)
+
+
+def _controls(letter: str) -> bool:
+    """Return whether a letter steers the reader's machine: a control, a surrogate, a direction."""
+    if unicodedata.category(letter) in {"Cc", "Cs"}:
+        return letter != "\n"
+    return unicodedata.bidirectional(letter) in _DIRECTIONS
+
+
+def _text(text: str) -> str:
+    return escape(without_controls(text))

@@ -82,6 +82,7 @@ def render_report(facts: ReportFacts) -> str:
 def _environment() -> Environment:
     """Return a template environment that escapes everything and knows how numbers are read."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 # 30 ms
+    from markupsafe import Markup  # noqa: PLC0415 # loads with jinja2
 
     environment = Environment(
         loader=PackageLoader("halfmask.microdata", "templates"),
@@ -96,6 +97,7 @@ def _environment() -> Environment:
         one_in=_one_in,
         name=lambda text: shortened(text, _NAME_LETTERS),
         level=_level,
+        svg=lambda chart: Markup(chart.svg()),  # noqa: S704 # its words are escaped there
         parameters=_parameters,
         listed=lambda names: listed([shortened(each, _NAME_LETTERS) for each in names]),
         points=lambda value: f"{value * 100:+.1f}",

@@ -44,7 +44,7 @@ def check_at_most(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 
 def check_sum(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count rows whose first column isn't the sum of the others: exactly, but for fractions.
+    """Count rows whose first column isn't the sum of the others: exactly, except fractions.
 
     Parameters
     ----------

@@ -136,6 +136,8 @@ def test_commands_of_the_pages_exist(page):
             "describe",
             "explore",
             "synthesize",
+            "budget",
+            "query",
             "protect",
             "reverse",
             "verify",

@@ -13,6 +13,7 @@ import typer
 from halfmask import __version__
 from halfmask._errors import ColumnWarning
 from halfmask.cli._assess import assess
+from halfmask.cli._budget import budget
 from halfmask.cli._console import (
     console,
     printable,
@@ -31,6 +32,7 @@ from halfmask.cli._options import show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect
 from halfmask.cli._push import push
+from halfmask.cli._query import query
 from halfmask.cli._reverse import reverse
 from halfmask.cli._schema import schema
 from halfmask.cli._serve import serve
@@ -62,6 +64,7 @@ COMMANDS = (
     explore,
     protect,
     synthesize,
+    query,
     verify,
     schema,
     reverse,
@@ -73,6 +76,7 @@ for command in COMMANDS:
     app.command()(command)
 app.command(name="hash")(hash_)
 app.add_typer(assess)
+app.add_typer(budget)
 app.add_typer(encode)
 app.add_typer(events)
 app.add_typer(vault)

@@ -431,3 +431,16 @@ def test_batches_add_up_to_the_whole(tmp_path, monkeypatch, unit):
     )
     assert counted() == whole
     assert sum(whole[0]) == ROWS.filter(pl.col("city") != "d").height
+
+
+def test_a_table_of_a_database_is_asked(tmp_path, postgres):
+    postgres.run("CREATE TABLE people (age int, sex text)")
+    postgres.run("INSERT INTO people SELECT i % 90, 'fm' FROM generate_series(1, 900) AS i")
+    table = opened(tmp_path, postgres.table("people"))
+    frame = table.select(Count(), Sum(of="age", bounds=(0, 99))).answer(epsilon=EXACT).frame
+
+    assert frame["count"][0] == pytest.approx(900, abs=1)
+    assert frame["sum_age"][0] == pytest.approx(10 * sum(range(90)), abs=100)
+    postgres.run("DELETE FROM people WHERE age = 5")
+    with pytest.raises(DataError, match="changed since"):
+        PrivateTable.open(postgres.table("people"), ledger=table.ledger)

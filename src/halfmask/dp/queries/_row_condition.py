@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-__all__ = ["RowCondition", "column_of", "literal_of", "refused", "typed_literal"]
+__all__ = ["RowCondition", "column_of", "given", "literal_of", "refused", "typed_literal"]
 
 _COMPARISONS: Final = {
     "EQ": "__eq__",
@@ -98,7 +98,7 @@ class RowCondition:
         except (SqlglotError, RecursionError):
             raise PolicyError("The condition isn't one of SQL.", hint=_HINT) from None
         where = tree.args.get("where")
-        if where is None or set(_given(tree)) != {"expressions", "where"}:
+        if where is None or set(given(tree)) != {"expressions", "where"}:
             raise PolicyError("The condition has more in it than a condition.", hint=_HINT)
         return cls(where.this)
 
@@ -140,8 +140,9 @@ class RowCondition:
 
 
 _HINT: Final = (
-    "Allowed are comparisons of columns with literals, IN, BETWEEN, IS NULL, AND, OR and NOT; "
-    'quote names that aren\'t plain words, as in "hours-per-week".'
+    "Allowed are SELECT of group columns and COUNT, SUM, AVG, VAR_POP, MEDIAN, PERCENTILE_CONT; "
+    "WHERE with comparisons of columns and literals, IN, BETWEEN, IS NULL, AND, OR, NOT; JOIN of "
+    'public tables; GROUP BY. Quote names that aren\'t plain words, as in "hours-per-week".'
 )
 
 
@@ -156,8 +157,14 @@ def refused(what: str) -> PolicyError:
     return PolicyError(f"This SQL isn't supported: {what}.", hint=_HINT)
 
 
-def _given(node: exp.Expr) -> list[str]:
-    """Return the names of a node's parts that are there."""
+def given(node: exp.Expr) -> list[str]:
+    """Return the names of a node's parts that are there.
+
+    Parameters
+    ----------
+    node
+        The node.
+    """
     return [name for name, part in node.args.items() if part]
 
 
@@ -173,7 +180,7 @@ def column_of(node: exp.Expr) -> str:
 
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         raise refused(f"{_word(node)} where a column has to stand")
-    if not set(_given(node)) <= {"this", "table"}:
+    if not set(given(node)) <= {"this", "table"}:
         raise refused("a column with the name of a schema")
     return str(node.name)
 
@@ -213,7 +220,7 @@ def _check(node: exp.Expr, columns: set[str], depth: int) -> None:
     if parts is None or depth > _DEEPEST:
         raise refused("a condition that is nested too deeply" if parts else _word(node))
     # A part that isn't expected could mean anything: NOT is one of IS.
-    if not set(_given(node)) <= parts:
+    if not set(given(node)) <= parts:
         raise refused(f"{_word(node)} with anything but columns and literals")
     if _word(node) in _LOGIC:
         for part in sorted(parts):

@@ -1,0 +1,185 @@
+"""``halfmask budget``: set the budget of a table, show what is left, give analysts shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._ledger_options import Declarations, LedgerOptions
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions, TableArgument, command_group
+from halfmask.cli._tables import Reading  # typer reads it
+
+if TYPE_CHECKING:
+    from halfmask.dp.ledger import PrivacyLedger
+
+__all__ = ["budget"]
+
+budget = command_group("budget", "Set and show the budget of a table for differential privacy.")
+
+EpsilonOption = Annotated[
+    float,
+    typer.Option(
+        "--epsilon",
+        metavar="EPSILON",
+        show_default=False,
+        help="The most that all answers together may cost.",
+    ),
+]
+DeltaOption = Annotated[
+    float,
+    typer.Option(
+        "--delta",
+        metavar="DELTA",
+        show_default=False,
+        help="At which epsilon is counted, far below 1 / rows; 0 for pure epsilon.",
+    ),
+]
+DatasetArgument = Annotated[
+    str, typer.Argument(metavar="DATASET", show_default=False, help="The name of the data set.")
+]
+VaultOption = Annotated[
+    str,
+    typer.Option(
+        "--vault", metavar="VAULT", show_default=False, help="The private folder of the ledger."
+    ),
+]
+PersonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="Protect all rows of a person, whom this column names; without, single rows.",
+    ),
+]
+MaxRowsOption = Annotated[
+    int,
+    typer.Option(
+        "--max-rows",
+        metavar="N",
+        min=1,
+        help="The most rows of a person that count in one answer, or in one group of it.",
+    ),
+]
+MaxGroupsOption = Annotated[
+    int,
+    typer.Option(
+        "--max-groups",
+        metavar="N",
+        min=1,
+        help="The most groups of one answer that a person counts in.",
+    ),
+]
+
+
+@budget.command(name="set")
+@spreads_groups
+def set_(
+    table: TableArgument,
+    *,
+    epsilon: EpsilonOption,
+    delta: DeltaOption,
+    person: PersonOption = None,
+    max_rows: MaxRowsOption = 1,
+    max_groups: MaxGroupsOption = 1,
+    declared: Declarations,
+    where: LedgerOptions,
+    reading: Reading,
+    saying: SayingOptions,
+) -> int:
+    """Set the budget of TABLE, once, in a ledger in VAULT.
+
+    The folder is created if it is missing. Names and types of columns, bounds and keys are public
+    to analysts. Other commands need the same options for reading TABLE.
+    """
+    name = where.name_of(table)
+    from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit  # noqa: PLC0415 # half a second
+
+    unit = PrivacyUnit(person=person, max_rows=max_rows, max_groups=max_groups)
+    with saying.stages() as stages:
+        stages("reading the table")
+        source = reading.open(table)
+        ledger = PrivacyLedger.create(
+            where.vault,
+            source,
+            dataset=name,
+            epsilon=epsilon,
+            delta=delta,
+            unit=unit,
+            bounds=declared.declared_bounds(),
+            keys=declared.declared_keys(source.dtypes),
+        )
+    return _say(ledger, as_json=saying.as_json)
+
+
+@budget.command()
+@spreads_groups
+def show(dataset: DatasetArgument, *, vault: VaultOption, saying: SayingOptions) -> int:
+    """Show the budget of a data set, and what was spent of it for what."""
+    from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # half a second
+
+    return _say(PrivacyLedger.open(vault, dataset=dataset), as_json=saying.as_json)
+
+
+@budget.command()
+@spreads_groups
+def allow(
+    dataset: DatasetArgument,
+    analyst: Annotated[
+        str, typer.Argument(metavar="ANALYST", show_default=False, help="The analyst's name.")
+    ],
+    *,
+    epsilon: EpsilonOption,
+    vault: VaultOption,
+    saying: SayingOptions,
+) -> int:
+    """Give an analyst a share of the budget, or change it."""
+    from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # half a second
+
+    ledger = PrivacyLedger.open(vault, dataset=dataset)
+    ledger.allow(analyst, epsilon=epsilon)
+    allowed, spent = ledger.share_of(analyst)
+    if saying.as_json:
+        say_json({"ok": True, "analyst": analyst, "epsilon": allowed, "spent": spent})
+    else:
+        console().print(f"{printable(analyst)}: epsilon {allowed:g}, of it {spent:.4g} spent")
+    return 0
+
+
+def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:
+    terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
+    if as_json:
+        say_json(
+            {
+                "ok": True,
+                "dataset": terms.dataset,
+                "epsilon": terms.epsilon,
+                "delta": terms.delta,
+                "unit": terms.unit.to_dict(),
+                "spent": spent,
+                "guarantee": terms.sentence(),
+                "charges": [
+                    {
+                        "number": each.number,
+                        "purpose": each.purpose,
+                        "booked": each.booked,
+                        "analyst": each.analyst,
+                        "events": [event.to_json() for event in each.events],
+                    }
+                    for each in charges
+                ],
+            }
+        )
+        return 0
+    out = console()
+    out.print(printable(terms.sentence()), soft_wrap=True)
+    out.print(f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges")
+    if charges:
+        table = listing("", "purpose", "analyst", "booked", right=("",))
+        for each in charges:
+            purpose, who = printable(each.purpose), printable(each.analyst or "")
+            table.add_row(str(each.number), purpose, who, each.booked)
+        out.print(table)
+    return 0

@@ -1,0 +1,140 @@
+"""Options of commands under a budget: the ledger, what is declared, and its data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from halfmask._errors import ColumnNotFoundError
+from halfmask.cli._failures import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+
+    from halfmask.dp.ledger import PrivacyLedger
+
+__all__ = ["Declarations", "LedgerOptions", "pairs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerOptions:
+    """Where the ledger of a data set is."""
+
+    vault: Annotated[
+        str,
+        typer.Option(
+            "--vault",
+            metavar="VAULT",
+            show_default=False,
+            help="The private folder of the ledger, such as a vault's.",
+        ),
+    ]
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            "--dataset",
+            metavar="NAME",
+            help="The data set's name; without, the name of TABLE without its ending.",
+        ),
+    ] = None
+
+    def name_of(self, table: str) -> str:
+        """Return the name of the data set that a table holds."""
+        if self.dataset is not None:
+            return self.dataset
+        from halfmask.data import DatabaseUrl, is_database_url  # noqa: PLC0415 # half a second
+
+        if is_database_url(table):
+            name = (DatabaseUrl.parse(table).table or "").rpartition(".")[2]
+        else:
+            name = Path(table).name.partition(".")[0]
+        if not name or name == "-":
+            raise UsageError("TABLE has no name.", hint="Give --dataset.")
+        return name
+
+    def open(self, table: str) -> PrivacyLedger:
+        """Open the ledger of a table."""
+        name = self.name_of(table)
+        from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # half a second
+
+        return PrivacyLedger.open(self.vault, dataset=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declarations:
+    """Bounds and keys that are known without the data."""
+
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bounds",
+            metavar="COLUMN=LOW:HIGH",
+            help="The least and greatest value of a column, known without the data; may be "
+            "given more than once. Values beyond are clamped.",
+        ),
+    ] = None
+    keys: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keys",
+            metavar="COLUMN=KEY,KEY",
+            help="The keys of a column to group by, known without the data; may be given more "
+            "than once.",
+        ),
+    ] = None
+
+    def declared_bounds(self) -> dict[str, tuple[float, float]]:
+        """Return the bounds by column."""
+        found = {}
+        for column, text in pairs(self.bounds, "--bounds COLUMN=LOW:HIGH"):
+            low, colon, high = text.partition(":")
+            try:
+                found[column] = (_number(low), _number(high))
+            except ValueError:
+                colon = ""
+            if not colon:
+                raise UsageError(f"The bounds of {column!r} must be LOW:HIGH, two numbers.")
+        return found
+
+    def declared_keys(self, dtypes: dict[str, pl.DataType]) -> dict[str, list[Any]]:
+        """Return the keys by column, as values of its type."""
+        found: dict[str, list[Any]] = {}
+        for column, text in pairs(self.keys, "--keys COLUMN=KEY,KEY"):
+            if column not in dtypes:
+                raise ColumnNotFoundError.of([column], dtypes, where="the table")
+            try:
+                found[column] = [_key(each, dtypes[column]) for each in text.split(",")]
+            except ValueError:
+                raise UsageError(f"A key of {column!r} isn't of its type.") from None
+        return found
+
+
+def pairs(given: Sequence[str] | None, form: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of options of the form NAME=VALUE."""
+    for each in given or ():
+        name, equals, value = each.rpartition("=")
+        if not equals or not name:
+            raise UsageError(f"An option has another form than {form}.")
+        yield name, value
+
+
+def _number(text: str) -> float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def _key(text: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 # a key of any type
+    if dtype.is_integer():
+        return int(text)
+    if str(dtype) == "Boolean":
+        if text not in {"true", "false"}:
+            raise ValueError(text)
+        return text == "true"
+    return text

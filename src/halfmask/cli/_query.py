@@ -1,0 +1,146 @@
+"""``halfmask query``: one question in SQL to a table with a budget."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._ledger_options import Declarations, LedgerOptions, pairs
+from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._tables import Reading  # typer reads it
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from halfmask.dp.queries import PrivateAnswer, QueryPlan
+
+__all__ = ["query"]
+
+SqlArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SQL",
+        show_default=False,
+        help='The question, such as "SELECT sex, COUNT(*) FROM adult GROUP BY sex".',
+    ),
+]
+EpsilonOption = Annotated[
+    float,
+    typer.Option(
+        "--epsilon", metavar="EPSILON", show_default=False, help="What the answer may cost."
+    ),
+]
+DeltaOption = Annotated[
+    float,
+    typer.Option(
+        "--delta",
+        metavar="DELTA",
+        help="What Gaussian noise, or keys that aren't given, may cost in delta.",
+    ),
+]
+NoiseOption = Annotated[
+    Literal["laplace", "gaussian"], typer.Option("--noise", help="The noise of counts and sums.")
+]
+PublicOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--public",
+        metavar="NAME=FILE",
+        help="A table that everybody may know, to be joined; may be given more than once.",
+    ),
+]
+AnalystOption = Annotated[
+    str | None,
+    typer.Option("--analyst", metavar="NAME", help="Charge the share of this analyst, too."),
+]
+PlanOption = Annotated[
+    bool, typer.Option("--plan", help="Only show cost and expected error; nothing is charged.")
+]
+
+
+@spreads_groups
+def query(
+    table: TableArgument,
+    sql: SqlArgument,
+    *,
+    epsilon: EpsilonOption,
+    delta: DeltaOption = 0.0,
+    noise: NoiseOption = "laplace",
+    public: PublicOption = None,
+    analyst: AnalystOption = None,
+    plan: PlanOption = False,
+    declared: Declarations,
+    where: LedgerOptions,
+    reading: Reading,
+    saying: SayingOptions,
+) -> int:
+    """Answer a question about TABLE under the budget that `halfmask budget set` set.
+
+    SQL is SELECT of aggregates FROM the data set, with JOIN of public tables, WHERE and GROUP BY.
+    Each answer has a 95 % interval. A question that was asked before costs nothing.
+    """
+    ledger = where.open(table)
+    from halfmask.dp.queries import PrivateTable, query_sql  # noqa: PLC0415 # half a second
+
+    with saying.stages() as stages:
+        stages("reading the table")
+        opened = PrivateTable.open(reading.open(table), ledger=ledger)
+        question = query_sql(
+            opened,
+            sql,
+            public=dict(pairs(public, "--public NAME=FILE")),
+            bounds=declared.declared_bounds(),
+            keys=declared.declared_keys(opened.source.dtypes),
+        )
+        planned = question.plan(epsilon=epsilon, delta=delta, noise=noise)
+        if not plan:
+            stages("answering")
+            answer = question.answer(epsilon=epsilon, delta=delta, noise=noise, analyst=analyst)
+            return _say(answer, planned, as_json=saying.as_json)
+    return _say_plan(planned, as_json=saying.as_json)
+
+
+def _say_plan(planned: QueryPlan, *, as_json: bool) -> int:
+    if as_json:
+        errors = [each.sentence() for each in planned.expected_errors()]
+        events = [each.to_json() for each in planned.events()]
+        cost = {"epsilon": planned.epsilon, "delta": planned.delta}
+        say_json({"ok": True, **cost, "errors": errors, "events": events})
+    else:
+        _explain(planned, console())
+    return 0
+
+
+def _explain(planned: QueryPlan, out: Console) -> None:
+    for line in planned.explain().splitlines():
+        out.print(printable(line), soft_wrap=True)
+
+
+def _say(answer: PrivateAnswer, planned: QueryPlan, *, as_json: bool) -> int:
+    if as_json:
+        say_json({"ok": True, **answer.to_dict()})
+        return 0
+    out = console()
+    _explain(planned, out)
+    out.print()
+    keys = planned.question.grouping.columns
+    labels = [each.label for each in planned.question.aggregates]
+    table = listing(*map(printable, keys), *map(printable, labels), right=tuple(labels))
+    for row in json.loads(answer.frame.write_json()):
+        values = [_interval(row, label) for label in labels]
+        table.add_row(*(printable(str(row[key])) for key in keys), *values)
+    out.print(table)
+    paid = "It was asked before: nothing was charged." if answer.from_book else "It is charged."
+    out.print(f"\n{paid} {printable(answer.guarantee)}", soft_wrap=True)
+    return 0
+
+
+def _interval(row: dict[str, float | None], label: str) -> str:
+    low, high = row[f"{label}_low"], row[f"{label}_high"]
+    if low is None or high is None:
+        return f"{row[label]:,.6g}"
+    return f"{row[label]:,.6g}  [{low:,.6g}, {high:,.6g}]"

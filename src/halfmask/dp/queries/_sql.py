@@ -1,0 +1,300 @@
+"""SQL: a stated subset of SELECT, turned into a question; all else is refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask._errors import PolicyError
+from halfmask._optional import need
+from halfmask.dp.queries._aggregates import (
+    Aggregate,
+    BoundedAggregate,
+    Count,
+    DistinctCount,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+)
+from halfmask.dp.queries._grouping import Bins
+from halfmask.dp.queries._row_condition import RowCondition, column_of, given, literal_of, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlglot import exp
+
+    from halfmask.dp.queries._private_table import PrivateQuery, PrivateTable
+
+__all__ = ["query_sql"]
+
+_CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group"})
+_LONGEST: Final = 10_000
+_MOST_BINS: Final = 10_000
+#: Aggregates of numbers, by the names of sqlglot's nodes.
+_OF_NUMBERS: Final[Mapping[str, type[Sum | Mean | Variance]]] = {
+    "SUM": Sum,
+    "AVG": Mean,
+    "VARIANCEPOP": Variance,
+}
+
+
+def query_sql(
+    table: PrivateTable,
+    sql: str,
+    *,
+    public: Mapping[str, object] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    keys: Mapping[str, Sequence[Any]] | None = None,
+) -> PrivateQuery:
+    """Return the question that a statement of SQL asks.
+
+    ``SELECT`` of aggregates and group columns ``FROM`` the data set, with ``JOIN`` of public
+    tables, ``WHERE`` and ``GROUP BY``. Aggregates are ``COUNT(*)``, ``COUNT(c)``,
+    ``COUNT(DISTINCT c)``, ``SUM``, ``AVG``, ``VAR_POP``, ``MEDIAN`` and ``PERCENTILE_CONT(f)
+    WITHIN GROUP (ORDER BY c)``. ``CLAMP(c, low, high)`` declares bounds, and ``GROUP BY
+    WIDTH_BUCKET(c, low, high, n)`` makes a histogram.
+
+    Parameters
+    ----------
+    table
+        The table. ``FROM`` has the name of its data set.
+    sql
+        One statement.
+    public
+        By name in SQL: tables that everybody may know.
+    bounds
+        By column: the least and greatest value, where ``CLAMP`` doesn't declare them.
+    keys
+        By column: the keys of groups, known without the data.
+
+    Raises
+    ------
+    PolicyError
+        If the statement isn't of the subset; the message names what isn't.
+
+    Notes
+    -----
+    Keys of a group column are those given, those that ``WHERE`` lists (``c IN (...)``), or those
+    of the ledger. Without any, they are selected privately, which costs epsilon and delta.
+
+    Examples
+    --------
+    >>> import tempfile, polars as pl
+    >>> from halfmask.dp.ledger import PrivacyLedger
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> people = pl.DataFrame({"age": [41, 17, 33], "sex": ["f", "m", "f"]})
+    >>> ledger = PrivacyLedger.create(
+    ...     f"{folder.name}/vault", people, dataset="people", epsilon=3.0, delta=1e-6
+    ... )
+    >>> table = PrivateTable.open(people, ledger=ledger)
+    >>> question = query_sql(
+    ...     table,
+    ...     "SELECT sex, AVG(CLAMP(age, 0, 120)) FROM people WHERE sex IN ('f', 'm') GROUP BY sex",
+    ... )
+    >>> question.answer(epsilon=1.0).frame["sex"].to_list()
+    ['f', 'm']
+    >>> query_sql(table, "SELECT age FROM people")
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.PolicyError: This SQL isn't supported: a column that isn't in GROUP BY.
+    ...
+    >>> folder.cleanup()
+    """
+    select = _parsed(sql)
+    name = _name_of(select.args["from_"].this)
+    dataset = table.ledger.terms.dataset
+    if name != dataset:
+        raise PolicyError(f"FROM must name the data set {dataset!r}.")
+    for join in select.args.get("joins") or []:
+        table = _joined(table, join, public or {})
+    listed: dict[str, Sequence[Any]] = {}
+    where = select.args.get("where")
+    if where is not None:
+        condition = RowCondition(where.this)
+        table = replace(table, conditions=(*table.conditions, condition))
+        listed = dict(condition.listed())
+    labels = _grouped(select)
+    if labels:
+        known = {**listed, **(keys or {})}
+        table = table.group_by(
+            {
+                column: known.get(column) if bins is None else bins
+                for column, bins in labels.values()
+            }
+        )
+    found = _aggregates(select, labels)
+    return table.select(*(_with_bounds(each, bounds or {}) for each in found))
+
+
+def _parsed(sql: str) -> exp.Select:
+    """Return the one SELECT of a statement, with no clause but those of the subset."""
+    need("sqlglot")
+    import sqlglot  # noqa: PLC0415 # 0.2 s
+    from sqlglot import exp  # noqa: PLC0415 # the same
+    from sqlglot.errors import SqlglotError  # noqa: PLC0415 # the same
+
+    if len(sql) > _LONGEST:
+        raise PolicyError(f"The statement is longer than {_LONGEST:,} letters.")
+    try:
+        statements = sqlglot.parse(sql, read="postgres")
+    except (SqlglotError, RecursionError):
+        raise PolicyError("The statement isn't SQL that can be read.") from None
+    if len(statements) != 1:
+        raise refused(f"{len(statements)} statements")
+    (select,) = statements
+    if not isinstance(select, exp.Select):
+        raise refused("a statement other than SELECT")
+    beyond = sorted(set(given(select)) - _CLAUSES)
+    if beyond:
+        raise refused(beyond[0].rstrip("_").upper())
+    if select.args.get("from_") is None:
+        raise refused("SELECT without FROM")
+    return select
+
+
+def _name_of(node: exp.Expr) -> str:
+    """Return the plain name of a table."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if not isinstance(node, exp.Table):
+        raise refused("a subquery in FROM" if isinstance(node, exp.Subquery) else "FROM of another")
+    if not isinstance(node.this, exp.Identifier) or set(given(node)) != {"this"}:
+        raise refused("a table with a schema, an alias or a sample")
+    return str(node.name)
+
+
+def _joined(table: PrivateTable, join: exp.Expr, public: Mapping[str, object]) -> PrivateTable:
+    """Return the table with a public one, joined by the same column of both."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    beyond = sorted(set(given(join)) - {"this", "on", "using"})
+    if beyond and (beyond != ["kind"] or join.args["kind"] != "INNER"):
+        raise refused("a JOIN that isn't an inner one")
+    name = _name_of(join.this)
+    if name not in public:
+        raise PolicyError(
+            f"The public table {name!r} isn't given.",
+            hint="Only the data set, and tables that are declared to be public, can be joined.",
+        )
+    using = join.args.get("using") or []
+    on = join.args.get("on")
+    if len(using) == 1 and on is None:
+        return table.join(public[name], on=str(using[0].name), name=name)
+    if not using and isinstance(on, exp.EQ):
+        sides = {column_of(on.this), column_of(on.expression)}
+        tables = {on.this.table, on.expression.table}
+        if len(sides) == 1 and tables == {name, table.ledger.terms.dataset}:
+            return table.join(public[name], on=sides.pop(), name=name)
+    raise refused("a JOIN by anything but one column of the same name in both tables")
+
+
+def _grouped(select: exp.Select) -> dict[str, tuple[str, Bins | None]]:
+    """Return the columns of groups with their bins, by how they are written."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    group = select.args.get("group")
+    if group is None:
+        return {}
+    if set(given(group)) != {"expressions"}:
+        raise refused("GROUP BY with anything but columns")
+    found: dict[str, tuple[str, Bins | None]] = {}
+    for each in group.expressions:
+        if isinstance(each, exp.WidthBucket):
+            found[each.sql()] = (column_of(each.this), _bins(each))
+        else:
+            found[each.sql()] = (column_of(each), None)
+    return found
+
+
+def _bins(node: exp.Expr) -> Bins:
+    low, high, number = (
+        literal_of(node.args[part]) for part in ("min_value", "max_value", "num_buckets")
+    )
+    numbers = isinstance(low, int | float) and isinstance(high, int | float)
+    if not numbers or not isinstance(number, int) or not 0 < number <= _MOST_BINS:
+        raise refused("WIDTH_BUCKET with anything but numbers")
+    assert not isinstance(low, str)  # noqa: S101 # numbers, as above
+    assert not isinstance(high, str)  # noqa: S101 # the same
+    return Bins(tuple(low + (high - low) * at / number for at in range(number + 1)))
+
+
+def _aggregates(
+    select: exp.Select, labels: Mapping[str, tuple[str, Bins | None]]
+) -> list[Aggregate]:
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    found = []
+    for each in select.expressions:
+        name, node = (each.alias, each.this) if isinstance(each, exp.Alias) else (None, each)
+        if node.sql() in labels:
+            if name is not None:
+                raise refused("an alias of a group column")
+            continue
+        if isinstance(node, exp.Column):
+            raise refused("a column that isn't in GROUP BY")
+        found.append(_aggregate(node, name))
+    return found
+
+
+def _with_bounds(each: Aggregate, bounds: Mapping[str, tuple[float, float]]) -> Aggregate:
+    if isinstance(each, BoundedAggregate) and each.bounds is None and each.of in bounds:
+        return replace(each, bounds=bounds[each.of])
+    return each
+
+
+def _aggregate(node: exp.Expr, name: str | None) -> Aggregate:
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    word = type(node).__name__.upper()
+    if isinstance(node, exp.Count):
+        return _count(node, name)
+    if isinstance(node, exp.Median) and set(given(node)) == {"this"}:
+        column, bounds = _clamped(node.this)
+        return Quantile(of=column, at=0.5, bounds=bounds, name=name)
+    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont):
+        return _percentile(node, name)
+    if word not in _OF_NUMBERS or set(given(node)) != {"this"}:
+        raise refused(f"{word} in SELECT")
+    column, bounds = _clamped(node.this)
+    return _OF_NUMBERS[word](of=column, bounds=bounds, name=name)
+
+
+def _count(node: exp.Expr, name: str | None) -> Aggregate:
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if not set(given(node)) <= {"this", "big_int"}:
+        raise refused("COUNT of several columns")
+    if isinstance(node.this, exp.Star) and not given(node.this):
+        return Count(name=name)
+    if isinstance(node.this, exp.Distinct):
+        if set(given(node.this)) != {"expressions"} or len(node.this.expressions) != 1:
+            raise refused("COUNT(DISTINCT ...) of several columns")
+        return DistinctCount(of=column_of(node.this.expressions[0]), name=name)
+    return Count(of=column_of(node.this), name=name)
+
+
+def _percentile(node: exp.Expr, name: str | None) -> Aggregate:
+    at = literal_of(node.this.this)
+    ordered = node.expression.expressions
+    plain = len(ordered) == 1 and set(given(ordered[0])) <= {"this", "nulls_first"}
+    if not plain or not isinstance(at, float) or set(given(node.this)) != {"this"}:
+        raise refused("PERCENTILE_CONT of this kind")
+    column, bounds = _clamped(ordered[0].this)
+    return Quantile(of=column, at=at, bounds=bounds, name=name)
+
+
+def _clamped(node: exp.Expr) -> tuple[str, tuple[float, float] | None]:
+    """Return a column, and the bounds that CLAMP(column, low, high) declares."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if not isinstance(node, exp.Anonymous):
+        return column_of(node), None
+    if str(node.this).upper() != "CLAMP" or len(node.expressions) != 3:
+        raise refused(f"the function {str(node.this).upper()[:40]}")
+    column, low, high = node.expressions
+    bounds = literal_of(low), literal_of(high)
+    if isinstance(bounds[0], str) or isinstance(bounds[1], str):
+        raise refused("CLAMP with anything but numbers")
+    return column_of(column), (bounds[0], bounds[1])

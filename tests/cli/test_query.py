@@ -1,0 +1,141 @@
+"""``halfmask budget`` and ``halfmask query``: a budget, questions under it, and refusals."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from halfmask.cli import main
+
+SQL = "SELECT sex, COUNT(*), AVG(age) FROM people WHERE sex IN ('f', 'm') GROUP BY sex"
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = [f"CANARY{i % 400},{'fm'[i % 2]},{i % 90}" for i in range(2000)]
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["person,sex,age", *rows]))
+    return path
+
+
+def run(capsys, *words):
+    status = main([str(word) for word in words])
+    said = capsys.readouterr()
+    assert "CANARY" not in said.out + said.err
+    return status, said.out, said.err
+
+
+@pytest.fixture
+def vault(table, tmp_path, capsys):
+    where = tmp_path / "vault"
+    budget = ("--epsilon", 2, "--delta", 1e-6, "--vault", where, "--bounds", "age=0:99")
+    assert run(capsys, "budget", "set", table, *budget)[0] == 0
+    return where
+
+
+def test_a_plan_is_shown_and_nothing_is_charged(table, vault, capsys):
+    options = ("--epsilon", 1, "--vault", vault)
+    status, out, _ = run(capsys, "query", table, SQL, *options, "--plan")
+    assert status == 0
+    assert "Costs epsilon 1" in out
+    assert "mean_age: ± " in out
+
+    status, out, _ = run(capsys, "budget", "show", "people", "--vault", vault)
+    assert "Spent: epsilon 0 of 2 in 0 charges" in out
+    assert "adding or removing" in out
+
+
+def test_a_question_is_charged_once(table, vault, capsys):
+    options = ("--epsilon", 1, "--vault", vault)
+    status, out, _ = run(capsys, "query", table, SQL, *options)
+    assert status == 0
+    assert "It is charged." in out
+    assert "differentially private for one row" in out
+    again = json.loads(run(capsys, "query", table, SQL, *options, "--json")[1])
+    assert again["ok"]
+    assert again["from_book"]
+    assert [row["sex"] for row in again["rows"]] == ["f", "m"]
+    for row in again["rows"]:
+        assert row["mean_age_low"] <= row["mean_age"] <= row["mean_age_high"]
+
+    shown = json.loads(run(capsys, "budget", "show", "people", "--vault", vault, "--json")[1])
+    assert len(shown["charges"]) == 1
+    assert shown["spent"] == pytest.approx(1, rel=1e-3)
+
+
+def test_a_budget_that_is_spent_refuses(table, vault, capsys):
+    asked = "SELECT COUNT(*) FROM people"
+    options = ("--vault", vault, "--json")
+    assert run(capsys, "query", table, asked, "--epsilon", 1.5, *options)[0] == 0
+    other = "SELECT COUNT(*) FROM people WHERE age > 30"
+    status, out, _ = run(capsys, "query", table, other, "--epsilon", 1, *options)
+    assert status == 1
+    assert json.loads(out)["code"] == "budget"
+
+
+def test_persons_keys_and_public_tables(table, tmp_path, capsys):
+    (tmp_path / "sexes.csv").write_text("sex,word\nf,woman\nm,man\n")
+    budget = ("--epsilon", 9, "--delta", 1e-6, "--vault", tmp_path / "v", "--dataset", "d")
+    person = ("--person", "person", "--max-rows", 5, "--max-groups", 2)
+    status, out, _ = run(capsys, "budget", "set", table, *budget, *person)
+    assert status == 0
+    assert "all rows of one 'person', at most 5 of them" in out
+
+    sql = "SELECT word, COUNT(*), SUM(age) FROM d JOIN sexes USING (sex) GROUP BY word"
+    options = ("--vault", tmp_path / "v", "--dataset", "d", "--bounds", "age=0:99")
+    public = ("--public", f"sexes={tmp_path / 'sexes.csv'}")
+    asked = ("query", table, sql, *options, *public, "--epsilon", 4)
+    status, out, _ = run(capsys, *asked, "--delta", 1e-7, "--json")
+    assert status == 0
+    assert {row["word"] for row in json.loads(out)["rows"]} <= {"woman", "man"}
+
+
+def test_an_analyst_needs_a_share(table, vault, capsys):
+    asked = ("query", table, "SELECT COUNT(*) FROM people", "--epsilon", 0.5, "--vault", vault)
+    status, _, err = run(capsys, *asked, "--analyst", "ann")
+    assert status == 1
+    assert "no share" in err
+    allowed = ("budget", "allow", "people", "ann", "--epsilon", 0.5, "--vault", vault)
+    assert run(capsys, *allowed)[0] == 0
+    assert run(capsys, *asked, "--analyst", "ann")[0] == 0
+    allowed = json.loads(run(capsys, *allowed, "--json")[1])
+    assert allowed["spent"] == pytest.approx(0.5, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "named"),
+    [
+        (("--epsilon", "0"), 1, "epsilon"),
+        (("--epsilon", "inf"), 1, "epsilon"),
+        (("--epsilon", "1", "--delta", "0.1"), 1, "no delta"),
+        (("--epsilon", "1", "--bounds", "age"), 2, "--bounds"),
+        (("--epsilon", "1", "--bounds", "age=x"), 2, "'age'"),
+        (("--epsilon", "1", "--bounds", "age=9:1"), 1, "'age'"),
+        (("--epsilon", "1", "--keys", "sexx=f"), 1, "sexx"),
+        (("--epsilon", "1", "--keys", "age=old"), 2, "'age'"),
+        (("--epsilon", "1", "--dataset", "other"), 1, "ledger"),
+        (("--epsilon", "1", "--dataset", "../x"), 1, "dataset"),
+    ],
+)
+def test_options_that_are_wrong_are_named(table, vault, capsys, words, status, named):
+    found, _, err = run(capsys, "query", table, SQL, "--vault", vault, *words)
+    assert found == status
+    assert named in err
+    if "--dataset" not in words:
+        assert "0 charges" in run(capsys, "budget", "show", "people", "--vault", vault)[1]
+
+
+def test_a_table_that_changed_is_refused(table, vault, capsys):
+    with table.open("a") as file:
+        file.write("\nCANARY,f,3")
+    status, _, err = run(capsys, "query", table, SQL, "--vault", vault, "--epsilon", 1)
+    assert status == 1
+    assert "changed" in err
+
+
+def test_sql_outside_of_the_subset_is_refused(table, vault, capsys):
+    sql = "SELECT person FROM people WHERE sex = 'CANARY'"
+    status, _, err = run(capsys, "query", table, sql, "--vault", vault, "--epsilon", 1)
+    assert status == 1
+    assert "GROUP BY" in err

@@ -21,6 +21,7 @@ from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._hilbert import Hilbert
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
+from halfmask.anonymize._level_people import PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._method import Method
 from halfmask.anonymize._mondrian import Mondrian
@@ -65,6 +66,7 @@ __all__ = [
     "Method",
     "Mondrian",
     "Partition",
+    "PeopleOfNode",
     "PersonCodes",
     "PlacedPeople",
     "Plan",

@@ -13,6 +13,7 @@ from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._lattice_partition import LatticePartition
+from halfmask.anonymize._level_people import LevelPeople
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._person_codes import PersonCodes
 from halfmask.anonymize._relative_weights import relative_weights
@@ -111,6 +112,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     max_suppression_fraction: float = 0.0,
     person: str | None = None,
     grids: Mapping[str, RangeGrid] | None = None,
+    people: pl.DataFrame | None = None,
 ) -> Fitted:
     """Code a summary's rows and grow their partition.
 
@@ -134,6 +136,9 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
         The column that says whose row it is, where a person is the unit.
     grids
         Where the ranges of columns may end.
+    people
+        The population, where a guarantee is about it; counted by a method that judges the whole
+        release.
 
     Raises
     ------
@@ -170,6 +175,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             guides=guides,
             persons=persons,
             max_suppressed=int(max_suppression_fraction * rows.height),
+            people=None if people is None else LevelPeople.of(people, codings),
         )
     else:
         axes = None

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._person_codes import PersonCodes
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
-    from halfmask.anonymize.lattice import ChosenNode, LatticeColumn, LatticeSearch, Objective
+    from halfmask.anonymize.lattice import (
+        ChosenNode,
+        LatticeColumn,
+        LatticeSearch,
+        NodePeople,
+        Objective,
+    )
     from halfmask.guarantees import Guarantee
 
 __all__ = ["choose_levels"]
@@ -39,7 +45,7 @@ __all__ = ["choose_levels"]
 _LABEL = "\0label"
 
 
-def choose_levels(
+def choose_levels(  # noqa: PLR0913 # each says one thing, by its name
     codings: Sequence[Coding],
     codes: Sequence[NDArray[np.integer]],
     *,
@@ -49,6 +55,7 @@ def choose_levels(
     guides: NDArray[np.float64] | None,
     persons: PersonCodes | None,
     max_suppressed: int,
+    people: NodePeople | None = None,
 ) -> tuple[Partition, NDArray[np.int32]]:
     """Choose a level for each column so that every released class keeps every guarantee.
 
@@ -66,6 +73,8 @@ def choose_levels(
         The person of each row, where a person is the unit.
     max_suppressed
         How many rows may be suppressed.
+    people
+        The population, where a guarantee is about it.
 
     Returns
     -------
@@ -108,6 +117,7 @@ def choose_levels(
             wanted=wanted,
             label=label,
             max_suppressed=max_suppressed,
+            people=people,
         )
 
     n_rows = len(codes[0])
@@ -124,7 +134,7 @@ def choose_levels(
     )
 
 
-def _search(
+def _search(  # noqa: PLR0913 # the same
     columns: Sequence[LatticeColumn],
     rows: GroupedRows,
     item_of_row: NDArray[np.int32],
@@ -134,6 +144,7 @@ def _search(
     wanted: LatticeSearch,
     label: str | None,
     max_suppressed: int,
+    people: NodePeople | None,
 ) -> tuple[LatticePartition, NDArray[np.int32]]:
     """Search the lattice once; raise if no node that was judged keeps the guarantees."""
     scorer = wanted.objective.scorer(
@@ -148,6 +159,7 @@ def _search(
         scorer=scorer,
         max_suppressed=max_suppressed,
         label=label,
+        people=people,
     )
     found = search(lattice, judge, strategy=wanted.strategy, limit=wanted.limit, seed=wanted.seed)
     if found.best is None:

@@ -76,6 +76,11 @@ def choose_in_rounds(
                 f"{guarantee!r} isn't monotone, and classes of two rounds may be written alike.",
                 hint="Choose rounds=1.",
             )
+        if guarantee.needs_population:
+            raise ParameterError(
+                f"{guarantee!r} is about a population, and a person may fit classes of two rounds.",
+                hint="Choose rounds=1.",
+            )
         if guarantee.needs_written:
             raise ParameterError(
                 f"{guarantee!r} reads what is written for all rows, and a round sees only some.",

@@ -12,6 +12,8 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError, SchemaError
 from halfmask._validation import fraction
 from halfmask.anonymize._cells import CellColumn
 from halfmask.anonymize._fitted import Fitted, fit_cells
+from halfmask.anonymize._lattice_partition import LatticePartition
+from halfmask.anonymize._level_people import LevelPeople, PeopleOfNode
 from halfmask.anonymize._mending import mend
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._recount import CellCounts, count_cells
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice import Objective
     from halfmask.anonymize.recodings import Recoding
     from halfmask.data import Schema
-    from halfmask.guarantees import Guarantee
+    from halfmask.guarantees import Classes, Guarantee
 
 __all__ = ["Protection"]
 
@@ -130,11 +132,10 @@ class Protection:
                 f"{guarantee!r} is about a population, and none was given.",
                 hint="Call protect(..., population=people), or use --population.",
             )
-        if self.person is not None or self.method.judges_release:
-            what = "a person is the unit" if self.person is not None else f"{self.method!r} is used"
+        if self.person is not None:
             raise ParameterError(
-                f"{guarantee!r} is about a population, and {what}.",
-                hint="Use another method, and no person in the policy.",
+                f"{guarantee!r} is about a population, and a person is the unit.",
+                hint="Leave person out of the policy.",
             )
 
     def _check_recodings(self) -> None:
@@ -254,6 +255,7 @@ class Protection:
             guides=guides,
             max_suppression_fraction=self.max_suppression_fraction,
             person=self.person,
+            people=self._people,
             grids={
                 name: recoding.grid
                 for name in self.schema.quasi_identifiers
@@ -317,7 +319,8 @@ class Protection:
         suppressible = self.max_suppression_fraction
         if self.method.judges_release:  # nothing is left to trim, to merge or to suppress
             counts = CellCounts.of(fitted)
-            _check_kept(fitted, counts)
+            people = self.placed_people(fitted)
+            _check_kept(fitted, counts.classes if people is None else people.classes(counts)[0])
         elif counts is None:
             n_rows = len(fitted.cell_of_row)
             fitted = trim(fitted, max_rows=int(suppressible * n_rows))
@@ -331,7 +334,7 @@ class Protection:
                 counts,
                 guarantees=fitted.guarantees,
                 max_suppression_fraction=suppressible,
-                people=self.placed_people(fitted.codings),
+                people=self._placed(fitted.codings),
             )
         plan = Plan(
             codings=fitted.codings,
@@ -344,16 +347,27 @@ class Protection:
         )
         return plan, fitted, counts
 
-    def placed_people(self, codings: Sequence[Coding]) -> PlacedPeople | None:
-        """Return the population among the codes of a fit, if a guarantee needs it.
+    @property
+    def _people(self) -> pl.DataFrame | None:
+        """The population, if a guarantee needs it."""
+        asked = any(guarantee.needs_population for guarantee in self.guarantees)
+        return None if self.population is None or not asked else self.population.people
+
+    def placed_people(self, fitted: Fitted | Plan) -> PlacedPeople | PeopleOfNode | None:
+        """Return the population among what is written for cells, if a guarantee needs it.
 
         Parameters
         ----------
-        codings
-            The quasi-identifiers' codes.
+        fitted
+            The cells.
         """
-        asked = any(guarantee.needs_population for guarantee in self.guarantees)
-        if self.population is None or not asked:
+        if isinstance(fitted.partition, LatticePartition) and self._people is not None:
+            people = LevelPeople.of(self._people, fitted.codings)
+            return PeopleOfNode(people=people, partition=fitted.partition)
+        return self._placed(fitted.codings)
+
+    def _placed(self, codings: Sequence[Coding]) -> PlacedPeople | None:
+        if self.population is None or self._people is None:
             return None
         names = self.schema.quasi_identifiers
         recodings = {name: self.column_recodings.get(name, self.recoding) for name in names}
@@ -396,10 +410,10 @@ class Protection:
                 )
 
 
-def _check_kept(fitted: Fitted, counts: CellCounts) -> None:
+def _check_kept(fitted: Fitted, classes: Classes) -> None:
     """Raise if a released class misses a guarantee; a search that is right leaves none."""
     for guarantee in fitted.guarantees:
-        judgement = guarantee.judge(counts.classes)
+        judgement = guarantee.judge(classes)
         if not judgement.holds:
             raise GuaranteeNotMetError(
                 f"{guarantee!r} doesn't hold for the classes that were found: "

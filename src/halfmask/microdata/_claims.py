@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize import CellCounts, PlacedPeople, Plan
+    from halfmask.anonymize import CellCounts, PeopleOfNode, PlacedPeople, Plan
     from halfmask.guarantees import Guarantee
 
 __all__ = [
@@ -75,7 +75,10 @@ def merged_classes(plan: Plan, classes: Classes) -> tuple[Classes, NDArray[np.in
 
 
 def with_people(
-    released: Classes, into: NDArray[np.int64], people: PlacedPeople | None, counts: CellCounts
+    released: Classes,
+    into: NDArray[np.int64],
+    people: PlacedPeople | PeopleOfNode | None,
+    counts: CellCounts,
 ) -> Classes:
     """Return the released classes with the people who fit each, where a guarantee needs them.
 

@@ -238,7 +238,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     progress("growing classes")
     fit = _fit(source, protection, summary, engine, progress)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
-    placed = protection.placed_people(fit.plan.codings)
+    placed = protection.placed_people(fit.plan)
     released = with_people(released, class_of_cell, placed, fit.counts)
     extents = cell_extents(fit.plan, fit.counts)
     prepared = Prepared(

@@ -13,7 +13,12 @@ from halfmask.anonymize.lattice._classification import ClassificationMetric
 from halfmask.anonymize.lattice._column_levels import lattice_column, root_label, spans_at_level
 from halfmask.anonymize.lattice._entropy import NonUniformEntropy, PrecomputedEntropy
 from halfmask.anonymize.lattice._grouped_rows import GroupedRows
-from halfmask.anonymize.lattice._judge import ChosenNode, TableJudge, released_classes
+from halfmask.anonymize.lattice._judge import (
+    ChosenNode,
+    NodePeople,
+    TableJudge,
+    released_classes,
+)
 from halfmask.anonymize.lattice._judged_nodes import Found
 from halfmask.anonymize.lattice._lattice import Lattice, LatticeColumn, Levels
 from halfmask.anonymize.lattice._levels_lost import Height, Precision
@@ -43,6 +48,7 @@ __all__ = [
     "Loss",
     "NodeClasses",
     "NodeJudge",
+    "NodePeople",
     "NodeScore",
     "NonUniformEntropy",
     "Objective",

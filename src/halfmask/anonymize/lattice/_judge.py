@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -26,7 +26,26 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._objective import Scorer
     from halfmask.guarantees import Guarantee
 
-__all__ = ["ChosenNode", "TableJudge", "released_classes"]
+__all__ = ["ChosenNode", "NodePeople", "TableJudge", "released_classes"]
+
+
+class NodePeople(Protocol):
+    """A population that is counted in the classes of nodes."""
+
+    @property
+    def missing(self) -> bool:
+        """Whether missing cells may make fewer people fit a node above than one below."""
+
+    def count(self, levels: Levels, nodes: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
+        """Return how many people fit each class of a node, and how many fit none.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        nodes
+            The node of each class in each column, (classes, columns).
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,6 +90,8 @@ class TableJudge:
         How many rows may be suppressed, fewer than there are.
     label
         The counted column that the loss needs, if it needs one.
+    people
+        The population, where a guarantee is about it.
 
     Guarantees
     ----------
@@ -90,10 +111,12 @@ class TableJudge:
         scorer: Scorer,
         max_suppressed: int,
         label: str | None = None,
+        people: NodePeople | None = None,
     ) -> None:
         self._columns, self._raw, self._scorer = tuple(columns), rows, scorer
         self._guarantees = tuple(guarantees)
         self._max_suppressed, self._label = max_suppressed, label
+        self._people = people
         self._sizes_alone = rows.has_sizes_alone
         self._min_rows = max((each.min_rows for each in guarantees), default=1)
         from halfmask.kernels.lattice.grouping import group_room  # noqa: PLC0415 # compiles late
@@ -112,6 +135,8 @@ class TableJudge:
         misses a guarantee may come into one that keeps it: that must not break it. A person in two
         classes counts once when they are merged, so in persons fewer guarantees are monotone.
         """
+        if self._people is not None and self._people.missing:
+            return False  # who has a missing cell doesn't fit the root
         if self._raw.classes().members is not None:
             kept = all(each.monotone_in_persons for each in self._guarantees)
             return kept and not (
@@ -144,10 +169,11 @@ class TableJudge:
         grouped = self._coarser(base, n)
         if self._kept.takes(n, base):
             self._kept.keep(grouped, levels)
-        released, suppressed = self._released(self._classes(grouped, levels))
+        classes = self._classes(grouped, levels)
+        released, suppressed = self._released(classes)
         if released is None:
             return NodeScore(levels=levels, holds=False, loss=inf, suppressed=suppressed)
-        found = self._node_classes(grouped, levels, released, suppressed)
+        found = self._node_classes(grouped, classes, levels, released, suppressed)
         return NodeScore(
             levels=levels,
             holds=True,
@@ -186,12 +212,13 @@ class TableJudge:
         """
         n = self._group(self._raw, levels)
         grouped = self._coarser(self._raw, n)
-        released, suppressed = self._released(self._classes(grouped, levels))
+        counted = self._classes(grouped, levels)
+        released, suppressed = self._released(counted)
         if released is None:
             raise GuaranteeNotMetError(f"Levels {levels} don't keep the guarantees.")
         number = np.full(n, -1, dtype=np.int32)
         number[released] = np.arange(len(released), dtype=np.int32)
-        classes = self._node_classes(grouped, levels, released, suppressed)
+        classes = self._node_classes(grouped, counted, levels, released, suppressed)
         return ChosenNode(
             levels=levels,
             cell_of_item=number[self._room.group[: len(self._raw.sizes)]],
@@ -254,12 +281,18 @@ class TableJudge:
         return GroupedRows(codes=codes, sizes=sizes, finer=finer)
 
     def _classes(self, grouped: GroupedRows, levels: Levels) -> Classes:
-        """Return the classes of a node, with their nodes where a guarantee reads them."""
+        """Return the classes of a node, with nodes and people where a guarantee reads them."""
         classes = grouped.classes()
-        if not any(each.needs_written for each in self._guarantees):
+        reads_nodes = any(each.needs_written for each in self._guarantees)
+        if not reads_nodes and self._people is None:
             return classes
-        every = np.arange(classes.n_classes)
-        return replace(classes, written=self._nodes(grouped, levels, every).astype(np.int64))
+        nodes = self._nodes(grouped, levels, np.arange(classes.n_classes))
+        if reads_nodes:
+            classes = replace(classes, written=nodes.astype(np.int64))
+        if self._people is None:
+            return classes
+        fitting, outside = self._people.count(levels, nodes)
+        return replace(classes, population=fitting, outside=outside)
 
     def _nodes(
         self, grouped: GroupedRows, levels: Levels, groups: NDArray[np.int64]
@@ -275,16 +308,21 @@ class TableJudge:
         return released_classes(classes, self._guarantees, max_suppressed=self._max_suppressed)
 
     def _node_classes(
-        self, grouped: GroupedRows, levels: Levels, released: NDArray[np.int64], suppressed: int
+        self,
+        grouped: GroupedRows,
+        classes: Classes,
+        levels: Levels,
+        released: NDArray[np.int64],
+        suppressed: int,
     ) -> NodeClasses:
         nodes = self._nodes(grouped, levels, released)
         labels = None
         if self._label is not None:
-            histogram = grouped.classes().histogram(self._label)
+            histogram = classes.histogram(self._label)
             labels = np.zeros((histogram.n_classes, histogram.n_values), dtype=np.int64)
             labels[histogram.class_of_entry, histogram.codes] = histogram.counts
             labels = labels[released]
-        people = grouped.classes().population
+        people = classes.population
         return NodeClasses(
             levels=levels,
             sizes=grouped.sizes[released],
@@ -312,8 +350,11 @@ def released_classes(
         How many rows may be suppressed.
     """
     of_table = tuple(each for each in guarantees if each.of_table)
-    relative = tuple(each for each in guarantees if each.relative and not each.of_table)
-    absolute = tuple(each for each in guarantees if not each.relative and not each.of_table)
+    # Who fits suppressed rows alone fits nothing: that moves a least probability of presence.
+    moved = tuple(each.relative or each.needs_population for each in guarantees)
+    alone = [(each, it) for each, it in zip(guarantees, moved, strict=True) if not each.of_table]
+    relative = tuple(each for each, is_moved in alone if is_moved)
+    absolute = tuple(each for each, is_moved in alone if not is_moved)
     left, current, suppressed = np.arange(classes.n_classes), classes, 0
     failing = _failing(current, absolute)
     while True:

@@ -28,8 +28,8 @@ MAX_MEMBERS = 32
 SHOWN_OF_MANY = 4
 #: A member of a set that holds one of these could be taken for several members, or for none.
 _AMBIGUOUS_MEMBER = re.compile(r'[,{}\[\]"\\\n]|^\s|\s$|^\.\.\. |^$| or missing$')
-#: A single value that looks like one of these could be taken for a set, a range or a quote.
-_AMBIGUOUS_VALUE = re.compile(r'^[{\["]| or missing$')
+#: A single value that looks like one of these could be taken for a set, a range, a quote or a root.
+_AMBIGUOUS_VALUE = re.compile(r'^[{\["]| or missing$|^\*$')
 
 
 @dataclass(frozen=True, slots=True)

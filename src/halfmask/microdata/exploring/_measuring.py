@@ -109,7 +109,7 @@ class Measuring:
         """
         plan, fitted, counts = protection.plan_counted(fitted)
         released, class_of_cell = merged_classes(plan, counts.classes)
-        placed = protection.placed_people(plan.codings)
+        placed = protection.placed_people(plan)
         released = with_people(released, class_of_cell, placed, counts)
         suppressed = self.table.rows.height - released.rows
         persons = released.by_person()

@@ -24,6 +24,8 @@ Fits: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 _Key: TypeAlias = "Decimal | datetime | time"
 
+#: What is written for all values of a column without a hierarchy; a value like it is quoted.
+ROOT: Final = "*"
 OR_MISSING: Final = " or missing"
 #: A set that is cut short names its first members and how many it has.
 CUT_SHORT: Final = re.compile(r"\.\.\. \d+ in all\}")
@@ -69,15 +71,23 @@ def value_fits(
     VerificationError
         If a label can't be read, or values of the people can't be compared with it. Messages hold
         counts only.
+
+    Notes
+    -----
+    The root covers everyone who has a value in the column, as in ARX; not who has none.
     """
-    read = [_read(label) for label in labels]
+    read = [_read(label) for label in labels if label != ROOT]
     fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
     fits[0, 0] = True
-    fits[1:, 0] = [label.missing for label in read]
+    rest = 1 + np.array([place for place, label in enumerate(labels) if label != ROOT], np.int64)
+    fits[1:, 1:] = True
+    if not read:
+        return fits
+    fits[rest, 0] = [label.missing for label in read]
     if is_scale or any(label.form != "values" for label in read):
-        fits[1:, 1:] = _between(read, values)
+        fits[rest, 1:] = _between(read, values)
     else:
-        fits[1:, 1:] = _named(read, values, is_number=is_number)
+        fits[rest, 1:] = _named(read, values, is_number=is_number)
     return fits
 
 

@@ -13,7 +13,6 @@ from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._lattice_partition import LatticePartition
-from halfmask.anonymize._level_people import LevelPeople
 from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._person_codes import PersonCodes
 from halfmask.anonymize._relative_weights import relative_weights
@@ -24,7 +23,7 @@ from halfmask.engines import map_in_order
 from halfmask.guarantees import Classes, order_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._range_grid import RangeGrid
     from halfmask.anonymize._summary import Summary
+    from halfmask.anonymize.lattice import NodePeople
     from halfmask.data import Column, Schema
     from halfmask.guarantees import Guarantee, Judgement
 
@@ -112,7 +112,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     max_suppression_fraction: float = 0.0,
     person: str | None = None,
     grids: Mapping[str, RangeGrid] | None = None,
-    people: pl.DataFrame | None = None,
+    people: Callable[[Sequence[Coding]], NodePeople] | None = None,
 ) -> Fitted:
     """Code a summary's rows and grow their partition.
 
@@ -137,8 +137,8 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     grids
         Where the ranges of columns may end.
     people
-        The population, where a guarantee is about it; counted by a method that judges the whole
-        release.
+        Recodes the population by the levels of the columns, where a guarantee is about it and the
+        method judges the whole release.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             guides=guides,
             persons=persons,
             max_suppressed=int(max_suppression_fraction * rows.height),
-            people=None if people is None else LevelPeople.of(people, codings),
+            people=None if people is None else people(codings),
         )
     else:
         axes = None

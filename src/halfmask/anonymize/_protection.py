@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -246,6 +247,7 @@ class Protection:
         more: tuple[Guarantee, ...],
     ) -> Fitted:
         """Grow cells that keep more guarantees, too; only the protection's are judged later."""
+        people = self._people
         fitted = fit_cells(
             summary,
             self.schema,
@@ -255,7 +257,7 @@ class Protection:
             guides=guides,
             max_suppression_fraction=self.max_suppression_fraction,
             person=self.person,
-            people=self._people,
+            people=None if people is None else partial(LevelPeople.of, people),
             grids={
                 name: recoding.grid
                 for name in self.schema.quasi_identifiers

@@ -32,6 +32,7 @@ EXAMPLES: Mapping[str, str] = {
     "correlated-noise": 'columns = ["income", "assets"], variance_ratio = 0.1, decimals = 0',
     "data-shuffling": 'columns = ["income"], given = ["age"]',
     "free-text": 'columns = ["notes"], names_from = ["name"]',
+    "km-anonymity": 'column = "bought", k = 5, m = 2, separator = "|"',
     "local-suppression": 'columns = ["age", "region", "job"], k = 3',
     "microaggregation": 'columns = ["income", "assets"], k = 5',
     "rank-swapping": 'columns = ["income"], max_rank_distance = 0.05',

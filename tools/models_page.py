@@ -21,6 +21,8 @@ import polars as pl
 import halfmask
 from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.guarantees import GUARANTEES, guarantee_from
+from halfmask.masks import TABLE_MASKS
+from halfmask.verifier.masked import MASK_CHECKS
 from halfmask.verifier.tables import _model_checks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,6 +198,13 @@ LINES: Mapping[str, Line] = {
     ),
 }
 
+#: Models that masks keep, by the model's name: the mask, and the names elsewhere.
+MASK_MODELS: Mapping[str, tuple[str, str, str]] = {
+    "groups-of-k": ("microaggregation", NONE, "`microaggregation` of all columns together"),
+    "k-anonymity-with-suppression": ("local-suppression", NONE, "`localSuppression`"),
+    "km-anonymity": ("km-anonymity", "none; Amnesia: k^m-anonymity of set-valued data", NONE),
+}
+
 #: A policy around a model: hierarchies for methods and recodings that need them.
 POLICY = """\
 halfmask = 1
@@ -232,6 +241,10 @@ JUDGED = """\
 - *Kept by*: the methods that made a small release with the example, which the verifier confirmed.
 - *Tested against*: what the tests compare the model with.
 """
+MASKED = """\
+A [mask](masks.md) with such a claim needs no classes. The claim is made in a release of masks
+alone.
+"""
 
 
 def page() -> str:
@@ -257,6 +270,13 @@ def page() -> str:
                 (f"`{name}`", f"`{GUARANTEES[name].__name__}`", line.arx, line.sdcmicro)
                 for name, line in ((name, LINES[name]) for name in sorted(GUARANTEES))
             ),
+        ),
+        "\n## Models that masks keep\n",
+        MASKED,
+        *table(
+            ("model", "mask", "source", "check of the verifier", "tested against", "ARX",
+             "sdcMicro"),
+            map(mask_model_row, sorted(MASK_MODELS)),
         ),
         "\n## Methods\n",
         "A method finds the classes. *Kept by* above says which models it keeps.\n",
@@ -332,6 +352,15 @@ def check_of(name: str) -> str:
     make = _model_checks._checks[name].make  # noqa: SLF001 # nobody else lists them
     file = make.__module__.rpartition(".")[2]
     return f"`{make.__name__}` in `verifier/tables/{file}.py`"
+
+
+def mask_model_row(name: str) -> tuple[str, ...]:
+    """Return what a mask claims, with its source and its check."""
+    mask, arx, sdcmicro = MASK_MODELS[name]
+    about, check = TABLE_MASKS[mask].about, MASK_CHECKS[name]
+    file = check.__module__.rpartition(".")[2]
+    shown = f"`{check.__name__}` in `verifier/masked/{file}.py`"
+    return f"`{name}`", f"`{mask}`", about.source, shown, about.oracle, arx, sdcmicro
 
 
 def method_row(name: str) -> tuple[str, ...]:

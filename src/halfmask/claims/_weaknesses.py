@@ -35,6 +35,11 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "A guarantee covers attackers who know only so many quasi-identifiers: one who knows "
             "more may find a single row."
         ),
+        "few-known-items": (
+            "A guarantee covers attackers who know only so many items of a person's set: one who "
+            "knows more, or what the person doesn't have, may find a single row; rows that share "
+            "known items may share others."
+        ),
         "format-leaking": "The output shows which characters were digits, letters or others.",
         "free-text": "The text keeps everything that no pattern matches, and the author's style.",
         "frequency-leaking": (

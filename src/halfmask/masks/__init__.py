@@ -23,6 +23,7 @@ from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._ff1 import Ff1
 from halfmask.masks._format_preserving import FormatPreserving
+from halfmask.masks._km_anonymity import KmAnonymity, RecodedItems
 from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._local_suppression import LocalSuppression
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
@@ -75,6 +76,7 @@ __all__ = [
     "FormatPreserving",
     "HeldColumns",
     "KeyedTokens",
+    "KmAnonymity",
     "Law",
     "LocalSuppression",
     "Mask",
@@ -91,6 +93,7 @@ __all__ = [
     "RandomRounding",
     "RankSwapping",
     "ReadColumns",
+    "RecodedItems",
     "Redaction",
     "ReversibleTokens",
     "Rounding",

@@ -8,6 +8,7 @@ from halfmask.masks._correlated_noise import CorrelatedNoise
 from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._format_preserving import FormatPreserving
+from halfmask.masks._km_anonymity import KmAnonymity
 from halfmask.masks._local_suppression import LocalSuppression
 from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
@@ -59,6 +60,7 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     DataShuffling.name: DataShuffling,
     CorrelatedNoise.name: CorrelatedNoise,
     LocalSuppression.name: LocalSuppression,
+    KmAnonymity.name: KmAnonymity,
     SimpleSampling.name: SimpleSampling,
     StratifiedSampling.name: StratifiedSampling,
 }

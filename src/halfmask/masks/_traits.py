@@ -21,6 +21,10 @@ class MaskTraits:
     splits_values
         Whether equal cells can be written differently. A count of different values, as in
         l-diversity, would then not be true of people.
+    generalizes
+        Whether it generalizes: its ``hierarchy`` takes the rows of the column's hierarchy.
+    alone
+        Whether its claim isn't true of classes, so that a policy with guarantees can't have it.
     unstated
         Parameters that name categories. They stay out of manifests and reports.
 
@@ -34,6 +38,8 @@ class MaskTraits:
     keeps_equality: bool = False
     reads_raw: bool = False
     splits_values: bool = False
+    generalizes: bool = False
+    alone: bool = False
     unstated: tuple[str, ...] = ()
 
 

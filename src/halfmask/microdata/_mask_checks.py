@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
 from halfmask.masks import TableMask, check_claimed_once, traits_of
+from halfmask.microdata._hierarchy_section import built
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from halfmask.data import Schema
     from halfmask.masks import AnyTableMask, Mask
     from halfmask.microdata._policy_sections import ColumnSection
 
-__all__ = ["check_masks", "check_not_randomised", "check_not_split", "masks_of"]
+__all__ = ["check_masks", "check_not_randomised", "check_not_split", "masks_of", "with_hierarchies"]
 
 
 def check_masks(
@@ -42,8 +45,15 @@ def check_masks(
     except ParameterError as error:
         raise PolicyError(error.what, hint=error.hint) from None
     if is_alone:
-        _check_alone(columns)
+        _check_alone(columns, table_masks)
         return
+    for mask in table_masks:
+        if traits_of(mask).alone:
+            raise PolicyError(
+                f"The mask {mask.name!r} goes with no [[guarantees]]: rows that classes suppress "
+                "would be missing in its counts.",
+                hint="Make a release of masks alone.",
+            )
     for name, column in columns.items():
         if column.role == "quasi_identifier":
             check_not_randomised("The policy", name, masks_of(name, columns, table_masks))
@@ -113,12 +123,51 @@ def check_not_split(where: str, column: str, masks: Sequence[Mask | TableMask]) 
             )
 
 
-def _check_alone(columns: Mapping[str, ColumnSection]) -> None:
+def _check_alone(columns: Mapping[str, ColumnSection], table_masks: Sequence[AnyTableMask]) -> None:
     """Refuse what only guarantees use: it would be without any effect."""
     for name, column in columns.items():
+        masks = masks_of(name, columns, table_masks)
         unused = [it for it in ("hierarchy", "recoding") if getattr(column, it) is not None]
+        if any(traits_of(mask).generalizes for mask in masks):
+            unused = [it for it in unused if it != "hierarchy"]
         if unused:
             raise PolicyError(
                 f"[columns.{name}] has a {unused[0]}, and the policy has no [[guarantees]].",
                 hint="Add a guarantee, or leave it out.",
             )
+
+
+def with_hierarchies(
+    table_masks: Sequence[AnyTableMask], schema: Schema
+) -> tuple[AnyTableMask, ...]:
+    """Return masks that know the hierarchies of their columns, where they generalize.
+
+    Parameters
+    ----------
+    table_masks
+        As the policy has them.
+    schema
+        The columns, hierarchy files read.
+
+    Raises
+    ------
+    PolicyError
+        If a hierarchy is made from the values of the table, or a mask has one of its own, too.
+    """
+    return tuple(_with_hierarchy(mask, schema) for mask in table_masks)
+
+
+def _with_hierarchy(mask: AnyTableMask, schema: Schema) -> AnyTableMask:
+    if not isinstance(mask, TableMask) or not traits_of(mask).generalizes:
+        return mask
+    column = schema[mask.columns[0]]
+    if column.hierarchy is None:
+        return mask
+    if getattr(mask, "hierarchy", None) is not None:
+        raise PolicyError(
+            f"Both the mask {mask.name!r} and the column {column.name!r} have a hierarchy.",
+            hint="Leave one of them out.",
+        )
+    tree = built(column)
+    rows = zip(*(tree.labels(level) for level in range(tree.height)), strict=True)
+    return replace(mask, hierarchy=tuple(rows))  # type: ignore[type-var] # as its trait says

@@ -14,6 +14,7 @@ from halfmask.claims import released_columns_claim
 from halfmask.data import like
 from halfmask.masks import ClaimingMask, MaskedTable, pseudonym_key
 from halfmask.microdata._folds import drawn
+from halfmask.microdata._mask_checks import with_hierarchies
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
 from halfmask.microdata._opening import frame_given, opened_as
 from halfmask.microdata._policy import Policy
@@ -216,10 +217,12 @@ def mask(
     progress, key = progress or silent, key if key is not None else fresh_key()
     check_key(key)
     source = opened_as(table, policy.read_options())
-    policy.schema().check(source.columns)
+    schema = policy.schema()
+    schema.check(source.columns)
+    table_masks = with_hierarchies(policy.table_masks, schema)
     progress("masking")
     vault_key = None if vault is None else pseudonym_key(vault)
-    behind = MaskedTable.of(source, policy.masks, policy.table_masks, key=key, vault_key=vault_key)
+    behind = MaskedTable.of(source, policy.masks, table_masks, key=key, vault_key=vault_key)
     rows = MaskedRows(policy=policy, table=behind, n_in=source.n_rows, key=key)
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")

@@ -13,6 +13,7 @@ from halfmask.verifier.masked._cell_checks import (
 )
 from halfmask.verifier.masked._combination_checks import check_groups, check_suppression
 from halfmask.verifier.masked._number_checks import check_multiples, check_tails
+from halfmask.verifier.masked._set_checks import check_sets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,7 @@ MASK_CHECKS: Final[dict[str, MaskCheck]] = {
     "released-columns": check_columns,
     "k-anonymity-with-suppression": check_suppression,
     "groups-of-k": check_groups,
+    "km-anonymity": check_sets,
     "multiples": check_multiples,
     "bounded": check_tails,
     "truncated-dates": check_unit,
@@ -50,6 +52,7 @@ DUE: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "redact": ("one-value", {"text": "text"}),
     "token": ("token-format", {"digits": "digits"}),
     "local-suppression": ("k-anonymity-with-suppression", {"k": "k", "subsets": "subsets"}),
+    "km-anonymity": ("km-anonymity", {"k": "k", "m": "m", "separator": "separator"}),
 }
 
 

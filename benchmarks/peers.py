@@ -80,6 +80,11 @@ PEERS = (
         requirements=("torch==2.13.0", "opacus==1.6.0"),
     ),
     Peer(
+        name="opendp",
+        interpreters=("3.11", "3.12", "3.10"),
+        requirements=("opendp[polars]==0.16.0",),  # it pins polars 1.36.1
+    ),
+    Peer(
         name="presidio",
         interpreters=("3.11", "3.12"),
         requirements=("presidio-analyzer==2.2.366",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ from halfmask.cli._console import console, listing, say_json
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import AnswerOptions, command_group
 from halfmask.cli._serve_model import model
+from halfmask.cli._serve_queries import queries
+from halfmask.cli._serving_address import ServingAddress, service_log
 
 if TYPE_CHECKING:
     from halfmask.trainer.store import Limits, Token, Tokens
@@ -42,52 +43,11 @@ serve = command_group(
 token = command_group("token", "Make, list and revoke the tokens of clients.")
 serve.add_typer(token)
 serve.add_typer(model)
+serve.command()(queries)
 
 FolderArgument = Annotated[
     str, typer.Argument(metavar="FOLDER", show_default=False, help="The folder of the trainer.")
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServingAddress:
-    """Where a service listens, and who may speak to it."""
-
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port",
-            min=0,
-            max=65_535,
-            metavar="N",
-            help="The port to listen on; 0 takes a free one.",
-        ),
-    ] = 8765
-    tls_cert: Annotated[
-        str | None,
-        typer.Option("--certificate", metavar="FILE", help="The service's certificate, in PEM."),
-    ] = None
-    tls_key: Annotated[
-        str | None,
-        typer.Option(
-            "--certificate-key", metavar="FILE", help="The certificate's private key, in PEM."
-        ),
-    ] = None
-    client_ca: Annotated[
-        str | None,
-        typer.Option(
-            "--authority",
-            metavar="FILE",
-            help="Clients need a certificate of this authority, in addition to their token.",
-        ),
-    ] = None
-
-    def address(self, port: int) -> str:
-        """Return where it is, once it has a port."""
-        scheme = "http" if self.tls_cert is None else "https"
-        return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +147,7 @@ def run(
         else:
             console().print(f"Listening at {address}. {address}/docs tells what it takes.")
 
-    with _logging():
+    with service_log():
         service.serve(
             folder,
             host=at.host,
@@ -322,18 +282,6 @@ def _tokens(folder: str, *, create: bool) -> Iterator[Tokens]:
         yield tokens
     finally:
         database.close()
-
-
-@contextmanager
-def _logging() -> Iterator[None]:
-    """Say what the service itself logs on standard error; uvicorn's words may quote a request."""
-    log, handler = logging.getLogger("halfmask.trainer"), logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
 
 
 def _told(of: Token) -> dict[str, object]:

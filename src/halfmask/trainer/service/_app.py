@@ -24,7 +24,7 @@ from halfmask.trainer.service._service import Service
 if TYPE_CHECKING:
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["application"]
+__all__ = ["application", "describe_tokens", "handle_errors"]
 
 log = logging.getLogger("halfmask.trainer")
 
@@ -74,11 +74,16 @@ def application(
     # What is added last comes first.
     app.add_middleware(FastPath, routes=_row_routes.fast_paths())
     app.add_middleware(AuthMiddleware, service=service)
+    handle_errors(app)
+    describe_tokens(app)
+    return app
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Let each error become a response of one shape."""
     app.add_exception_handler(HalfmaskError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    _describe_tokens(app)
-    return app
 
 
 def _open(service: Service, opened: Callable[[], None]) -> None:
@@ -115,7 +120,7 @@ async def _http(_: Request, error: Exception) -> Response:
     return error_of(message, status=error.status_code, headers=headers)
 
 
-def _describe_tokens(app: FastAPI) -> None:
+def describe_tokens(app: FastAPI) -> None:
     """Describe in the OpenAPI which paths need a token."""
     made = app.openapi
 

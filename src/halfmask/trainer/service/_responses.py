@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from fastapi.responses import Response
 
-from halfmask._errors import DataError, HalfmaskError, ParameterError
+from halfmask._errors import (
+    BudgetError,
+    DataError,
+    HalfmaskError,
+    ParameterError,
+    PolicyError,
+    SchemaError,
+)
 from halfmask.trainer.store import RefusedError
 
 if TYPE_CHECKING:
@@ -62,7 +69,9 @@ def refusal_of(error: HalfmaskError) -> Response:
         return error_of(
             error.what, status=error.status, word=error.word, hint=error.hint, headers=headers
         )
-    if isinstance(error, DataError | ParameterError):
+    if isinstance(error, BudgetError):
+        return error_of(error.what, status=403, word=error.code, hint=error.hint)
+    if isinstance(error, DataError | ParameterError | PolicyError | SchemaError):
         return error_of(error.what, status=422, word=error.code, hint=error.hint)
     return error_of(error.what, status=503, word=error.code, hint=error.hint)
 

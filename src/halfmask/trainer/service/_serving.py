@@ -20,9 +20,11 @@ from halfmask.trainer.service._app import application
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fastapi import FastAPI
+
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["run", "server_of", "tls_context"]
+__all__ = ["run", "run_app", "server_of", "tls_context"]
 
 #: Python lets a thread run for 5 ms before another one may: that is a quarter of what a prediction
 #: may take.
@@ -43,11 +45,23 @@ def run(
     started: Callable[[int], None],
 ) -> None:
     """Serve until the process is asked to end; then finish what was acknowledged."""
+    app = application(folder, options, opened=_settle)
+    run_app(app, host=host, port=port, options=options, tls=tls, started=started)
+
+
+def run_app(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    options: ServiceOptions,
+    tls: ssl.SSLContext | None,
+    started: Callable[[int], None],
+) -> None:
+    """Serve an application until the process is asked to end; then finish what was begun."""
     sys.setswitchinterval(SWITCH_SECONDS)
     _allow_files(options.connections + MAX_REFUSED + FILES)
-    server = server_of(
-        folder, host=host, port=port, options=options, tls=tls, started=started, opened=_settle
-    )
+    server = _server_of(app, host=host, port=port, options=options, tls=tls, started=started)
     try:
         server.run()
     except KeyboardInterrupt:
@@ -88,8 +102,21 @@ def server_of(
     opened
         As of `application`.
     """
+    app = application(folder, options, opened=opened)
+    return _server_of(app, host=host, port=port, options=options, tls=tls, started=started)
+
+
+def _server_of(
+    app: FastAPI,
+    *,
+    host: str,
+    port: int,
+    options: ServiceOptions,
+    tls: ssl.SSLContext | None,
+    started: Callable[[int], None],
+) -> uvicorn.Server:
     config = uvicorn.Config(
-        application(folder, options, opened=opened),
+        app,
         host=host,
         port=port,
         http=type("TimeoutProtocol", (_TimeoutProtocol,), {"head_seconds": options.head_seconds}),

@@ -11,9 +11,11 @@ from halfmask._validation import integer_at_least
 from halfmask.trainer.service._options import ServiceOptions
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from fastapi import FastAPI
 
-__all__ = ["create_app", "serve"]
+__all__ = ["check_extra", "check_tls", "create_app", "serve"]
 
 
 def create_app(folder: str | Path, *, options: ServiceOptions | None = None) -> FastAPI:
@@ -49,7 +51,7 @@ def create_app(folder: str | Path, *, options: ServiceOptions | None = None) -> 
 
     **Edge cases.** A batch without an ``Idempotency-Key`` is learned each time it is sent.
     """
-    _check_extra()
+    check_extra()
     from halfmask.trainer.service._app import application  # noqa: PLC0415 # an extra
 
     return application(folder, options or ServiceOptions())
@@ -93,19 +95,9 @@ def serve(
     MissingDependencyError
         As of `create_app`.
     """
-    _check_extra()
-    from halfmask.trainer.service._serving import run, tls_context  # noqa: PLC0415 # an extra
+    tls = check_tls(port, certificate, key, client_authority)
+    from halfmask.trainer.service._serving import run  # noqa: PLC0415 # an extra
 
-    integer_at_least(0, owner="serve", port=port)
-    if port > 65_535:
-        raise ParameterError("The 'port' parameter of serve must be at most 65535.")
-    if (certificate is None) != (key is None) or (client_authority and certificate is None):
-        raise ParameterError(
-            "TLS needs a certificate and its key; clients' certificates need both of them, too."
-        )
-    tls = None
-    if certificate is not None and key is not None:
-        tls = tls_context(certificate, key, client_authority)
     run(
         folder,
         host=host,
@@ -116,7 +108,30 @@ def serve(
     )
 
 
-def _check_extra() -> None:
+def check_tls(
+    port: int,
+    certificate: str | Path | None,
+    key: str | Path | None,
+    client_authority: str | Path | None,
+) -> SSLContext | None:
+    """Return the TLS that a service is to speak, or None; the port is checked, too."""
+    check_extra()
+    from halfmask.trainer.service._serving import tls_context  # noqa: PLC0415 # an extra
+
+    integer_at_least(0, owner="serve", port=port)
+    if port > 65_535:
+        raise ParameterError("The 'port' parameter of serve must be at most 65535.")
+    if (certificate is None) != (key is None) or (client_authority and certificate is None):
+        raise ParameterError(
+            "TLS needs a certificate and its key; clients' certificates need both of them, too."
+        )
+    if certificate is None or key is None:
+        return None
+    return tls_context(certificate, key, client_authority)
+
+
+def check_extra() -> None:
+    """Raise unless the extra of the service is installed."""
     try:
         import fastapi  # noqa: F401, PLC0415 # an extra
         import orjson  # noqa: F401, PLC0415 # an extra

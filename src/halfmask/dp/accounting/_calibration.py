@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import BudgetError
 from halfmask._validation import number_between
-from halfmask.dp.accounting._composition import epsilon_of
+from halfmask.dp.accounting._composition import affordable
 
 if TYPE_CHECKING:
     from halfmask.dp.accounting._events import MechanismEvent
@@ -60,7 +60,7 @@ def calibrate(
     number_between(0, 1, owner="calibrate", high_open=True, delta=delta)
 
     def fits(noise: float) -> bool:
-        return epsilon_of(events_of(noise), delta=delta) <= epsilon
+        return affordable(events_of(noise), epsilon=epsilon, delta=delta)
 
     enough = _FIRST
     doublings = 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dp_accounting import DpEvent
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-__all__ = ["epsilon_of"]
+__all__ = ["affordable", "epsilon_of"]
 
 #: The result is rounded up by this factor, against errors of floating-point sums.
 _ROUNDED_UP: Final = 1 + 1e-9
@@ -31,6 +31,10 @@ _LEAST_DELTA: Final = 1e-13
 #: Width of a step of the privacy loss, for losses up to 1; no loss above 100 is computed.
 _LOSS_STEP: Final = 1e-4
 _LARGEST_LOSS: Final = 100.0
+#: Orders for sampled noise: the series of fractional ones don't always converge.
+_WHOLE_ORDERS: Final = (*range(2, 64), 80, 100, 128, 192, 256, 512)
+#: Loss distributions save less than this factor over Renyi differential privacy.
+_WORSE: Final = 2.0
 #: The share of delta for the difference between noise on a grid and continuous noise.
 _GRID_SHARE: Final = 1e-3
 
@@ -77,7 +81,7 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
     0.2
     """
     number_between(0, 1, owner="epsilon_of", high_open=True, delta=delta)
-    counted = Counter(events)
+    counted = _counted(events)
     if not counted:
         return 0.0
     paid = sum(n * event.spent_delta for event, n in counted.items())
@@ -90,6 +94,40 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
             return min(found, _gaussian(counted, delta)) * _ROUNDED_UP
         found = min(found, _renyi(counted, delta), _loss_distribution(counted, delta))
     return found * _ROUNDED_UP
+
+
+def affordable(events: Iterable[MechanismEvent], *, epsilon: float, delta: float) -> bool:
+    """Return whether events cost at most a budget, by the quickest bound that decides it.
+
+    Parameters
+    ----------
+    events
+        In any order.
+    epsilon, delta
+        The budget.
+    """
+    counted = _counted(events)
+    sampled = any(isinstance(event, SampledGaussianEvent) for event in counted)
+    if sampled and delta > 0:
+        need("dp_accounting")
+        quick = _renyi(counted, delta) * _ROUNDED_UP
+        if quick <= epsilon or quick > epsilon * _WORSE:
+            return quick <= epsilon
+    return epsilon_of(counted.elements(), delta=delta) <= epsilon
+
+
+def _counted(events: Iterable[MechanismEvent]) -> Counter[MechanismEvent]:
+    """Return events and how often each happened; samples of all rows are no samples."""
+    counted: Counter[MechanismEvent] = Counter()
+    for event in events:
+        if isinstance(event, SampledGaussianEvent) and event.sampling_probability == 1:
+            once = GaussianEvent(
+                noise_multiplier=event.noise_multiplier, coordinates=event.coordinates
+            )
+            counted[once] += event.steps
+        else:
+            counted[event] += 1
+    return counted
 
 
 def _remaining(counted: Counter[MechanismEvent], delta: float) -> float:
@@ -145,7 +183,8 @@ def _renyi(counted: Counter[MechanismEvent], delta: float) -> float:
     left = _remaining(counted, delta)
     if left <= 0:
         return math.inf
-    accountant = RdpAccountant()
+    sampled = any(isinstance(event, SampledGaussianEvent) for event in counted)
+    accountant = RdpAccountant(orders=_WHOLE_ORDERS if sampled else None)
     for event, n in counted.items():
         accountant.compose(_renyi_event(event), n)
     return _with_grid(counted, delta, float(accountant.get_epsilon(left * (1 - _GRID_SHARE))))

@@ -1,0 +1,19 @@
+"""Learning under differential privacy: scikit-learn estimators with a budget.
+
+Start with :class:`PrivateLogisticRegression`. Bounds and labels are declared, never taken from the
+data. ``ledger=`` books what a training costs. All noise is discrete, on a grid.
+"""
+
+from __future__ import annotations
+
+from halfmask.dp.learning._logistic_regression import PrivateLogisticRegression
+from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimator
+from halfmask.dp.learning._sgd import PrivateSGDClassifier, PrivateSGDRegressor
+
+__all__ = [
+    "BudgetLedger",
+    "PrivateEstimator",
+    "PrivateLogisticRegression",
+    "PrivateSGDClassifier",
+    "PrivateSGDRegressor",
+]

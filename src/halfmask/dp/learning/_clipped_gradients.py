@@ -1,0 +1,153 @@
+"""Sums of clipped gradients of linear models, exact in whole steps, and their noisy descent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from halfmask._random import fresh_key, keyed_integers
+from halfmask.dp.noise import FixedPoint, GaussianMechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["PoissonSampler", "clipped_sum", "noisy_descent", "unit_vectors"]
+
+#: Fractional bits of a residual and of a unit vector; their product is exact in a float.
+_BITS: Final = 18
+#: So many products of 36 bits sum up without rounding in a float's 53.
+_CHUNK: Final = 2**16
+_GRID: Final = FixedPoint(exponent=-_BITS)
+_INSIDE: Final = 1 - 1e-12
+#: Adam's constants (Kingma and Ba 2015).
+_MOMENTUM: Final = 0.9
+_SECOND: Final = 0.999
+
+
+class PoissonSampler:
+    """Each row is in a sample with one probability, independently, by a key of the system.
+
+    Parameters
+    ----------
+    n
+        Number of rows.
+    probability
+        In (0, 1]; rounded down to a multiple of 2**-64.
+    """
+
+    def __init__(self, n: int, probability: float) -> None:
+        self._n = n
+        self._below = int(probability * 2.0**64)
+        self._key = fresh_key()
+        self._samples = 0
+
+    def next(self) -> NDArray[np.int64]:
+        """Return the places of the rows in the next sample."""
+        if self._below >= 2**64:
+            return np.arange(self._n, dtype=np.int64)
+        drawn = keyed_integers(self._n, key=self._key, stream=self._samples)
+        self._samples += 1
+        return np.flatnonzero(drawn < np.uint64(self._below)).astype(np.int64)
+
+
+def unit_vectors(
+    rows: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rows as whole steps of vectors of a norm of at most 1, and their lengths.
+
+    Parameters
+    ----------
+    rows
+        Finite.
+    """
+    largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
+    largest[largest == 0] = 1.0
+    shrunk = rows / largest
+    norms = np.linalg.norm(shrunk, axis=1, keepdims=True)
+    norms[norms == 0] = 1.0
+    units = _GRID.toward_zero(shrunk / norms * _INSIDE).astype(np.float64)
+    with np.errstate(over="ignore"):
+        lengths = np.minimum(norms * largest, np.finfo(np.float64).max)
+    return units, lengths[:, 0]
+
+
+def clipped_sum(
+    residuals: NDArray[np.float64],
+    units: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    *,
+    clip_norm: float,
+) -> NDArray[np.float64]:
+    """Return the sum of gradients ``residual x row``, each of at most a norm.
+
+    Parameters
+    ----------
+    residuals
+        One a row and output: the derivative of the loss by the score.
+    units, lengths
+        What `unit_vectors` returned for the rows.
+    clip_norm
+        The most that one row adds in the L2 norm.
+
+    Notes
+    -----
+    A residual is cut to the clipped length and rounded toward zero, like the unit vectors, so that
+    no product has a larger norm. Products and sums of whole steps are exact.
+    """
+    norms = np.linalg.norm(residuals, axis=1)
+    norms[norms == 0] = 1.0
+    with np.errstate(over="ignore"):
+        kept = np.minimum(norms * lengths / clip_norm, 1.0) / norms * _INSIDE
+    steps = _GRID.toward_zero(residuals * kept[:, None]).astype(np.float64)
+    total = np.zeros((residuals.shape[1], units.shape[1]), dtype=np.int64)
+    for start in range(0, len(units), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        total += (steps[part].T @ units[part]).astype(np.int64)
+    return np.ldexp(total.astype(np.float64), -2 * _BITS) * clip_norm
+
+
+def noisy_descent(
+    gradient_sum: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
+    sampler: PoissonSampler,
+    start: NDArray[np.float64],
+    *,
+    mechanism: GaussianMechanism,
+    steps: int,
+    rows: float,
+    learning_rate: float,
+) -> NDArray[np.float64]:
+    """Return parameters after steps of Adam on noisy sums, averaged over the second half.
+
+    Parameters
+    ----------
+    gradient_sum
+        Of parameters and the places of the rows in a sample: what `clipped_sum` returns.
+    sampler
+        Draws the samples.
+    start
+        The first parameters.
+    mechanism
+        Its noise is added to each sum.
+    steps
+        How many.
+    rows
+        By which a sum is divided: rows in a sample, on average.
+    learning_rate
+        Of Adam, falling linearly to a tenth.
+    """
+    parameters, average = start.copy(), np.zeros_like(start)
+    momentum, second = np.zeros_like(start), np.zeros_like(start)
+    averaged = steps - steps // 2
+    for step in range(1, steps + 1):
+        noisy = mechanism.release(gradient_sum(parameters, sampler.next())) / rows
+        momentum = _MOMENTUM * momentum + (1 - _MOMENTUM) * noisy
+        second = _SECOND * second + (1 - _SECOND) * noisy**2
+        ahead = momentum / (1 - _MOMENTUM**step)
+        spread = np.sqrt(second / (1 - _SECOND**step)) + 1e-8
+        parameters = parameters - learning_rate * (1 - 0.9 * step / steps) * ahead / spread
+        if step > steps - averaged:
+            average += parameters / averaged
+    return average

@@ -1,0 +1,100 @@
+"""What private estimators have in common: declared labels, a budget, and what was spent of it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from halfmask._errors import ParameterError
+from halfmask._validation import number_between
+from halfmask.dp.accounting import MechanismEvent, epsilon_of
+from halfmask.dp.learning._declared import codes_of, declared_classes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["BudgetLedger", "PrivateEstimator"]
+
+
+class BudgetLedger(Protocol):
+    """Where a budget is kept: it books what training costs before noise is drawn."""
+
+    def charge(self, events: Sequence[MechanismEvent], *, purpose: str) -> object:
+        """Book events, or refuse.
+
+        Parameters
+        ----------
+        events
+            What training is going to do.
+        purpose
+            What it is for.
+        """
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """A scikit-learn estimator whose fitted attributes are differentially private.
+
+    Attributes
+    ----------
+    events_
+        What the training did, for :func:`halfmask.dp.accounting.epsilon_of`.
+    spent_epsilon_
+        What these events cost at ``delta``.
+    """
+
+    epsilon: float
+    delta: float
+    ledger: BudgetLedger | None
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        if tags.regressor_tags is not None:
+            tags.regressor_tags.poor_score = True  # on rows as few as those of its checks
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.poor_score = True
+        return tags
+
+    def _check_budget(self) -> None:
+        """Raise unless epsilon and delta are such as can be spent."""
+        owner = type(self).__name__
+        number_between(0, math.inf, owner=owner, low_open=True, epsilon=self.epsilon)
+        number_between(0, 1, owner=owner, high_open=True, delta=self.delta)
+
+    def _spend(self, events: Sequence[MechanismEvent]) -> None:
+        """Book what training costs, before any noise is drawn; the last chance to refuse."""
+        self.spent_epsilon_ = epsilon_of(events, delta=self.delta)
+        if self.spent_epsilon_ > self.epsilon * (1 + 1e-6):
+            raise ParameterError(
+                f"Training would cost epsilon {self.spent_epsilon_:g}, more than its budget."
+            )
+        self.events_ = tuple(events)
+        if self.ledger is not None:
+            unit = getattr(getattr(self.ledger, "terms", None), "unit", None)
+            if getattr(unit, "person", None) is not None:
+                raise ParameterError(
+                    "The ledger protects all rows of a person, and training protects single rows.",
+                    hint="Train on one row a person, with a budget that protects rows.",
+                )
+            self.ledger.charge(self.events_, purpose=f"training of {type(self).__name__}")
+
+    def _rows(self, X: ArrayLike, *, reset: bool = False) -> NDArray[np.float64]:
+        """Return rows of finite numbers."""
+        rows: NDArray[np.float64] = validate_data(self, X, reset=reset, dtype=np.float64)
+        return rows
+
+    def _rows_and_codes(
+        self, X: ArrayLike, y: ArrayLike, classes: Sequence[object]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return rows, and each label as its place among the declared classes."""
+        self.classes_: NDArray[Any] = declared_classes(classes, owner=type(self).__name__)
+        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        return rows, codes_of(labels, self.classes_, owner=type(self).__name__)

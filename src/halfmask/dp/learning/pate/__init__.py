@@ -1,0 +1,12 @@
+"""PATE: private aggregation of teacher ensembles.
+
+Start with :class:`PateClassifier`. Teachers of any kind learn from disjoint parts of the private
+rows; their votes, with noise, label public rows; a student learns from those alone.
+"""
+
+from __future__ import annotations
+
+from halfmask.dp.learning.pate._analysis import data_dependent_epsilon
+from halfmask.dp.learning.pate._classifier import PateClassifier
+
+__all__ = ["PateClassifier", "data_dependent_epsilon"]

@@ -1,0 +1,246 @@
+"""PateClassifier: teachers on disjoint parts label public rows for a student."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import foreign
+from halfmask._optional import need
+from halfmask._random import fresh_key, keyed_integers, keyed_order
+from halfmask._validation import integer_at_least, number_between
+from halfmask.dp.accounting import MechanismEvent, SampledGaussianEvent, calibrate
+from halfmask.dp.learning._private_estimator import PrivateEstimator
+from halfmask.dp.learning.pate._analysis import data_dependent_epsilon
+from halfmask.dp.noise import GaussianMechanism
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask.dp.learning._private_estimator import BudgetLedger
+
+__all__ = ["PateClassifier"]
+
+#: One row moves one teacher's vote: from one count to another.
+_VOTE_SENSITIVITY: Final = math.sqrt(2)
+#: The share of the privacy loss for the tests whether enough teachers agree.
+_TEST_SHARE: Final = 0.25
+
+
+class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # type: ignore[misc] # sklearn has no types
+    """A student that learns from noisy votes of teachers on public rows (PATE).
+
+    Parameters
+    ----------
+    teacher
+        A scikit-learn classifier of any kind; a clone of it learns from each part.
+    student
+        A scikit-learn classifier; a clone of it learns from the labelled public rows.
+    epsilon
+        The budget, above 0.
+    delta
+        Above 0, below 1.
+    classes
+        All labels that can occur, at least two.
+    teachers
+        Disjoint parts of the private rows, at least 2. Noise is relative to their number.
+    answers
+        The most public rows that get a label, at least 1. Each costs.
+    agreement
+        The share of teachers, in [0, 1], that must agree on a row, tested with noise (confident
+        GNMax); ``None``: every row gets its plurality.
+    ledger
+        Where the budget is booked; ``None``: nowhere.
+
+    Attributes
+    ----------
+    student_
+        The fitted student, all that may be published. ``teachers`` aren't kept.
+    labelled_
+        How many public rows got a label.
+    noise_multiplier_
+        Standard deviation of the noise on each count of votes, divided by sqrt(2).
+    private_epsilon_
+        A data-dependent epsilon of the answers given. It is private: don't publish it.
+    events_, spent_epsilon_
+        What the training cost, whatever the votes were.
+
+    Raises
+    ------
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
+    DataError
+        If the noisy labels are all the same, or no row got one.
+
+    Guarantees
+    ----------
+    The student is (epsilon, delta)-differentially private if one private row is added or removed.
+    Public rows aren't protected.
+
+    Notes
+    -----
+    Papernot et al. 2017 and 2018 (GNMax). Each row is in a part by chance, independently, so that
+    one row changes one teacher. What is booked holds for all votes; the smaller figure for these
+    votes is in ``private_epsilon_``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X = np.linspace(-1, 1, 2000)[:, None]
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> tree = DecisionTreeClassifier(max_depth=1)
+    >>> model = PateClassifier(
+    ...     tree, tree, epsilon=4.0, delta=1e-5, classes=[0, 1], teachers=50, answers=20,
+    ... ).fit(X, y, public=np.linspace(-1, 1, 40)[:, None])
+    >>> model.predict([[-0.9], [0.9]]).tolist()
+    [0, 1]
+    """
+
+    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
+        self,
+        teacher: Any,  # noqa: ANN401 # any estimator
+        student: Any,  # noqa: ANN401 # any estimator
+        *,
+        epsilon: float,
+        delta: float,
+        classes: Sequence[object],
+        teachers: int,
+        answers: int,
+        agreement: float | None = None,
+        ledger: BudgetLedger | None = None,
+    ) -> None:
+        self.teacher = teacher
+        self.student = student
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.teachers = teachers
+        self.answers = answers
+        self.agreement = agreement
+        self.ledger = ledger
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, public: ArrayLike | None = None) -> Self:
+        """Train teachers on private rows, and the student on public rows that they label.
+
+        Parameters
+        ----------
+        X
+            Private rows, finite numbers.
+        y
+            One of ``classes`` a private row.
+        public
+            Rows without labels that need no protection. Required.
+        """
+        self._check()
+        if public is None:
+            raise ParameterError(
+                "PateClassifier needs rows that may be public, without labels.",
+                hint="Pass them as fit(X, y, public=rows).",
+            )
+        rows, codes = self._rows_and_codes(X, y, self.classes)
+        asked = self._rows(public)
+        asked = asked[keyed_order(len(asked), key=fresh_key())]
+        answers = min(self.answers, len(asked))
+
+        def events(noise: float) -> list[MechanismEvent]:
+            return self._events(noise, answers, len(asked))
+
+        self.noise_multiplier_ = calibrate(events, epsilon=self.epsilon, delta=self.delta)
+        self._spend(events(self.noise_multiplier_))
+        votes = self._votes(rows, codes, asked)
+        chosen = self._agreed(votes, answers)
+        scale = self.noise_multiplier_ * _VOTE_SENSITIVITY
+        noisy = GaussianMechanism(sensitivity=_VOTE_SENSITIVITY, scale=scale)
+        labels = np.array([noisy.release(votes[each]).argmax() for each in chosen], dtype=np.int64)
+        self.private_epsilon_ = data_dependent_epsilon(votes[chosen], scale=scale, delta=self.delta)
+        self.labelled_ = len(chosen)
+        self._train_student(asked[chosen], labels)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the student's label of each row.
+
+        Parameters
+        ----------
+        X
+            Rows as in ``fit``.
+        """
+        check_is_fitted(self, "student_")
+        labels: NDArray[Any] = self.student_.predict(self._rows(X))
+        return labels
+
+    def _check(self) -> None:
+        need("opendp", "dp_accounting")
+        self._check_budget()
+        owner = type(self).__name__
+        integer_at_least(2, owner=owner, teachers=self.teachers)
+        integer_at_least(1, owner=owner, answers=self.answers)
+        if self.agreement is not None:
+            number_between(0, 1, owner=owner, agreement=self.agreement)
+
+    def _events(self, noise: float, answers: int, asked: int) -> list[MechanismEvent]:
+        """Return what all answers, and all tests of agreement, cost."""
+        labels = SampledGaussianEvent(
+            noise_multiplier=noise,
+            sampling_probability=1.0,
+            steps=answers,
+            coordinates=len(self.classes_),
+        )
+        if self.agreement is None:
+            return [labels]
+        tests = SampledGaussianEvent(
+            noise_multiplier=self._test_noise(noise, answers, asked),
+            sampling_probability=1.0,
+            steps=asked,
+            coordinates=1,
+        )
+        return [labels, tests]
+
+    @staticmethod
+    def _test_noise(noise: float, answers: int, asked: int) -> float:
+        return noise * math.sqrt(asked / answers * (1 - _TEST_SHARE) / _TEST_SHARE)
+
+    def _votes(
+        self, rows: NDArray[np.float64], codes: NDArray[np.int64], asked: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """Return how many teachers vote for each class, a row of counts a public row."""
+        parts = keyed_integers(len(rows), key=fresh_key()) % np.uint64(self.teachers)
+        votes = np.zeros((len(asked), len(self.classes_)), dtype=np.int64)
+        places = np.arange(len(asked))
+        for part in range(self.teachers):
+            inside = parts == part
+            learnt = np.unique(codes[inside])
+            if len(learnt) < 2:  # nothing to learn: one label, or by convention the first
+                votes[:, learnt[0] if len(learnt) else 0] += 1
+                continue
+            with foreign("A teacher of PateClassifier failed"):
+                fitted = clone(self.teacher).fit(rows[inside], codes[inside])
+                voted = np.asarray(fitted.predict(asked)).astype(np.int64)
+            votes[places, voted] += 1
+        return votes
+
+    def _agreed(self, votes: NDArray[np.int64], answers: int) -> NDArray[np.int64]:
+        """Return the places of the public rows that get a label, the first ones that agree."""
+        if self.agreement is None:
+            return np.arange(answers, dtype=np.int64)
+        noise = self._test_noise(self.noise_multiplier_, answers, len(votes))
+        test = GaussianMechanism(sensitivity=1.0, scale=noise)
+        most = test.release(votes.max(axis=1))
+        return np.flatnonzero(most >= self.agreement * self.teachers)[:answers].astype(np.int64)
+
+    def _train_student(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
+        if len(np.unique(codes)) < 2:
+            raise DataError(
+                f"The noisy labels of {len(codes)} public rows name fewer than two classes.",
+                hint="Ask about more rows, or lower 'agreement'.",
+            )
+        with foreign("The student of PateClassifier failed"):
+            self.student_ = clone(self.student).fit(rows, self.classes_[codes])

@@ -13,6 +13,8 @@ from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
 from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
+from halfmask.verifier._checks import add_check
+from halfmask.verifier._privacy_check import PRIVATE_MODEL, check_privacy
 from halfmask.verifier._released import CheckedRelease, check_release
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._people import HierarchyFiles
 
 __all__ = ["AnyVerification", "verify"]
+
+add_check(PRIVATE_MODEL, "differential-privacy", check_privacy, basis="accounted")
 
 AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
 

@@ -2,6 +2,7 @@
 
 Start with :class:`PrivateLogisticRegression`. Bounds and labels are declared, never taken from the
 data. ``ledger=`` books what a training costs. All noise is discrete, on a grid.
+:func:`release_model` writes a model with its claim.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from halfmask.dp.learning._logistic_regression import PrivateLogisticRegression
 from halfmask.dp.learning._naive_bayes import PrivateGaussianNB, PrivateMultinomialNB
 from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimator
+from halfmask.dp.learning._release_model import release_model
 from halfmask.dp.learning._sgd import PrivateSGDClassifier, PrivateSGDRegressor
 
 __all__ = [
@@ -19,4 +21,5 @@ __all__ = [
     "PrivateMultinomialNB",
     "PrivateSGDClassifier",
     "PrivateSGDRegressor",
+    "release_model",
 ]

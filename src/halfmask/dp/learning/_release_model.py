@@ -1,0 +1,129 @@
+"""A model as a release: its numbers in a file, and what its training cost as a claim."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from halfmask._errors import ParameterError
+from halfmask.claims import Claim, DataFile
+from halfmask.release import Product, TextBlock, publish
+
+if TYPE_CHECKING:
+    from halfmask.claims import Manifest
+    from halfmask.claims._claim import Json
+    from halfmask.dp.learning._private_estimator import PrivateEstimator
+
+__all__ = ["release_model"]
+
+#: Fitted attributes that are numbers or labels, in the order in which they are written.
+_RELEASED: Final = (
+    *("classes_", "coef_", "intercept_", "class_prior_", "theta_", "var_"),
+    *("class_log_prior_", "feature_log_prob_"),
+)
+_WEAKNESSES: Final = (
+    "noise-unseen: no file can show that the noise was drawn as stated.",
+    "bounds-unseen: no file can show that bounds were declared without a look at the data.",
+    "rows-not-persons: the guarantee is for one row; a person with several rows has a weaker one.",
+    "other-releases: other answers and models from the same rows cost more; the ledger adds them.",
+)
+
+
+def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
+    """Write a trained model into a folder, with the claim of what its training cost.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator of this package whose attributes are numbers.
+    out
+        The folder to make; it must not exist.
+
+    Returns
+    -------
+    Manifest
+        What the folder states.
+
+    Raises
+    ------
+    ParameterError
+        If the model isn't fitted with numbers, such as the student of PATE.
+    ReleaseError
+        If the folder exists or can't be written.
+    VerificationError
+        If the verifier's arithmetic doesn't bear out the claim: nothing is left then.
+
+    Guarantees
+    ----------
+    The claim is accounted: the verifier composes the stated events again, with none of this
+    package's code. It can't see the noise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import halfmask
+    >>> from halfmask.dp.learning import PrivateLogisticRegression
+    >>> model = PrivateLogisticRegression(
+    ...     epsilon=1.0, delta=0.0, row_norm=1.0, classes=[0, 1], C=0.1
+    ... ).fit(np.repeat([[-1.0], [1.0]], 50, axis=0), np.repeat([0, 1], 50))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = release_model(model, f"{folder}/model")
+    ...     halfmask.verify(f"{folder}/model").holds
+    True
+    """
+    check_is_fitted(model, "events_")
+    attributes = {name: getattr(model, name) for name in _RELEASED if hasattr(model, name)}
+    if not set(attributes) - {"classes_"}:
+        raise ParameterError(
+            f"A {type(model).__name__} has no attributes of numbers that can be released.",
+            hint="Release the model that scikit-learn fitted in a format of your own.",
+        )
+    kind = type(model).__name__
+    settings: dict[str, Json] = {"estimator": kind, "features": int(model.n_features_in_)}
+    claim = Claim(
+        model="differential-privacy",
+        parameters={"epsilon": float(model.epsilon), "delta": float(model.delta)},
+        about={
+            "estimator": kind,
+            "unit": "row",
+            "neighbours": "one row is added or removed",
+        },
+        basis="accounted",
+        evidence={"events": [dict(each.to_json()) for each in model.events_]},
+    )
+    product = Product(
+        kind="private-model",
+        policy_sha256=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
+        write=lambda folder: _written(attributes, folder),
+        claims=lambda _: [claim],
+        weaknesses=list(_WEAKNESSES),
+        blocks=[TextBlock(title="Model", sentences=[f"{kind} of {settings['features']} columns."])],
+        details=settings,
+    )
+    return publish(product, Path(out))
+
+
+def _written(attributes: dict[str, Any], folder: Path) -> Sequence[DataFile]:
+    """Write a line an attribute: its name and its numbers."""
+    lines: list[dict[str, Json]] = [
+        {"attribute": name, "values": np.asarray(value).tolist()}
+        for name, value in attributes.items()
+    ]
+    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode()
+    (folder / "data" / "model.jsonl").write_bytes(text)
+    return [
+        DataFile(
+            name="data/model.jsonl",
+            format="jsonl",
+            sha256=hashlib.sha256(text).hexdigest(),
+            n_bytes=len(text),
+            n_rows=len(lines),
+        )
+    ]

@@ -1,0 +1,184 @@
+"""The epsilon of a training, composed again from the events that its claim states."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from halfmask.verifier._checks import ClaimCount
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+    from halfmask.claims import Claim
+
+__all__ = ["PRIVATE_MODEL", "check_privacy"]
+
+#: The kind of releases of a model that was trained under differential privacy.
+PRIVATE_MODEL: Final = "private-model"
+#: What may lie between our rounding and that of the claim.
+_SLACK: Final = 1 + 1e-6
+#: Steps of the privacy loss; coarser where the whole loss is above 1.
+_STEP: Final = 1e-4
+#: Noise on a grid of 2**40 steps differs from continuous noise by less, an entry.
+_GRID: Final = 2.0**-83
+_NAMES: Final = {
+    "laplace": {"noise_multiplier", "coordinates"},
+    "gaussian": {"noise_multiplier", "coordinates"},
+    "poisson-sampled-gaussian": {
+        *("noise_multiplier", "sampling_probability", "steps", "coordinates"),
+    },
+    "exponential": {"epsilon"},
+    "epsilon-delta": {"epsilon", "delta"},
+}
+
+
+def check_privacy(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:  # noqa: ARG001 # no file shows the noise
+    """Compose the events of a claim again, and compare with its epsilon and delta.
+
+    Parameters
+    ----------
+    claim
+        Its evidence has ``events``, each with ``mechanism`` and its parameters.
+    files
+        Not read: a model doesn't show with which noise it was made.
+    """
+    events = claim.evidence["events"]
+    epsilon, delta = float(claim.parameters["epsilon"]), float(claim.parameters["delta"])
+    stated = [_stated(each) for each in events] if isinstance(events, list) else []
+    if not stated or not 0 < epsilon < math.inf or not 0 <= delta < 1:
+        return ClaimCount(holds=False, found={})
+    found = _epsilon(Counter(stated), delta)
+    if not math.isfinite(found):
+        return ClaimCount(holds=False, found={})
+    return ClaimCount(holds=found <= epsilon * _SLACK, found={"epsilon": found, "delta": delta})
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """An event as a claim states it; what its mechanism doesn't have is as if it weren't there."""
+
+    mechanism: str
+    noise_multiplier: float = math.inf
+    sampling_probability: float = 1.0
+    steps: float = 1.0
+    coordinates: float = 0.0
+    epsilon: float = math.inf
+    delta: float = 0.0
+
+    @property
+    def pure(self) -> float:
+        """Epsilon at delta 0 (for a stated delta, once it is paid)."""
+        return 1 / self.noise_multiplier if self.mechanism == "laplace" else self.epsilon
+
+    @property
+    def size(self) -> float:
+        """How large the privacy loss is, about."""
+        if math.isfinite(self.pure):
+            return self.pure
+        return self.steps * (self.sampling_probability / self.noise_multiplier) ** 2
+
+
+def _stated(event: object) -> _Stated:
+    """Return an event if it states all of its mechanism, with numbers that can be.
+
+    A check that raises doesn't hold.
+    """
+    if not isinstance(event, Mapping):
+        raise TypeError("An event is an object.")
+    numbers = {str(name): value for name, value in event.items() if name != "mechanism"}
+    mechanism = str(event["mechanism"])
+    if set(numbers) != _NAMES[mechanism]:
+        raise ValueError("An event has other parameters than its mechanism.")
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError("A parameter of an event is a number.")
+        least = value >= 0 if name == "delta" else value > 0
+        most = value <= 1 if name in {"delta", "sampling_probability"} else value < math.inf
+        whole = name not in {"steps", "coordinates"} or float(value).is_integer()
+        if not (least and most and whole):
+            raise ValueError("A parameter of an event is outside of its range.")
+    return _Stated(mechanism, **{name: float(value) for name, value in numbers.items()})
+
+
+def _epsilon(events: Counter[_Stated], delta: float) -> float:
+    """Return the least epsilon of the bounds that hold, at a delta."""
+    pure = math.fsum(n * each.pure for each, n in events.items())
+    left = delta - math.fsum(n * each.delta for each, n in events.items())
+    bounds = [pure] if left >= 0 else []
+    if left > 0:
+        # A thousandth of delta is for noise on a grid.
+        entries = math.fsum(n * each.steps * each.coordinates for each, n in events.items())
+        bounds += [
+            bound
+            for bound in (_renyi(events, left * 0.999), _losses(events, left * 0.999))
+            if bound < 100 and (1 + math.exp(bound)) * entries * _GRID <= left * 0.001
+        ]
+    return min(bounds, default=math.inf)
+
+
+def _renyi(events: Counter[_Stated], delta: float) -> float:
+    from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # for claims of privacy alone
+
+    # For sampled noise whole orders: the series of others don't always converge.
+    sampled = any(each.sampling_probability < 1 for each in events)
+    orders = [*range(2, 64), 80, 100, 128, 192, 256, 512] if sampled else None
+    accountant = RdpAccountant(orders=orders)
+    for event, n in events.items():
+        accountant.compose(_of_dp_accounting(event), n)
+    return float(accountant.get_epsilon(delta))
+
+
+def _of_dp_accounting(event: _Stated) -> DpEvent:
+    import dp_accounting as da  # noqa: PLC0415 # for claims of privacy alone
+
+    if event.mechanism == "laplace":
+        return da.LaplaceDpEvent(event.noise_multiplier)
+    if math.isfinite(event.noise_multiplier):
+        noise = da.GaussianDpEvent(event.noise_multiplier)
+        sampled = da.PoissonSampledDpEvent(event.sampling_probability, noise)
+        return da.SelfComposedDpEvent(sampled, int(event.steps))
+    # Choices: Cesar and Rogers 2021; pure mechanisms: Bun and Steinke 2016.
+    return da.ZCDpEvent(event.epsilon**2 / (8 if event.mechanism == "exponential" else 2))
+
+
+def _losses(events: Counter[_Stated], delta: float) -> float:
+    from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415 # the same
+
+    size = math.fsum(n * each.size for each, n in events.items())
+    if delta < 1e-13 or size > 100:
+        return math.inf
+    step = _STEP * max(1.0, size)
+    composed = pld.identity(value_discretization_interval=step)
+    for event, n in events.items():
+        composed = composed.compose(_losses_of(event, n, step))
+    return float(composed.get_epsilon_for_delta(delta))
+
+
+def _losses_of(event: _Stated, count: int, step: float) -> PrivacyLossDistribution:
+    from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415 # the same
+    from dp_accounting.pld.common import DifferentialPrivacyParameters  # noqa: PLC0415 # the same
+
+    if event.mechanism == "laplace":
+        return pld.from_laplace_mechanism(
+            event.noise_multiplier, value_discretization_interval=step
+        ).self_compose(count)
+    if math.isfinite(event.epsilon):
+        return pld.from_privacy_parameters(
+            DifferentialPrivacyParameters(event.epsilon, 0.0), value_discretization_interval=step
+        ).self_compose(count)
+    times = count * int(event.steps)
+    if event.sampling_probability == 1:  # as one vector of them all
+        return pld.from_gaussian_mechanism(
+            event.noise_multiplier / math.sqrt(times), value_discretization_interval=step
+        )
+    return pld.from_gaussian_mechanism(
+        event.noise_multiplier,
+        value_discretization_interval=step,
+        sampling_prob=event.sampling_probability,
+    ).self_compose(times)

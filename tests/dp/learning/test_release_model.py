@@ -1,0 +1,159 @@
+"""A released model: its claim is repeated by the verifier, and a weaker one isn't borne out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfmask
+from halfmask import GuaranteeNotMetError, ParameterError, ReleaseError, VerificationError
+from halfmask.claims import Claim
+from halfmask.dp.accounting import (
+    EpsilonDeltaEvent,
+    ExponentialEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    SampledGaussianEvent,
+    epsilon_of,
+)
+from halfmask.dp.learning import (
+    PrivateGaussianNB,
+    PrivateLogisticRegression,
+    PrivateSGDClassifier,
+    release_model,
+)
+from halfmask.verifier._privacy_check import check_privacy
+
+X = np.random.default_rng(0).normal(size=(200, 2))
+Y = (X[:, 0] > 0).astype(int)
+LAPLACE = LaplaceEvent(noise_multiplier=10.0, coordinates=2)
+MODELS = {
+    "output": PrivateLogisticRegression(
+        epsilon=1.0, delta=0.0, row_norm=2.0, classes=[0, 1], C=0.1
+    ),
+    "sgd": PrivateSGDClassifier(epsilon=2.0, delta=1e-5, classes=[0, 1], clip_norm=1.0, steps=5),
+    "bayes": PrivateGaussianNB(epsilon=1.0, delta=1e-5, bounds=(-3, 3), classes=[0, 1]),
+}
+RUNS: dict[str, list[Any]] = {
+    "laplace": [LAPLACE] * 40,
+    "gaussian": [GaussianEvent(noise_multiplier=4.0, coordinates=3)] * 7,
+    "sampled": [
+        SampledGaussianEvent(
+            noise_multiplier=1.5, sampling_probability=0.02, steps=300, coordinates=5
+        ),
+        LAPLACE,
+    ],
+    "choices": [ExponentialEvent(epsilon=0.1)] * 100 + [LAPLACE],
+    "paid": [EpsilonDeltaEvent(epsilon=0.3, delta=1e-6), LAPLACE],
+}
+
+
+def _claim(events, epsilon, delta, **changed):
+    return Claim(
+        model="differential-privacy",
+        parameters={"epsilon": epsilon, "delta": delta},
+        about={},
+        basis="accounted",
+        evidence={"events": [each if isinstance(each, dict) else each.to_json() for each in events],
+                  **changed},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_the_verifier_comes_to_the_same_epsilon(run):
+    """With code of its own, which shares dp-accounting alone."""
+    epsilon = epsilon_of(RUNS[run], delta=1e-5)
+    found = check_privacy(_claim(RUNS[run], epsilon, 1e-5), ())
+
+    assert found.holds
+    assert found.found["epsilon"] == pytest.approx(epsilon, rel=0.02)
+    assert not check_privacy(_claim(RUNS[run], epsilon * 0.95, 1e-5), ()).holds
+
+
+def test_without_a_delta_epsilons_add_up():
+    assert check_privacy(_claim([LAPLACE] * 3, 0.3, 0.0), ()).holds
+    assert not check_privacy(_claim([LAPLACE] * 3, 0.29, 0.0), ()).holds
+    assert not check_privacy(_claim(RUNS["gaussian"], 50.0, 0.0), ()).holds
+
+
+@pytest.mark.parametrize("wrong", [
+    [], [{}], [{"mechanism": "none"}], [{"mechanism": "laplace", "noise_multiplier": 9.0}],
+    [{"mechanism": "laplace", "noise_multiplier": 0, "coordinates": 1}],
+    [{"mechanism": "laplace", "noise_multiplier": "9", "coordinates": 1}],
+    [{"mechanism": "laplace", "noise_multiplier": 9.0, "coordinates": 1.5}],
+    [{"mechanism": "exponential", "epsilon": -1.0}],
+    [{"mechanism": "epsilon-delta", "epsilon": 0.1, "delta": -0.5}],
+    [{"mechanism": "exponential", "epsilon": 0.1, "more": 1}],
+])  # fmt: skip
+def test_events_that_cannot_be_do_not_hold(wrong):
+    try:
+        held = check_privacy(_claim(wrong, 5.0, 1e-5), ()).holds
+    except (KeyError, TypeError, ValueError):  # a check that raises doesn't hold
+        held = False
+    assert not held
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_is_released_and_verified(name, tmp_path):
+    model = MODELS[name].fit(X, Y)
+    release_model(model, tmp_path / "model")
+    found = halfmask.verify(tmp_path / "model")
+
+    assert found.holds
+    lines = (tmp_path / "model" / "data" / "model.jsonl").read_text().splitlines()
+    written = {each["attribute"]: each["values"] for each in map(json.loads, lines)}
+    assert written["classes_"] == [0, 1]
+    for attribute, values in written.items():
+        assert np.array_equal(values, getattr(model, attribute))
+    assert "the noise itself was not seen" in str(found.to_dict()["claims"])
+
+
+@pytest.mark.parametrize("change", [
+    lambda claim: claim["parameters"].update(epsilon=0.9),
+    lambda claim: claim["evidence"]["events"][0].update(noise_multiplier=0.5),
+    lambda claim: claim["evidence"]["events"].append(claim["evidence"]["events"][0]),
+    lambda claim: claim["evidence"].update(events=[]),
+    lambda claim: claim.update(basis="counted"),
+    lambda claim: claim.update(model="epsilon"),
+])  # fmt: skip
+def test_a_claim_that_states_more_is_not_borne_out(change, tmp_path):
+    release_model(MODELS["output"].fit(X, Y), tmp_path / "model")
+    path = tmp_path / "model" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest["claims"][0])
+    path.write_text(json.dumps(manifest))
+
+    assert not halfmask.verify(tmp_path / "model").holds
+
+
+def test_a_model_that_cost_more_than_it_claims_leaves_no_release(tmp_path):
+    model = PrivateLogisticRegression(epsilon=1.0, delta=0.0, row_norm=2.0, classes=[0, 1]).fit(
+        X, Y
+    )
+    model.epsilon = 0.5
+    with pytest.raises((VerificationError, ReleaseError, GuaranteeNotMetError)):
+        release_model(model, tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_only_models_of_numbers_are_released(tmp_path):
+    model = PrivateLogisticRegression(epsilon=1.0, delta=0.0, row_norm=2.0, classes=[0, 1])
+    model.events_ = (LAPLACE,)
+    with pytest.raises(ParameterError, match="numbers"):
+        release_model(model, tmp_path / "model")
+
+
+def test_the_check_loads_nothing_of_the_room_that_trains():
+    code = (
+        "import halfmask.verifier._privacy_check, sys;"
+        "print([m for m in sys.modules if m.startswith('halfmask.dp') or m == 'opendp'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8"
+    )
+    assert done.stdout.strip() == "[]"

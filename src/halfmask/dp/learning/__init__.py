@@ -7,6 +7,7 @@ data. ``ledger=`` books what a training costs. All noise is discrete, on a grid.
 
 from __future__ import annotations
 
+from halfmask.dp.learning._boosting import PrivateBoostingClassifier
 from halfmask.dp.learning._logistic_regression import PrivateLogisticRegression
 from halfmask.dp.learning._naive_bayes import PrivateGaussianNB, PrivateMultinomialNB
 from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimator
@@ -15,6 +16,7 @@ from halfmask.dp.learning._sgd import PrivateSGDClassifier, PrivateSGDRegressor
 
 __all__ = [
     "BudgetLedger",
+    "PrivateBoostingClassifier",
     "PrivateEstimator",
     "PrivateGaussianNB",
     "PrivateLogisticRegression",

@@ -25,7 +25,7 @@ __all__ = ["release_model"]
 #: Fitted attributes that are numbers or labels, in the order in which they are written.
 _RELEASED: Final = (
     *("classes_", "coef_", "intercept_", "class_prior_", "theta_", "var_"),
-    *("class_log_prior_", "feature_log_prob_"),
+    *("class_log_prior_", "feature_log_prob_", "shapes_"),
 )
 _WEAKNESSES: Final = (
     "noise-unseen: no file can show that the noise was drawn as stated.",

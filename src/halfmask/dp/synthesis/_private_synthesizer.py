@@ -1,0 +1,197 @@
+"""PrivateSynthesizer: synthetic rows with a guarantee of differential privacy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from halfmask._errors import ParameterError
+from halfmask._optional import need
+from halfmask._validation import integer_at_least, number_between
+from halfmask.data import like, to_polars
+from halfmask.dp.accounting import EpsilonDeltaEvent
+from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
+from halfmask.dp.synthesis._concentrated import rho_of
+from halfmask.dp.synthesis._declared_domain import DeclaredDomain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.dp.synthesis._declared_domain import ColumnDomain
+
+__all__ = ["PrivateSynthesizer"]
+
+#: Steps of mirror descent after each table.
+STEPS = 50
+
+
+class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
+    """Draw rows from a model that only saw tables of counts with noise.
+
+    Parameters
+    ----------
+    domain
+        For each released column what it may hold: :class:`Bins` or :class:`Values`. Declare it from
+        general knowledge, never by looking at the data. Other columns are dropped.
+    epsilon
+        The budget, above 0.
+    delta
+        Above 0, below 1; far below one in the number of rows.
+    degree
+        Tables of up to so many columns matter, 1 to 4.
+    max_cells
+        The model's tables have so many cells at most, in all. More cells take more time.
+    ledger
+        The ledger of the table's budget, which is charged before a row is counted; ``None``: none.
+    random_state
+        Where drawn rows come from; ``None``: from the operating system. Noise always does.
+
+    Attributes
+    ----------
+    events_ : list of MechanismEvent
+        What each measurement and choice cost.
+    rho_ : float
+        What they cost together, in zero-concentrated differential privacy.
+    n_rows_ : int
+        The number of rows, as the noisy tables say it.
+
+    Raises
+    ------
+    BudgetError
+        If the ledger has less left.
+    SchemaError
+        If a column holds something else than is declared.
+
+    See Also
+    --------
+    halfmask.synth.Synthesizer : Nearer to the table, without a guarantee.
+
+    Notes
+    -----
+    **Guarantees.** The fitted model, and every row drawn from it, is (epsilon,
+    delta)-differentially private for the neighbouring relation "one row is added or removed". If a
+    person has several rows, it protects each row, not the person.
+
+    **Edge cases.** Values outside of the domain count as the nearest edge, as missing, or as the
+    first value; they raise nothing, because an error would reveal that they are there.
+
+    AIM: McKenna, Mullins, Sheldon and Miklau (2022). A table is chosen by the exponential mechanism
+    and measured with discrete Gaussian noise, round by round. Rounds sum up in zero-concentrated
+    differential privacy, whose epsilon is that of Canonne, Kamath and Steinke (2020), corollary 13.
+    Sums may be spent adaptively (Feldman and Zrnic 2021).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.dp.synthesis import Bins, Values
+    >>> people = pl.DataFrame({"age": [31, 62] * 500, "ill": ["no", "yes"] * 500})
+    >>> domain = {
+    ...     "age": Bins(edges=(0, 50, 100), whole=True),
+    ...     "ill": Values(values=("no", "yes")),
+    ... }
+    >>> model = PrivateSynthesizer(domain=domain, epsilon=1.0, delta=1e-6).fit(people)
+    >>> drawn = model.sample(1_000)
+    >>> drawn.filter(pl.col("age") < 50)["ill"].value_counts(sort=True)["ill"][0]
+    'no'
+    """
+
+    def __init__(
+        self,
+        *,
+        domain: Mapping[str, ColumnDomain],
+        epsilon: float,
+        delta: float,
+        degree: int = 3,
+        max_cells: int = 200_000,
+        ledger: PrivacyLedger | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.domain = domain
+        self.epsilon = epsilon
+        self.delta = delta
+        self.degree = degree
+        self.max_cells = max_cells
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
+        """Measure tables of counts with noise, and fit a model to them.
+
+        Parameters
+        ----------
+        X
+            The rows, as a frame of any library.
+        y
+            Not used.
+        """
+        need("opendp")
+        owner = "PrivateSynthesizer"
+        number_between(
+            0, math.inf, owner=owner, low_open=True, high_open=True, epsilon=self.epsilon
+        )
+        number_between(0, 1, owner=owner, low_open=True, high_open=True, delta=self.delta)
+        integer_at_least(1, owner=owner, degree=self.degree, max_cells=self.max_cells)
+        if self.degree > 4:
+            raise ParameterError(
+                f"The 'degree' parameter of {owner} must be at most 4. Got {self.degree}.",
+                hint="Tables of more columns are mostly noise.",
+            )
+        declared = DeclaredDomain(columns=dict(self.domain))
+        table = to_polars(X)
+        codes = declared.codes(table)
+        if self.ledger is not None:
+            self._charge(self.ledger, X)
+        rounds = AdaptiveTables(
+            codes=codes,
+            shape=declared.shape,
+            rho=rho_of(self.epsilon, delta=self.delta),
+            degree=self.degree,
+            cells=self.max_cells,
+            steps=STEPS,
+            rng=self._generator(),
+        )
+        self._model, self.events_ = rounds.measured()
+        self.rho_ = rounds.rho
+        self.n_rows_ = max(1, round(self._model.total))
+        self._declared = declared
+        self._none = X[:0]
+        return self
+
+    def sample(self, n: int | None = None, *, random_state: int | None = None) -> Any:  # noqa: ANN401
+        """Return synthetic rows, in the library of the fitted rows.
+
+        Parameters
+        ----------
+        n
+            How many, 1 at least; ``None``: as many as the noisy tables say that there are.
+        random_state
+            Where draws come from, instead of the estimator's.
+        """
+        check_is_fitted(self)
+        if n is None:
+            n = self.n_rows_
+        integer_at_least(1, owner="sample", n=n)
+        rng = self._generator() if random_state is None else np.random.default_rng(random_state)
+        codes = self._model.sample(n, rng)
+        return like(self._declared.cells(codes[:, rng.permutation(n)], rng), self._none)
+
+    def _charge(self, ledger: PrivacyLedger, table: object) -> None:
+        """Book the whole budget of the model before a row is counted."""
+        if ledger.terms.unit.person is not None:
+            raise ParameterError(
+                "The ledger protects persons with all their rows, PrivateSynthesizer single rows.",
+                hint="Give a table with one row a person, and a ledger whose unit is the row.",
+            )
+        ledger.check_table(table)
+        event = EpsilonDeltaEvent(epsilon=self.epsilon, delta=self.delta)
+        ledger.charge([event], purpose="synthetic rows")
+
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(self.random_state)

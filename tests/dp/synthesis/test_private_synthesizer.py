@@ -1,0 +1,172 @@
+"""PrivateSynthesizer: what is spent is the budget, and the data says nothing of the domain."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from halfmask import BudgetError, ColumnNotFoundError, ParameterError, SchemaError
+from halfmask.dp.accounting import ExponentialEvent, GaussianEvent
+from halfmask.dp.ledger import PrivacyLedger
+from halfmask.dp.noise import GaussianMechanism
+from halfmask.dp.synthesis import Bins, PrivateSynthesizer, Values, rho_of
+from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
+
+if TYPE_CHECKING:
+    from halfmask.dp.synthesis._graphical_model import NoisyTable
+
+pytest.importorskip("opendp")
+
+DOMAIN = {
+    "age": Bins(edges=(0, 30, 60, 100), whole=True),
+    "town": Values(values=("Lyon", "Nice", "Rome"), missing=True),
+    "ill": Values(values=(False, True)),
+    "wage": Bins(edges=(0, 1_000, 5_000), atoms=(0,), whole=False, missing=True),
+}
+
+
+def people(n: int = 2_000, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 95, n)
+    wage = np.where(age > 60, 0.0, rng.random(n) * 5_000)
+    return pl.DataFrame(
+        {
+            "age": age,
+            "town": [("Lyon", "Nice", "Rome", None)[i] for i in rng.integers(0, 4, n)],
+            "ill": rng.random(n) < age / 100,
+            "wage": wage,
+            "name": [f"canary-{i}" for i in range(n)],
+        }
+    )
+
+
+def fitted(**changes: object) -> PrivateSynthesizer:
+    settings = {"domain": DOMAIN, "epsilon": 1.0, "delta": 1e-6, "random_state": 0} | changes
+    return PrivateSynthesizer(**settings)  # type: ignore[arg-type] # mixed
+
+
+def test_rows_are_of_the_domain_and_what_belongs_together_stays_together():
+    model = fitted(epsilon=3.0).fit(people())
+    drawn = model.sample()
+    assert drawn.columns == list(DOMAIN)
+    assert abs(drawn.height - 2_000) < 50
+    assert drawn.schema["age"] == pl.Int64
+    assert drawn["age"].is_between(0, 100).all()
+    assert set(drawn["town"]) == {"Lyon", "Nice", "Rome", None}
+    shares = [
+        drawn.filter(pl.col("age").is_between(*ends, closed="left"))["ill"].mean()
+        for ends in ((0, 30), (60, 100))
+    ]
+    assert shares[1] - shares[0] > 0.3
+    assert (drawn.filter(pl.col("age") >= 61)["wage"] == 0).mean() > 0.8
+    assert model.sample(50).equals(model.sample(50))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (3.0, 1e-9)])
+def test_what_is_spent_is_the_budget(epsilon, delta):
+    model = fitted(epsilon=epsilon, delta=delta).fit(people(300))
+    spent = 0.0
+    for event in model.events_:
+        if isinstance(event, GaussianEvent):
+            spent += 1 / (2 * event.noise_multiplier**2)
+        else:
+            assert isinstance(event, ExponentialEvent)
+            spent += event.epsilon**2 / 8
+    assert spent == pytest.approx(rho_of(epsilon, delta=delta), rel=1e-9)
+    assert spent <= model.rho_ * (1 + 1e-9)
+
+
+def spread_of_noise() -> float:
+    """Return the standard deviation of the first tables' noise, in what their events state."""
+    codes = np.stack([np.arange(4_000) % 40, np.arange(4_000) % 50])
+    rounds = AdaptiveTables(
+        codes=codes,
+        shape=(40, 50),
+        rho=0.01,
+        degree=1,
+        cells=10_000,
+        steps=1,
+        rng=np.random.default_rng(0),
+    )
+    found = []
+    tables: dict[tuple[int, ...], NoisyTable] = {}
+    events: list[Any] = []
+    for _ in range(20):
+        for i, size in enumerate((40, 50)):
+            tables.clear()
+            rounds._measure((i,), 30.0, tables, events)
+            found.append((tables[(i,)].counts - 4_000 / size) * events[-1].noise_multiplier ** -1)
+    return float(np.concatenate(found).std())
+
+
+def test_noise_is_as_large_as_its_event_states(monkeypatch):
+    """1,800 draws: a third too little noise is 20 standard errors away."""
+    assert abs(spread_of_noise() - 1) < 0.08
+    weaker = GaussianMechanism.release
+
+    def too_little(self, vector):
+        return np.asarray(vector) + (weaker(self, vector) - np.asarray(vector)) * 2 / 3
+
+    monkeypatch.setattr(GaussianMechanism, "release", too_little)
+    assert abs(spread_of_noise() - 1) > 0.2
+
+
+def test_the_data_says_nothing_of_the_domain():
+    odd = people(500).with_columns(
+        town=pl.lit("canary-town"), age=pl.lit(10_000), wage=pl.lit(math.inf)
+    )
+    drawn = fitted().fit(odd).sample(300)
+    assert drawn.schema == fitted().fit(people(500)).sample(300).schema
+    assert "canary-town" not in set(drawn["town"])
+    assert drawn["age"].max() <= 100
+    few = fitted().fit(people(500)[:0])
+    assert few.sample(10).height == 10
+    assert fitted().fit(people(1)).n_rows_ >= 1
+
+
+def test_what_is_wrong_is_named_without_a_value():
+    with pytest.raises(ColumnNotFoundError, match="'wage'"):
+        fitted().fit(people(10).drop("wage"))
+    with pytest.raises(SchemaError, match="'age' is declared in bins") as raised:
+        fitted().fit(people(10).with_columns(age=pl.col("name")))
+    assert "canary" not in str(raised.value)
+    with pytest.raises(SchemaError, match="'ill' holds String"):
+        fitted().fit(people(10).with_columns(ill=pl.col("name")))
+    for changes in ({"epsilon": 0.0}, {"epsilon": math.inf}, {"delta": 0.0}, {"degree": 5}):
+        with pytest.raises(ParameterError, match=next(iter(changes))):
+            fitted(**changes).fit(people(10))
+    with pytest.raises(ParameterError, match="domain"):
+        fitted(domain={}).fit(people(10))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Bins(edges=(0,), whole=True),
+        lambda: Bins(edges=(1, 0), whole=True),
+        lambda: Bins(edges=(0, math.inf), whole=True),
+        lambda: Bins(edges=(0, 1), atoms=(0, 0), whole=True),
+        lambda: Values(values=()),
+        lambda: Values(values=("a", "a")),
+        lambda: Values(values=("a", 1)),  # type: ignore[arg-type] # tested
+    ],
+)
+def test_domains_that_are_none_are_refused(make):
+    with pytest.raises(ParameterError):
+        make()
+
+
+def test_a_ledger_is_charged_before_a_row_is_counted(tmp_path):
+    table = people(300)
+    ledger = PrivacyLedger.create(
+        tmp_path / "vault", table, dataset="people", epsilon=1.5, delta=1e-5
+    )
+    fitted(ledger=ledger).fit(table)
+    assert [it.purpose for it in ledger.charges] == ["synthetic rows"]
+    with pytest.raises(BudgetError):
+        fitted(ledger=ledger).fit(table)
+    assert len(ledger.charges) == 1

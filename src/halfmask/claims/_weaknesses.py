@@ -104,6 +104,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "Each class is written as the quasi-identifiers of one of its rows; the release does "
             "not state which row."
         ),
+        "rows-not-persons": (
+            "Each row is protected: a person with several rows is protected less, by a multiple of "
+            "epsilon."
+        ),
         "shared-substitutes": "Two different values can have the same substitute.",
         "unchanged-cells": (
             "Cells that weren't drawn are those of people; an attacker who knows a person's "

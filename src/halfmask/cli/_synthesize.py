@@ -119,7 +119,10 @@ def _show(release: SyntheticRelease, out: str, screen: Console, *, verbose: bool
 
 
 def _show_measured(release: SyntheticRelease, screen: Console) -> None:
-    found = release.assessment
+    found = release.measured
+    if found is None:
+        screen.print("\nNothing was measured against the table: that would cost more epsilon.")
+        return
     if found.findings:
         screen.print("\nMeasured: attacks", style="bold")
         heads = ("synthetic", "other people", "raw rows", "verdict")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, StrictStr, model_validator
+from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask._policy_files import Names, Number, Section, Whole
@@ -57,6 +57,28 @@ RuleSection = Annotated[
 ]
 
 
+class DomainSection(Section):
+    """What a column may hold, declared by the owner; see `halfmask.dp.synthesis`."""
+
+    edges: tuple[Number, ...] = Field(
+        default=(), description="Where bins of numbers begin and end, ascending."
+    )
+    atoms: tuple[Number, ...] = Field(
+        default=(), description="Numbers with a bin of their own, such as 0."
+    )
+    whole: bool = Field(default=False, description="Whether numbers are whole.")
+    values: tuple[StrictStr, ...] | tuple[StrictBool, ...] | tuple[StrictInt, ...] = Field(
+        default=(), description="Categories; others count as missing, or as the first."
+    )
+    missing: bool = Field(default=False, description="Whether cells may be missing.")
+
+    @model_validator(mode="after")
+    def _is_bins_or_values(self) -> Self:
+        if bool(self.edges) == bool(self.values) or (self.values and self.atoms):
+            raise PolicyError("needs one of the keys 'edges' (with 'atoms') and 'values'.")
+        return self
+
+
 class SynthesisSection(Section):
     """``[synthesis]``: how synthetic rows are drawn; see `halfmask.synth.Synthesizer`."""
 
@@ -100,17 +122,28 @@ class SynthesisSection(Section):
         default=0.1,
         description="The share of rows that aren't learnt from: attacks are compared on them.",
     )
+    epsilon: Annotated[Number, Field(gt=0)] | None = Field(
+        default=None,
+        description="For full: the budget of differential privacy; rows are drawn from noisy "
+        "counts, and nothing is measured against the table.",
+    )
+    delta: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
+        default=None, description="With epsilon: far below one in the number of rows."
+    )
+    domain: dict[str, DomainSection] = Field(
+        default_factory=dict, description="With epsilon: what each column may hold."
+    )
 
     @property
     def named(self) -> list[str]:
         """All columns that it names."""
         about = [name for rule in self.rules for name in rule.made().about]
-        return [*self.order, *self.columns, *about]
+        return [*self.order, *self.columns, *about, *self.domain]
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
         own = {
-            "full": {"rows"},
+            "full": {"rows", "epsilon", "delta", "domain"},
             "partial": {"columns", "class_size_below"},
             "hybrid": {"original_share", "k"},
         }
@@ -124,7 +157,24 @@ class SynthesisSection(Section):
             raise PolicyError("lacks the key 'columns', the columns that are drawn.")
         if self.kind == "hybrid":
             self._check_hybrid()
+        self._check_budget()
         return self
+
+    def _check_budget(self) -> None:
+        budget = {"epsilon", "delta", "domain"}
+        given = budget & self.model_fields_set
+        if not given:
+            return
+        if given != budget:
+            raise PolicyError(
+                f"lacks the key {min(budget - given)!r}, which goes with {min(given)!r}."
+            )
+        other = self.model_fields_set - budget - {"kind", "rows"}
+        if other:
+            raise PolicyError(
+                f"has the keys 'epsilon' and {min(other)!r}: rows under a budget are drawn from "
+                "noisy counts alone."
+            )
 
     def _check_hybrid(self) -> None:
         if (self.original_share is None) == (self.k is None):
@@ -158,6 +208,17 @@ def check_synthesis(section: SynthesisSection, roles: Mapping[str, Role]) -> Non
         raise PolicyError(
             f"[synthesis] names {dropped[0]!r}, an identifier; identifiers are dropped."
         )
+    if section.epsilon is not None:
+        undeclared = [
+            name
+            for name, role in roles.items()
+            if role != "identifier" and name not in section.domain
+        ]
+        if undeclared:
+            raise PolicyError(
+                f"[synthesis.domain] lacks {undeclared[0]!r}, which is released.",
+                hint="Declare what it may hold, or give it the role 'identifier'.",
+            )
     if section.class_size_below is not None and "quasi_identifier" not in roles.values():
         raise PolicyError(
             "[synthesis] class_size_below is about quasi-identifiers, and there are none.",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from halfmask.assess.synthesis import SynthesisAssessment
     from halfmask.assess.utility import Distribution
     from halfmask.claims import Claim, DataFile, Manifest
+    from halfmask.microdata._private_rows import PaidBudget
     from halfmask.microdata._synthetic_rows import SyntheticRows
     from halfmask.release._page import AnyBlock
     from halfmask.verifier import CheckedRelease
@@ -43,7 +44,7 @@ EXTENTS = {
 def write_synthetic(  # what a release consists of
     rows: SyntheticRows,
     claims: Sequence[Claim],
-    measured: SynthesisAssessment,
+    measured: SynthesisAssessment | None,
     out: str | Path,
     *,
     overwrite: bool,
@@ -58,7 +59,7 @@ def write_synthetic(  # what a release consists of
 def _product(
     rows: SyntheticRows,
     claims: Sequence[Claim],
-    measured: SynthesisAssessment,
+    measured: SynthesisAssessment | None,
     progress: Progress,
 ) -> Product:
     def write(folder: Path) -> Sequence[DataFile]:
@@ -68,33 +69,33 @@ def _product(
             files += write_parts(rows.of_copy(number), folder, progress, prefix=prefix)
         return files
 
+    blocks = [_drawing_block(rows)]
+    if measured is not None:
+        blocks += [*_pictures(rows), *measured.blocks()]
     return Product(
         kind=SYNTHETIC,
         policy_sha256=rows.policy.sha256,
         write=write,
         claims=lambda _files: claims,
         weaknesses=[weakness_sentence(name) for name in _weaknesses(rows)],
-        blocks=[_drawing_block(rows), *_pictures(rows), *measured.blocks()],
+        blocks=blocks,
         details=synthetic_details(
-            rows={
-                "in": rows.learnt.height + rows.control.height,
-                "learnt": rows.learnt.height,
-                "control": rows.control.height,
-                "out": rows.n_out,
-            },
+            rows=rows.counts,
             columns=rows.columns(),
             extent=rows.section.kind,
             parameters=rows.parameters(),
-            risk=finite(measured.risk()),
-            utility=finite(measured.utility()),
+            risk={} if measured is None else finite(measured.risk()),
+            utility={} if measured is None else finite(measured.utility()),
         ),
         software={name: version(name) for name in ("polars", "numpy", "scikit-learn")}
         | {"python": platform.python_version()},
-        evidence=lambda _files: {"originals": rows.originals},
+        evidence=None if rows.paid else lambda _files: {"originals": rows.originals},
     )
 
 
 def _weaknesses(rows: SyntheticRows) -> list[str]:
+    if rows.paid is not None:
+        return ["rows-not-persons"]
     named = ["no-privacy-model", "learnt-from-people", "background-knowledge"]
     if rows.section.kind == "partial":
         named.append("unchanged-cells")
@@ -106,6 +107,10 @@ def _weaknesses(rows: SyntheticRows) -> list[str]:
 def _drawing_block(rows: SyntheticRows) -> AnyBlock:
     section = rows.section
     sentences = [EXTENTS[section.kind]]
+    if rows.paid is not None:
+        return TextBlock(
+            title="How rows were drawn", sentences=[*sentences, *_budget_sentences(rows.paid)]
+        )
     if section.k is not None:
         common = "means, variances, correlations, and how often each category occurs"
         sentences = [f"Groups of {section.k} or more rows are drawn from their {common}."]
@@ -161,3 +166,14 @@ def _pictures(rows: SyntheticRows) -> list[AnyBlock]:
 
 def _apart(picture: Distribution) -> str:
     return f"{percent(picture.distance)} of the rows would have to change bars to match."
+
+
+def _budget_sentences(paid: PaidBudget) -> list[str]:
+    n = sum(it.mechanism == "gaussian" for it in paid.events)
+    budget = f"epsilon {paid.epsilon:g} and delta {paid.delta:g}"
+    drawn = f"Rows are drawn from a model of {n} tables of counts with Gaussian noise."
+    rows = f"By the noisy counts there are about {paid.n_rows:,} original rows."
+    return [
+        f"{drawn} Together they cost {budget}. The policy declares what a column may hold.",
+        f"{rows} Nothing was measured against them: that would cost more than the budget.",
+    ]

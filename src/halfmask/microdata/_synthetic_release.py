@@ -39,8 +39,9 @@ class SyntheticRelease:
         The drawn rows with the original ones that they were compared with, and the table as given.
     claims
         What is counted in the files, or repeated by the verifier.
-    assessment
-        Measured risk and quality; attacks only where 20 rows or more were set aside.
+    measured
+        Measured risk and quality; attacks only where 20 rows or more were set aside. ``None`` for
+        rows under an epsilon: to measure them would cost more.
     manifest
         The written manifest; ``None`` before :meth:`write`.
     verification
@@ -58,7 +59,7 @@ class SyntheticRelease:
     """
 
     claims: tuple[Claim, ...]
-    assessment: SynthesisAssessment
+    measured: SynthesisAssessment | None
     rows_to_write: SyntheticRows
     original: object
     manifest: Manifest | None = None
@@ -80,6 +81,16 @@ class SyntheticRelease:
         )
 
     @property
+    def assessment(self) -> SynthesisAssessment:
+        """Measured risk and quality."""
+        if self.measured is None:
+            raise ReleaseError(
+                "Rows under an epsilon aren't measured against the table.",
+                hint="Measure on rows that were never in the table.",
+            )
+        return self.measured
+
+    @property
     def policy(self) -> Policy:
         """The policy by which it was made."""
         return self.rows_to_write.policy
@@ -94,9 +105,7 @@ class SyntheticRelease:
     @property
     def rows(self) -> dict[str, int]:
         """How many rows were read, learnt from, set aside and released."""
-        made = self.rows_to_write
-        learnt, control = made.learnt.height, made.control.height
-        return {"in": learnt + control, "learnt": learnt, "control": control, "out": made.n_out}
+        return self.rows_to_write.counts
 
     @property
     def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
@@ -142,7 +151,7 @@ class SyntheticRelease:
         manifest, verification = write_synthetic(
             self.rows_to_write,
             self.claims,
-            self.assessment,
+            self.measured,
             out,
             overwrite=overwrite,
             progress=progress,
@@ -201,7 +210,8 @@ def synthesize(
     attacks on these.
 
     **Edge cases.** No privacy model is guaranteed: rows are drawn from models of people's rows. How
-    much they reveal is measured, and what isn't measured isn't known.
+    much they reveal is measured, and what isn't measured isn't known. With ``epsilon`` rows are
+    drawn from noisy counts instead, are differentially private, and nothing is measured.
 
     Examples
     --------
@@ -246,20 +256,24 @@ def synthesize(
     progress("drawing rows", 0.1)
     drawn = draw_rows(rows, policy, policy.synthesis, key=key)
     progress("measuring risk and quality", 0.5)
-    label = next((name for name in policy.schema().label if name in wanted), None)
     return SyntheticRelease(
         claims=drawn.claims(),
-        assessment=assess_synthetic(
-            drawn.learnt,
-            drawn.copies[0],
-            control=drawn.control,
-            secrets=[name for name in wanted if policy.columns[name].role == "sensitive"],
-            quasi_identifiers=[
-                name for name in wanted if policy.columns[name].role == "quasi_identifier"
-            ],
-            label=label,
-            random_state=SEED,
-        ),
+        measured=None if drawn.paid else _assessed(drawn),
         rows_to_write=drawn,
         original=frame_given(table),
+    )
+
+
+def _assessed(drawn: SyntheticRows) -> SynthesisAssessment:
+    policy, names = drawn.policy, drawn.learnt.columns
+    return assess_synthetic(
+        drawn.learnt,
+        drawn.copies[0],
+        control=drawn.control,
+        secrets=[name for name in names if policy.columns[name].role == "sensitive"],
+        quasi_identifiers=[
+            name for name in names if policy.columns[name].role == "quasi_identifier"
+        ],
+        label=next((name for name in policy.schema().label if name in names), None),
+        random_state=SEED,
     )

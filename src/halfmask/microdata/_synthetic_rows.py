@@ -12,6 +12,7 @@ from halfmask._errors import DataError
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.claims import Claim, MaskedColumn, released_columns_claim
+from halfmask.microdata._private_rows import PaidBudget, draw_private
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
 from halfmask.synth._chance_copies import ChanceCopies
 
@@ -43,6 +44,8 @@ class SyntheticRows:
         The original rows that were learnt from, and those that were set aside.
     groups
         For a hybrid of groups the rows of each group.
+    paid
+        For rows under an epsilon what they cost; then no original row is kept here.
     key
         32 secret bytes that fix every draw; they stay in this process.
     """
@@ -53,6 +56,7 @@ class SyntheticRows:
     control: pl.DataFrame
     key: bytes
     groups: tuple[int, ...] = ()
+    paid: PaidBudget | None = None
 
     def __repr__(self) -> str:
         return f"SyntheticRows({self.n_out} rows in {len(self.copies)} tables)"
@@ -69,6 +73,14 @@ class SyntheticRows:
     def originals(self) -> pl.DataFrame:
         """All original rows: those that were learnt from, and those that were set aside."""
         return pl.concat([self.learnt, self.control])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows were read, learnt from, set aside and released; noisy under a budget."""
+        learnt, control = self.learnt.height, self.control.height
+        if self.paid is not None:
+            learnt = self.paid.n_rows
+        return {"in": learnt + control, "learnt": learnt, "control": control, "out": self.n_out}
 
     @property
     def n_out(self) -> int:
@@ -160,7 +172,9 @@ class SyntheticRows:
                     },
                 )
             )
-        if self.section.kind == "full":
+        if self.paid is not None:
+            made.append(self.paid.claim(names))
+        elif self.section.kind == "full":
             made.append(_copies_claim(self))
         return tuple(made)
 
@@ -189,6 +203,12 @@ def draw_rows(
     if not table.height:
         raise DataError("There are no rows to learn from.")
     rng = np.random.default_rng(np.frombuffer(key, dtype=np.uint32))
+    if section.epsilon is not None:
+        drawn, paid = draw_private(table, section, rng)
+        none = drawn.clear()
+        return SyntheticRows(
+            policy=policy, copies=(drawn,), learnt=none, control=none, key=key, paid=paid
+        )
     order = rng.permutation(table.height)
     n_control = int(section.control_fraction * table.height)
     if n_control < LEAST_ROWS:

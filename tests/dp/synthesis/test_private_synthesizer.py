@@ -13,7 +13,7 @@ from halfmask import BudgetError, ColumnNotFoundError, ParameterError, SchemaErr
 from halfmask.dp.accounting import ExponentialEvent, GaussianEvent
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.dp.noise import GaussianMechanism
-from halfmask.dp.synthesis import Bins, PrivateSynthesizer, Values, rho_of
+from halfmask.dp.synthesis import CategoryDomain, NumberDomain, PrivateSynthesizer, rho_of
 from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 pytest.importorskip("opendp")
 
 DOMAIN = {
-    "age": Bins(edges=(0, 30, 60, 100), whole=True),
-    "town": Values(values=("Lyon", "Nice", "Rome"), missing=True),
-    "ill": Values(values=(False, True)),
-    "wage": Bins(edges=(0, 1_000, 5_000), atoms=(0,), whole=False, missing=True),
+    "age": NumberDomain(edges=(0, 30, 60, 100), whole=True),
+    "town": CategoryDomain(values=("Lyon", "Nice", "Rome"), missing=True),
+    "ill": CategoryDomain(values=(False, True)),
+    "wage": NumberDomain(edges=(0, 1_000, 5_000), atoms=(0,), whole=False, missing=True),
 }
 
 
@@ -146,13 +146,13 @@ def test_what_is_wrong_is_named_without_a_value():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Bins(edges=(0,), whole=True),
-        lambda: Bins(edges=(1, 0), whole=True),
-        lambda: Bins(edges=(0, math.inf), whole=True),
-        lambda: Bins(edges=(0, 1), atoms=(0, 0), whole=True),
-        lambda: Values(values=()),
-        lambda: Values(values=("a", "a")),
-        lambda: Values(values=("a", 1)),  # type: ignore[arg-type] # tested
+        lambda: NumberDomain(edges=(0,), whole=True),
+        lambda: NumberDomain(edges=(1, 0), whole=True),
+        lambda: NumberDomain(edges=(0, math.inf), whole=True),
+        lambda: NumberDomain(edges=(0, 1), atoms=(0, 0), whole=True),
+        lambda: CategoryDomain(values=()),
+        lambda: CategoryDomain(values=("a", "a")),
+        lambda: CategoryDomain(values=("a", 1)),  # type: ignore[arg-type] # tested
     ],
 )
 def test_domains_that_are_none_are_refused(make):

@@ -1,13 +1,13 @@
 """Synthetic rows under a budget: noisy tables of counts, a model that fits them, rows from it.
 
-Start with :class:`PrivateSynthesizer`. What a column may hold is declared by :class:`Bins` or
-:class:`Values`, never read off the data.
+Start with :class:`PrivateSynthesizer`. What a column may hold is declared by :class:`NumberDomain`
+or :class:`CategoryDomain`, never read off the data.
 """
 
 from __future__ import annotations
 
 from halfmask.dp.synthesis._concentrated import epsilon_of_rho, rho_of
-from halfmask.dp.synthesis._declared_domain import Bins, Values
+from halfmask.dp.synthesis._declared_domain import CategoryDomain, NumberDomain
 from halfmask.dp.synthesis._private_synthesizer import PrivateSynthesizer
 
-__all__ = ["Bins", "PrivateSynthesizer", "Values", "epsilon_of_rho", "rho_of"]
+__all__ = ["CategoryDomain", "NumberDomain", "PrivateSynthesizer", "epsilon_of_rho", "rho_of"]

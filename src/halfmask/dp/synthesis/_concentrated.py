@@ -10,7 +10,9 @@ __all__ = ["epsilon_of_rho", "rho_of"]
 
 
 def epsilon_of_rho(rho: float, *, delta: float) -> float:
-    """Return the epsilon of rho-zero-concentrated differential privacy at a delta, rounded up.
+    """Return the epsilon that a rho costs at a delta, rounded up.
+
+    Rho is of zero-concentrated differential privacy.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def epsilon_of_rho(rho: float, *, delta: float) -> float:
 
 
 def rho_of(epsilon: float, *, delta: float) -> float:
-    """Return the largest rho whose epsilon at a delta is at most this one.
+    """Return the largest rho that costs at most an epsilon at a delta.
 
     Parameters
     ----------

@@ -15,11 +15,11 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Bins", "ColumnDomain", "DeclaredDomain", "Values"]
+__all__ = ["CategoryDomain", "ColumnDomain", "DeclaredDomain", "NumberDomain"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bins:
+class NumberDomain:
     """Numbers in bins.
 
     Parameters
@@ -36,7 +36,7 @@ class Bins:
 
     Examples
     --------
-    >>> Bins(edges=(0, 10, 100), atoms=(0,), whole=True).n_codes
+    >>> NumberDomain(edges=(0, 10, 100), atoms=(0,), whole=True).n_codes
     3
     """
 
@@ -52,11 +52,11 @@ class Bins:
         rising = all(a < b for a, b in zip(self.edges, self.edges[1:], strict=False))
         if len(self.edges) < 2 or not rising or not all(map(math.isfinite, numbers)):
             raise ParameterError(
-                "The 'edges' parameter of Bins must be two finite numbers at least, ascending. "
+                "The 'edges' parameter of NumberDomain must be two ascending numbers or more. "
                 f"Got {len(self.edges)}."
             )
         if len(set(self.atoms)) < len(self.atoms):
-            raise ParameterError("The 'atoms' parameter of Bins must be different numbers.")
+            raise ParameterError("The 'atoms' parameter of NumberDomain must be different numbers.")
 
     @property
     def n_codes(self) -> int:
@@ -120,7 +120,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Values:
+class CategoryDomain:
     """Categories.
 
     Parameters
@@ -133,7 +133,7 @@ class Values:
 
     Examples
     --------
-    >>> Values(values=("yes", "no")).n_codes
+    >>> CategoryDomain(values=("yes", "no")).n_codes
     2
     """
 
@@ -144,9 +144,11 @@ class Values:
         object.__setattr__(self, "values", tuple(self.values))
         kinds = {type(value) for value in self.values}
         if len(kinds) != 1 or not kinds <= {str, bool, int}:
-            raise ParameterError("The 'values' parameter of Values must be of one type: str, ...")
+            raise ParameterError("The 'values' parameter of CategoryDomain must be of one type.")
         if len(set(self.values)) < len(self.values):
-            raise ParameterError("The 'values' parameter of Values must be different values.")
+            raise ParameterError(
+                "The 'values' parameter of CategoryDomain must be different values."
+            )
 
     @property
     def n_codes(self) -> int:
@@ -199,7 +201,7 @@ class Values:
         return pl.Series([*self.values, None] if self.missing else self.values).gather(codes)
 
 
-ColumnDomain: TypeAlias = Bins | Values
+ColumnDomain: TypeAlias = NumberDomain | CategoryDomain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,10 +218,10 @@ class DeclaredDomain:
 
     def __post_init__(self) -> None:
         if not self.columns or not all(
-            isinstance(each, Bins | Values) for each in self.columns.values()
+            isinstance(each, NumberDomain | CategoryDomain) for each in self.columns.values()
         ):
             raise ParameterError(
-                "The 'domain' parameter must map columns to Bins or Values, one at least.",
+                "The 'domain' parameter must map one column or more to what it may hold.",
                 hint="Declare what a column may hold; the data must not say it.",
             )
 

@@ -38,8 +38,9 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     Parameters
     ----------
     domain
-        For each released column what it may hold: :class:`Bins` or :class:`Values`. Declare it from
-        general knowledge, never by looking at the data. Other columns are dropped.
+        For each released column what it may hold: a :class:`NumberDomain` or
+        :class:`CategoryDomain`. Declare it from general knowledge, never by looking at the data.
+        Other columns are dropped.
     epsilon
         The budget, above 0.
     delta
@@ -90,11 +91,11 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     Examples
     --------
     >>> import polars as pl
-    >>> from halfmask.dp.synthesis import Bins, Values
+    >>> from halfmask.dp.synthesis import NumberDomain, CategoryDomain
     >>> people = pl.DataFrame({"age": [31, 62] * 500, "ill": ["no", "yes"] * 500})
     >>> domain = {
-    ...     "age": Bins(edges=(0, 50, 100), whole=True),
-    ...     "ill": Values(values=("no", "yes")),
+    ...     "age": NumberDomain(edges=(0, 50, 100), whole=True),
+    ...     "ill": CategoryDomain(values=("no", "yes")),
     ... }
     >>> model = PrivateSynthesizer(domain=domain, epsilon=1.0, delta=1e-6).fit(people)
     >>> drawn = model.sample(1_000)

@@ -11,6 +11,7 @@ from halfmask._errors import VerificationError
 from halfmask.verifier._checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import check_columns, columns_of
 from halfmask.verifier.synthetic._exact_numbers import as_comparable, as_exact, as_floats
+from halfmask.verifier.synthetic._privacy_loss import check_privacy
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
@@ -109,6 +110,7 @@ SYNTHETIC_CHECKS: Final[dict[str, tuple[Basis, SyntheticCheck]]] = {
     "sum-of": ("counted", check_sum),
     "fixed-combinations": ("counted", check_combinations),
     "hybrid-groups": ("accounted", check_hybrid_groups),
+    "differential-privacy": ("accounted", check_privacy),
 }
 
 

@@ -98,6 +98,8 @@ def _contradictions(stated: SyntheticManifest) -> list[str]:
     due = {"full": COPIED_ROWS}.get(stated.extent)
     if stated.extent == "hybrid" and stated.parameters.get("k") is not None:
         due = "hybrid-groups"
+    if stated.parameters.get("epsilon") is not None:
+        due = "differential-privacy"
     for model in ("released-columns", due):
         if model is not None and model not in {name for name, _ in made}:
             problems.append(f"The manifest lacks the claim {model!r}.")

@@ -94,6 +94,30 @@ def test_on_the_command_line(baskets, tmp_path, capsys):
     assert manifest["claims"][1]["evidence"]["largest_set"] == 2
 
 
+@pytest.mark.parametrize("form", ["frame", "parquet", "jsonl"])
+def test_lists_are_read_as_sets(baskets, tmp_path, form):
+    """With the separator under [input]: the release is that of the texts."""
+    lists = baskets.with_columns(
+        bought=pl.when(pl.col("bought") == "")
+        .then(pl.lit([], dtype=pl.List(pl.String)))
+        .otherwise(pl.col("bought").str.split("|"))
+    )
+    where = lists if form == "frame" else tmp_path / f"baskets.{form}"
+    if form == "parquet":
+        lists.write_parquet(where)
+    elif form == "jsonl":
+        lists.write_ndjson(where)
+    made = policy().changed(input={"lists": {"bought": "|"}})
+
+    release = hm.mask(where, made, key=KEY).write(tmp_path / "out")
+
+    assert hm.verify(tmp_path / "out").holds
+    assert (
+        release.data["bought"].to_list()
+        == hm.mask(baskets, policy(), key=KEY).data["bought"].to_list()
+    )
+
+
 def test_a_weakened_search_leaves_no_release(baskets, tmp_path, monkeypatch):
     """It looks at single items alone: the verifier finds pairs that one basket has."""
     run = recoding._Search.run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from halfmask.data._arrow_types import refuse_foreign_types
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
 from halfmask.data._frames import check_names, settle, settled_dtype
+from halfmask.data._lists import joined_lists
 from halfmask.data._orders import orders_of
 from halfmask.data._reading import reading
 
@@ -56,13 +57,15 @@ class ColumnarReader:
         facts = []
         for place, kind in places:
             with reading(place.what, kind):
-                facts.append(_FACTS[kind](place))
+                fact = _FACTS[kind](place)
+            read = joined_lists(pl.DataFrame(schema=fact.dtypes), options.lists)
+            facts.append(replace(fact, dtypes=dict(read.schema)))
         joint = facts[0].dtypes
         for (place, _), fact in zip(places[1:], facts[1:], strict=True):
             same_columns(tuple(fact.dtypes), tuple(joint), what=place.what)
             joint = joint_dtypes(fact.dtypes, joint, declared=options.typed(), what=place.what)
         self.columns = tuple(joint)
-        check_declared(self._declared, self.columns)
+        check_declared((*self._declared, *options.lists), self.columns)
         # Files whose types have other categories say nothing of a common order.
         self.orders = {
             name: order
@@ -85,7 +88,7 @@ class ColumnarReader:
         for (place, kind), rows in zip(self._places, self._rows, strict=True):
             with reading(place.what, kind):
                 for frame in _FRAMES[kind](place, columns, n_rows, rows):
-                    yield self._conform(settle(frame))
+                    yield self._conform(settle(joined_lists(frame, self._options.lists)))
 
     def _conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         # A column without values in one file has the type that it has in the others.

@@ -12,6 +12,7 @@ import polars as pl
 from halfmask._errors import DataError, SchemaError
 from halfmask._foreign import foreign
 from halfmask.data._arrow_types import extension_error, refuse_foreign_types
+from halfmask.data._lists import joined_lists
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -34,7 +35,7 @@ _NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
 _CODED = (pl.Categorical, pl.Enum)
 
 
-def to_polars(frame: object) -> pl.DataFrame:
+def to_polars(frame: object, *, lists: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Turn a frame of any library into a settled polars frame.
 
     Parameters
@@ -43,6 +44,8 @@ def to_polars(frame: object) -> pl.DataFrame:
         A polars ``DataFrame`` or ``LazyFrame`` (which is collected), a pandas ``DataFrame``, a
         pyarrow ``Table`` or ``RecordBatch``, anything that has ``__arrow_c_stream__``, or a frame
         that narwhals knows.
+    lists
+        For columns of lists, the separator with which they become texts; see `ReadOptions`.
 
     Returns
     -------
@@ -70,7 +73,7 @@ def to_polars(frame: object) -> pl.DataFrame:
     [String]
     """
     with _turning():
-        return settle(_as_polars(frame))
+        return settle(joined_lists(_as_polars(frame), lists or {}))
 
 
 def like(frame: pl.DataFrame, original: object) -> Any:  # noqa: ANN401 - the caller's own library
@@ -165,7 +168,8 @@ def settled_dtype(dtype: pl.DataType, column: str) -> pl.DataType:
         raise SchemaError(
             f"Column {column!r} holds values of type {type(dtype).__name__}; each cell must be "
             "one number, text, date, time or truth value.",
-            hint="Spread it over plain columns, or leave the column out.",
+            hint="Spread it over plain columns, or leave the column out. Lists are read as texts "
+            "with a separator under lists.",
         )
     if isinstance(dtype, _CODED) or dtype == pl.Null:
         return pl.String()

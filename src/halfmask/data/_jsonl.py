@@ -13,6 +13,7 @@ from halfmask.data._casts import Coerced, as_declared, check_declared, mark_miss
 from halfmask.data._columns import same_columns
 from halfmask.data._frames import check_names, settle
 from halfmask.data._json_integers import MAX_DIGITS, WholeNumbers
+from halfmask.data._lists import joined_lists
 from halfmask.data._owned_buffer import owned_buffer
 from halfmask.data._reading import reading
 from halfmask.data._text import BLOCK, TextStream
@@ -59,7 +60,7 @@ class JsonLinesReader:
         self._exact = self._whole.texts() - set(self._declared)
         self.columns = tuple(self._types)
         check_names(self.columns)
-        check_declared(self._declared, self.columns)
+        check_declared((*self._declared, *self._options.lists), self.columns)
         self._coerced.warn()
         self.dtypes = self._found()
 
@@ -92,7 +93,8 @@ class JsonLinesReader:
         return settle(as_declared(frame, self._declared, Coerced(self._options.coerce)))
 
     def _marked(self, table: pa.Table) -> pl.DataFrame:
-        return mark_missing(settle(pl.DataFrame(table)), self._options.missing)
+        frame = joined_lists(pl.DataFrame(table), self._options.lists)
+        return mark_missing(settle(frame), self._options.missing)
 
     def _survey(self, place: Place) -> list[str]:
         """Learn the keys and types of one file; returns its keys."""
@@ -177,6 +179,8 @@ def _joint(name: str, before: pa.DataType, after: pa.DataType) -> pa.DataType:
         return before
     if pa.types.is_null(before):
         return after
+    if pa.types.is_list(before) and pa.types.is_list(after):
+        return pa.list_(_joint(name, before.value_type, after.value_type))
     numbers = {pa.int64(), pa.float64()}
     if before in numbers and after in numbers:
         return pa.float64()

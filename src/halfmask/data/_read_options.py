@@ -13,6 +13,7 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.data._date_formats import check_date_format, dtype_of_format
 from halfmask.data._declarations import Declaration
+from halfmask.data._lists import check_lists
 from halfmask.data._number_formats import check_number_format
 from halfmask.data._spelling import Normalization, check_steps
 
@@ -77,6 +78,9 @@ class ReadOptions:
         The number format of text columns, by column name: 1234.5 as the column writes it, such as
         ``"1.234,5"``, ``"1234,5%"`` or ``"1,234.5 EUR"``. Signs and units are dropped: ``10%`` is
         the number 10. A cell that doesn't fit is an error.
+    lists
+        The separator of columns of lists, by column name: they are read as texts, such as
+        ``"milk|bread"``. An item must not hold it.
     coerce
         Columns whose cells that don't fit, or are infinite, become missing; a `ColumnWarning`
         counts them.
@@ -113,6 +117,7 @@ class ReadOptions:
     date_formats: Mapping[str, str] = field(default_factory=dict)
     first_years: Mapping[str, int] = field(default_factory=dict)
     number_formats: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, str] = field(default_factory=dict)
     coerce: Sequence[str] = ()
     normalize: Mapping[str, Sequence[Normalization]] = field(default_factory=dict)
     fitted: Mapping[str, pl.DataType] = field(default_factory=dict)
@@ -142,6 +147,8 @@ class ReadOptions:
         object.__setattr__(self, "dtypes", typed)
         steps = {name: check_steps(name, given) for name, given in self.normalize.items()}
         object.__setattr__(self, "normalize", steps)
+        check_lists(self.lists)
+        object.__setattr__(self, "lists", dict(self.lists))
         self._check_formats()
         self._check_coerced()
 
@@ -231,6 +238,7 @@ class ReadOptions:
                 "date_formats",
                 "first_years",
                 "number_formats",
+                "lists",
                 "fitted",
                 "normalize",
             )

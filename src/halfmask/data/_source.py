@@ -259,9 +259,9 @@ class _FrameReader:
     """A frame in memory, seen as a table to read."""
 
     def __init__(self, frame: object, options: ReadOptions) -> None:
-        table = mark_missing(to_polars(frame), options.missing)
+        table = mark_missing(to_polars(frame, lists=options.lists), options.missing)
         declared, coerced = options.declarations(), Coerced(options.coerce)
-        check_declared(declared, table.columns)
+        check_declared((*declared, *options.lists), table.columns)
         self._frame = settle(as_declared(table, declared, coerced))
         coerced.warn()
         self.columns = tuple(self._frame.columns)

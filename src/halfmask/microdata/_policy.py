@@ -376,6 +376,7 @@ class Policy(WrittenPolicy):
             date_formats=section.date_formats,
             first_years=section.first_years,
             number_formats=section.number_formats,
+            lists=section.lists,
             coerce=section.coerce,
             normalize=self.normalize,
         )

@@ -68,6 +68,10 @@ class InputSection(Section):
     number_formats: dict[str, StrictStr] = Field(
         default_factory=dict, description="How columns of text write the number 1234.5."
     )
+    lists: dict[str, StrictStr] = Field(
+        default_factory=dict,
+        description="The separator of columns of lists, by column: they are read as texts.",
+    )
     coerce: Names = Field(
         default=(), description="Columns whose cells that don't fit become missing."
     )

@@ -40,6 +40,7 @@ def people(n: int) -> pl.DataFrame:
         {
             "group": [f"group {each}" for each in RANDOM.integers(0, GROUPS, n)],
             "value": RANDOM.integers(0, 100, n),
+            "fine": RANDOM.integers(0, 10_000, n),
         }
     )
 
@@ -135,7 +136,7 @@ def errors(folder: Path, *, quick: bool) -> list[Bar]:
                 side="at most",
             )
         )
-    return [*bars, _quantile(private, values, draws)]
+    return [*bars, _quantile(private, table["fine"].to_numpy(), draws)]
 
 
 def _draws(private: PrivateTable, aggregate: Count | Sum | Mean | Variance, n: int) -> np.ndarray:
@@ -146,7 +147,7 @@ def _draws(private: PrivateTable, aggregate: Count | Sum | Mean | Variance, n: i
 
 def _quantile(private: PrivateTable, values: np.ndarray, draws: int) -> Bar:
     """Return the 95th percentile of the error in ranks, divided by what the plan states."""
-    aggregate = Quantile(of="value", at=0.5, bounds=(0, 99))
+    aggregate = Quantile(of="fine", at=0.5, bounds=(0, 9_999), grid=1)
     plan = private.select(aggregate).plan(epsilon=1.0)
     exact = tally(private.source, plan.question, plan.measures, private.ledger.terms)
     found = np.array([released(plan, exact)[aggregate.label][0] for _ in range(draws)])
@@ -203,7 +204,7 @@ def reconstruction(folder: Path, *, quick: bool) -> list[Bar]:
 def averaging(folder: Path, *, quick: bool) -> list[Bar]:
     """Ask about one person in many wordings, and average: is the person in the table?"""
     wordings, trials = 5, 20 if quick else 200
-    right = control = 0
+    right = 0
     repeats = set()
     for _ in range(trials):
         is_in = bool(RANDOM.integers(0, 2))
@@ -215,8 +216,7 @@ def averaging(folder: Path, *, quick: bool) -> list[Bar]:
             answer = question.answer(epsilon=ATTACKED / wordings)
             repeats.add(question.answer(epsilon=ATTACKED / wordings).value == answer.value)
             answers.append(answer.value)
-        right += (np.mean(answers) > 0.5) == is_in
-        control += True
+        right += bool(np.mean(answers) > 0.5) == is_in
     most = np.exp(ATTACKED) / (1 + np.exp(ATTACKED)) + 4 * 0.5 / np.sqrt(trials)
     say(f"averaging: {right / trials:.1%} of guesses right")
     return [

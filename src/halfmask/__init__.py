@@ -52,6 +52,8 @@ if TYPE_CHECKING:
         attack,
     )
     from halfmask.data import Hierarchy, Schema, describe, read_hierarchy
+    from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
+    from halfmask.dp.queries import PrivateTable, query_sql
     from halfmask.encode import Codec
     from halfmask.guarantees import (
         AlphaKAnonymity,
@@ -156,6 +158,9 @@ _ROOMS = {
     "RPlusTree": "anonymize",
     "Ranges": "anonymize",
     "PopulationUniques": "guarantees",
+    "PrivacyLedger": "dp.ledger",
+    "PrivacyUnit": "dp.ledger",
+    "PrivateTable": "dp.queries",
     "ProfitabilityJournalist": "guarantees",
     "ProfitabilityJournalistNoAttack": "guarantees",
     "ProfitabilityProsecutor": "guarantees",
@@ -185,6 +190,7 @@ _ROOMS = {
     "measure": "guarantees",
     "protect": "microdata",
     "protect_to": "microdata",
+    "query_sql": "dp.queries",
     "read_hierarchy": "data",
     "synthesize": "microdata",
     "verify": "verifier",
@@ -242,6 +248,9 @@ __all__ = [
     "Policy",
     "PolicyError",
     "PopulationUniques",
+    "PrivacyLedger",
+    "PrivacyUnit",
+    "PrivateTable",
     "ProfitabilityJournalist",
     "ProfitabilityJournalistNoAttack",
     "ProfitabilityProsecutor",
@@ -274,6 +283,7 @@ __all__ = [
     "measure",
     "protect",
     "protect_to",
+    "query_sql",
     "read_hierarchy",
     "synthesize",
     "verify",

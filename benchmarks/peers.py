@@ -85,6 +85,17 @@ PEERS = (
         requirements=("opendp[polars]==0.16.0",),  # it pins polars 1.36.1
     ),
     Peer(
+        # under the Business Source License: to be measured, never a dependency
+        name="sdv",
+        interpreters=("3.11", "3.12", "3.10"),
+        requirements=("torch==2.13.0", "sdv==2.0.0"),
+    ),
+    Peer(
+        name="synthpop",
+        interpreters=("3.11", "3.12", "3.10"),
+        requirements=("python-synthpop==0.1.2",),
+    ),
+    Peer(
         name="presidio",
         interpreters=("3.11", "3.12"),
         requirements=("presidio-analyzer==2.2.366",),

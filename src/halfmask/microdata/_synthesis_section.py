@@ -90,10 +90,10 @@ class SynthesisSection(Section):
         default="trees", description="What a column is drawn by."
     )
     min_leaf: Annotated[Whole, Field(ge=1)] = Field(
-        default=20, description="The least number of rows that a cell is drawn from."
+        default=5, description="The least number of rows that a cell is drawn from."
     )
     order: Names = Field(
-        default=(), description="The order in which columns are drawn; empty: by information."
+        default=(), description="The order in which columns are drawn; empty: by entropy."
     )
     rules: tuple[RuleSection, ...] = Field(default=(), description="What every row keeps.")
     rows: Annotated[Whole, Field(ge=1)] | None = Field(

@@ -13,7 +13,7 @@ from halfmask.engines import map_in_order
 from halfmask.synth._column_codes import ColumnCodes
 from halfmask.synth._column_model import ColumnModel, ForestModel, MarginalModel, TreeModel
 from halfmask.synth._predicted_model import PredictedModel
-from halfmask.synth._visiting_order import by_mutual_information
+from halfmask.synth._visiting_order import by_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -78,7 +78,7 @@ class ColumnSequence:
         drawn
             The columns to draw; the others are kept.
         order
-            The order in which they are drawn; ``None``: by mutual information.
+            The order in which they are drawn; ``None``: by entropy, the least first.
         model
             What they are drawn by.
         min_leaf
@@ -99,7 +99,7 @@ class ColumnSequence:
         }
         kept = tuple(name for name in table.columns if name not in drawn)
         if order is None:
-            places = by_mutual_information(list(columns.values()), list(codes.values()), seed=seed)
+            places = by_entropy(list(columns.values()))
             names = list(columns)
             order = [names[place] for place in places if names[place] in drawn]
 

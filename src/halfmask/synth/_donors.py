@@ -41,12 +41,15 @@ class Donors:
     ----------
     codes
         The codes, group after group, (rows,).
+    groups
+        The group of each code; groups that hold others aren't among them.
     starts, sizes
         Where the codes of each group start, and how many there are, (groups,). A group without any
         has those of all rows.
     """
 
     codes: NDArray[np.int32]
+    groups: NDArray[np.int64]
     starts: NDArray[np.int64]
     sizes: NDArray[np.int64]
 
@@ -54,7 +57,14 @@ class Donors:
         return f"Donors({len(self.codes)} rows in {len(self.starts)} groups)"
 
     @classmethod
-    def of(cls, groups: NDArray[np.integer], codes: NDArray[np.int32], n_groups: int) -> Self:
+    def of(
+        cls,
+        groups: NDArray[np.int64],
+        codes: NDArray[np.int32],
+        n_groups: int,
+        *,
+        ends: NDArray[np.int64] | None = None,
+    ) -> Self:
         """Gather the codes of each group.
 
         Parameters
@@ -65,15 +75,18 @@ class Donors:
             The code of each row; -1 for one that must not be drawn.
         n_groups
             How many groups there are.
+        ends
+            For each group the first one behind it that it doesn't hold; ``None``: the next.
         """
         drawable = codes >= 0
         own = groups[drawable]
         order = np.lexsort((codes[drawable], own))
-        sizes = np.bincount(own, minlength=n_groups)
-        starts = np.cumsum(sizes) - sizes
+        edges = np.append(0, np.cumsum(np.bincount(own, minlength=n_groups)))
+        starts = edges[:-1].copy()
+        sizes = edges[np.arange(1, n_groups + 1) if ends is None else ends] - starts
         empty = sizes == 0
         starts[empty], sizes[empty] = 0, len(own)
-        return cls(codes=codes[drawable][order], starts=starts, sizes=sizes)
+        return cls(codes=codes[drawable][order], groups=own[order], starts=starts, sizes=sizes)
 
     def drawn(self, groups: NDArray[np.integer], rng: np.random.Generator) -> Drawn:
         """Return for each row the code of a row that is drawn from its group.
@@ -85,8 +98,9 @@ class Donors:
         rng
             Where draws come from.
         """
-        sizes, starts = self.sizes[groups], self.starts[groups]
-        offsets = (rng.random(len(groups)) * sizes).astype(np.int64)
+        offsets = (rng.random(len(groups)) * self.sizes[groups]).astype(np.int64)
+        places = self.starts[groups] + offsets
         steps = np.where(rng.random(len(groups)) < 0.5, -1, 1)
-        neighbour = np.clip(offsets + steps, 0, sizes - 1)
-        return Drawn(codes=self.codes[starts + offsets], neighbour=self.codes[starts + neighbour])
+        others = np.clip(places + steps, 0, len(self.codes) - 1)
+        others = np.where(self.groups[others] == self.groups[places], others, places)
+        return Drawn(codes=self.codes[places], neighbour=self.codes[others])

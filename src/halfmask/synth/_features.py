@@ -81,7 +81,7 @@ def target_columns(column: ColumnCodes, codes: NDArray[np.int32]) -> NDArray[np.
     """Return a target as numbers whose spread a tree makes small.
 
     Categories, the most frequent values of numbers, and missing cells have a column of 0 and 1
-    each; numbers have one more with their rank.
+    each; numbers have one more with the rank among all others.
 
     Parameters
     ----------
@@ -94,15 +94,15 @@ def target_columns(column: ColumnCodes, codes: NDArray[np.int32]) -> NDArray[np.
         if len(frequent) == 2:
             frequent = frequent[:1]  # the other column would say the same
         return np.equal(codes[:, None], frequent[None, :]).astype(np.float64)
-    ranks = column.ranks.copy()
-    known = codes != column.missing
-    ranks[-1] = 0.5
+    # A value that many rows have, such as 0, is a decision of its own, and so is a missing cell.
+    # All other values are ranked among themselves.
+    single = column.counts > 0.2 * max(1, column.counts.sum())
+    single[column.missing] = column.counts[column.missing] > 0
+    rest = np.where(single, 0, column.counts)
+    ranks = (np.cumsum(rest) - rest / 2) / max(1, rest.sum()) - 0.5
+    ranks[single] = 0.0
     parts = [ranks[codes]]
-    if not known.all():
-        parts.append(known.astype(np.float64))
-    shares = column.counts[:-1] / max(1, column.counts.sum())
-    # A value that many rows have, such as 0, is a decision of its own.
-    parts += [(codes == code).astype(np.float64) for code in np.flatnonzero(shares > 0.2)]
+    parts += [(codes == code).astype(np.float64) for code in np.flatnonzero(single)]
     return np.stack(parts, axis=1)
 
 

@@ -46,7 +46,8 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         The columns that are synthesized; ``None``: all. The others keep their cells, and
         :meth:`redraw` draws these columns given them.
     order
-        The columns in the order in which they are drawn; ``None``: by mutual information.
+        The columns in the order in which they are drawn; ``None``: by entropy, that
+        with the fewest different cells first.
     kinds
         For a column's name its kind, if its type isn't enough: ``"categorical"`` for numbers that
         are codes.
@@ -101,7 +102,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         self,
         *,
         model: Literal["trees", "forest", "boosting", "parametric"] = "trees",
-        min_leaf: int = 20,
+        min_leaf: int = 5,
         columns: Sequence[str] | None = None,
         order: Sequence[str] | None = None,
         kinds: Mapping[str, Kind] | None = None,

@@ -5,64 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.metrics import mutual_info_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from halfmask.synth._column_codes import ColumnCodes
 
-__all__ = ["by_mutual_information"]
-
-#: Columns are compared in so many bins, and on so many rows.
-BINS = 20
-ROWS = 20_000
+__all__ = ["by_entropy"]
 
 
-def by_mutual_information(
-    columns: Sequence[ColumnCodes], codes: Sequence[NDArray[np.int32]], *, seed: int
-) -> list[int]:
-    """Return the columns' places: next always the one that says most of those chosen.
+def by_entropy(columns: Sequence[ColumnCodes]) -> list[int]:
+    """Return the columns' places, by the entropy of their cells, the least first.
 
-    The first says most of all others. Mutual information is of values in at most 20 bins, on at
-    most 20,000 rows.
+    A tree finds a column from those that determine it, such as an installment from the amount, the
+    term and the rate. The column that is determined has more different cells than each of these.
 
     Parameters
     ----------
-    columns, codes
-        The columns, and the codes of all rows.
-    seed
-        Which rows are compared.
+    columns
+        The columns.
     """
-    n = len(codes[0])
-    rows = np.arange(n)
-    if n > ROWS:
-        rows = np.random.default_rng(seed).choice(n, ROWS, replace=False)
-    binned = [_binned(column, code[rows]) for column, code in zip(columns, codes, strict=True)]
-    d = len(binned)
-    shared = np.zeros((d, d))
-    for i in range(d):
-        for j in range(i):
-            shared[i, j] = shared[j, i] = mutual_info_score(binned[i], binned[j])
-    left = list(range(d))
-    chosen = [int(np.argmax(shared.sum(axis=1)))]
-    left.remove(chosen[0])
-    while left:
-        best = max(left, key=lambda place: (shared[place, chosen].sum(), -place))
-        chosen.append(best)
-        left.remove(best)
-    return chosen
-
-
-def _binned(column: ColumnCodes, codes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return numbers by ranks; of categories the most frequent, all others as one."""
-    if column.n_codes <= BINS:
-        return codes.astype(np.int64)
-    if column.is_number:
-        return np.floor(column.ranks * (BINS - 1)).astype(np.int64)[codes]
-    bins = np.full(column.n_codes, BINS - 1)
-    frequent = np.argsort(-column.counts, kind="stable")[: BINS - 1]
-    bins[frequent] = np.arange(len(frequent))
-    return bins[codes]
+    entropies = []
+    for column in columns:
+        shares = column.counts[column.counts > 0] / max(1, column.counts.sum())
+        entropies.append(float(-(shares * np.log(shares)).sum()))
+    return sorted(range(len(columns)), key=lambda place: (entropies[place], place))

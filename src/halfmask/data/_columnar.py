@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import polars as pl
 
@@ -50,7 +51,7 @@ class ColumnarReader:
     """
 
     def __init__(self, places: Sequence[tuple[Place, Kind]], options: ReadOptions) -> None:
-        self._places = places
+        self._places = list(places)
         self._options = options
         self._declared = options.declarations()
         self._coerced = Coerced(options.coerce)
@@ -76,12 +77,39 @@ class ColumnarReader:
         settled = {name: settled_dtype(dtype, name) for name, dtype in joint.items()}
         self.dtypes = settled | options.typed()
         self._settled = settled
-        self._rows = [fact.n_rows for fact in facts]
+        self._rows = [range(fact.n_rows) for fact in facts]
+        self.first_row = 0
         if options.coerce:
             # They are counted before anybody relies on a cell.
             for _ in self.frames(list(dict.fromkeys(options.coerce)), _COUNTED_ROWS):
                 pass
             self._coerced.warn()
+
+    @property
+    def raw_rows(self) -> int | None:
+        """The number of rows where each file is one of Parquet that has a path."""
+        apart = all(kind == "parquet" and place.is_file for place, kind in self._places)
+        return self.n_rows if apart else None
+
+    @property
+    def places(self) -> list[Place]:
+        """The files that the rows are in."""
+        return [place for place, _ in self._places]
+
+    def part(self, rows: range) -> Self:
+        """Return a reader of some rows; see `DivisibleReader`."""
+        kept, before = [], 0
+        for place, whole in zip(self._places, self._rows, strict=True):
+            first, stop = max(rows.start - before, 0), min(rows.stop - before, len(whole))
+            before += len(whole)
+            if first < stop:
+                kept.append((place, whole[first:stop]))
+        found = copy.copy(self)
+        found._places = [place for place, _ in kept]  # noqa: SLF001 # of its own class
+        found._rows = [there for _, there in kept]  # noqa: SLF001 # as above
+        found.n_rows = sum(len(there) for _, there in kept)
+        found.first_row = self.first_row + rows.start
+        return found
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows, of the given columns, in frames of at most ``n_rows`` rows."""
@@ -127,13 +155,14 @@ def _orders_in_groups(written: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN4
 
 
 def _parquet_frames(
-    place: Place, columns: Sequence[str], n_rows: int, rows: int
+    place: Place, columns: Sequence[str], n_rows: int, rows: range
 ) -> Iterator[pl.DataFrame]:
     # Slices of a file are read 2 to 8 times faster than record batches or polars' own batches,
     # in half the memory: 10 million rows of Adult in 0.4 s and 330 MB, in one row group, too.
     with place.local() as local:
-        for start in range(0, rows, n_rows):
-            yield _scan(local).select(columns).slice(start, n_rows).collect()
+        for start in rows[::n_rows]:
+            n = min(n_rows, rows.stop - start)
+            yield _scan(local).select(columns).slice(start, n).collect()
 
 
 def _scan(local: Any) -> pl.LazyFrame:  # noqa: ANN401 - a path or an open file
@@ -164,7 +193,7 @@ def _arrows_facts(place: Place) -> _Facts:
 
 
 def _arrow_frames(
-    place: Place, columns: Sequence[str], n_rows: int, rows: int
+    place: Place, columns: Sequence[str], n_rows: int, rows: range
 ) -> Iterator[pl.DataFrame]:
     del rows  # the file knows its batches
     with _arrow_file(place) as file:
@@ -173,7 +202,7 @@ def _arrow_frames(
 
 
 def _arrows_frames(
-    place: Place, columns: Sequence[str], n_rows: int, rows: int
+    place: Place, columns: Sequence[str], n_rows: int, rows: range
 ) -> Iterator[pl.DataFrame]:
     del rows  # a stream ends by itself
     with _arrow_stream(place) as stream:
@@ -228,7 +257,7 @@ _FACTS: dict[Kind, Callable[[Place], _Facts]] = {
     "arrow": _arrow_facts,
     "arrows": _arrows_facts,
 }
-_FRAMES: dict[Kind, Callable[[Place, Sequence[str], int, int], Iterator[pl.DataFrame]]] = {
+_FRAMES: dict[Kind, Callable[[Place, Sequence[str], int, range], Iterator[pl.DataFrame]]] = {
     "parquet": _parquet_frames,
     "arrow": _arrow_frames,
     "arrows": _arrows_frames,

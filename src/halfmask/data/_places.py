@@ -49,6 +49,11 @@ class Place:
     def __repr__(self) -> str:
         return f"<Place: {self.what.lower()}>"
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file with a path, which another process can open."""
+        return self._path is not None
+
     def open(self) -> BinaryIO:
         """Open the bytes for reading from the start, independent of other readers."""
         if self._spool is not None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import copy
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import polars as pl
 
-__all__ = ["Reader"]
+    from halfmask.data._places import Place
+
+__all__ = ["DivisibleReader", "Reader", "ReaderAround", "divisible"]
 
 
 class Reader(Protocol):
@@ -41,3 +44,68 @@ class Reader(Protocol):
         n_rows
             The most rows of a frame.
         """
+
+
+@runtime_checkable
+class DivisibleReader(Reader, Protocol):
+    """A reader whose rows can be read in parts, by any process that sees the files."""
+
+    @property
+    def raw_rows(self) -> int | None:
+        """How many rows the files have; ``None`` where they can only be read from the start."""
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """The files that the rows are in."""
+
+    @property
+    def first_row(self) -> int:
+        """The number that the first row has in the whole table, as this reader counts them."""
+
+    def part(self, rows: range) -> DivisibleReader:
+        """Return a reader of some rows.
+
+        Parameters
+        ----------
+        rows
+            The numbers of the rows in the files, from 0.
+        """
+
+
+def divisible(reader: Reader) -> DivisibleReader | None:
+    """Return a reader if its rows can be read in parts."""
+    found = isinstance(reader, DivisibleReader) and reader.raw_rows is not None
+    return reader if found and isinstance(reader, DivisibleReader) else None
+
+
+class ReaderAround:
+    """What readers around another one share: a part of them is around a part of it.
+
+    A reader that drops rows extends `part`.
+    """
+
+    _reader: Reader
+    n_rows: int
+    first_row: int = 0
+
+    @property
+    def raw_rows(self) -> int | None:
+        """How many rows the files have; ``None`` where they can only be read from the start."""
+        below = divisible(self._reader)
+        return None if below is None else below.raw_rows
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """The files that the rows are in."""
+        below = divisible(self._reader)
+        return () if below is None else below.places
+
+    def part(self, rows: range) -> Self:
+        """Return a reader of some rows; see `DivisibleReader`."""
+        below = divisible(self._reader)
+        if below is None:
+            raise TypeError("These rows can only be read from the start.")
+        found = copy.copy(self)
+        found._reader = inner = below.part(rows)  # noqa: SLF001 # of its own class
+        found.n_rows, found.first_row = inner.n_rows, inner.first_row
+        return found

@@ -26,6 +26,7 @@ from halfmask.data._frames import settle, to_polars
 from halfmask.data._orders import orders_of
 from halfmask.data._places import TABLE, Place, places_of
 from halfmask.data._read_options import ReadOptions
+from halfmask.data._reader import ReaderAround, divisible
 from halfmask.data._rebatching import rebatched
 from halfmask.data._spelling import Normalization, NormalizedReader, check_steps
 from halfmask.data._text import start_of
@@ -124,10 +125,49 @@ class Source:
         """
         wanted = self._checked(columns)
         if n_rows is None:
-            most = _MAX_TEXT_ROWS if self.format in TEXT_FORMATS else _MAX_ROWS
-            n_rows = max(1, min(most, _CELLS // len(self.columns)))
+            n_rows = self._rows_of_batch()
         integer_at_least(1, owner="Source.batches", n_rows=n_rows)
         return self._batches(wanted, n_rows)
+
+    def parts(self) -> list[range] | None:
+        """Return the batches as numbers of rows, where `part` can read each of them alone.
+
+        Returns
+        -------
+        list of range, or None
+            The numbers of the rows in the files, from 0; ``None`` unless the table is in files of
+            Parquet.
+        """
+        reader = divisible(self._reader)
+        if reader is None or reader.raw_rows is None:
+            return None
+        whole = range(reader.raw_rows)
+        n_rows = self._rows_of_batch()
+        return [whole[first : first + n_rows] for first in range(0, len(whole), n_rows)]
+
+    def part(self, rows: range) -> Source:
+        """Return some rows as a table of their own; another process can make it from this one.
+
+        Parameters
+        ----------
+        rows
+            One of `parts`.
+
+        Raises
+        ------
+        DataError
+            If the table can only be read from its start.
+        """
+        reader = divisible(self._reader)
+        if reader is None:
+            raise DataError("The table to read can't be read in parts.", hint="Give Parquet files.")
+        part = reader.part(rows)
+        # What the files were when the whole table was opened.
+        stamps = {id(place): stamp for place, stamp in zip(self._places, self._stamps, strict=True)}
+        source = Source(part, format=self.format)
+        source._places = part.places
+        source._stamps = [stamps[id(place)] for place in part.places]
+        return source
 
     def without(self, columns: Sequence[str]) -> Source:
         """Return the same table without some columns, which are then never looked at.
@@ -207,8 +247,14 @@ class Source:
             If the file has changed since it was opened.
         """
         wanted = self._checked(columns)
-        batches = list(self._batches(wanted, self._reader.n_rows))
+        batches = list(self._batches(wanted, max(1, self._reader.n_rows)))
+        if not batches:  # a part whose rows a mask drops
+            return pl.DataFrame(schema={name: self._reader.dtypes[name] for name in wanted})
         return batches[0] if len(batches) == 1 else pl.concat(batches)
+
+    def _rows_of_batch(self) -> int:
+        most = _MAX_TEXT_ROWS if self.format in TEXT_FORMATS else _MAX_ROWS
+        return max(1, min(most, _CELLS // len(self.columns)))
 
     def _checked(self, columns: Sequence[str] | None) -> list[str]:
         if columns is None:
@@ -241,7 +287,7 @@ class Source:
             raise _changed()
 
 
-class _Selected:
+class _Selected(ReaderAround):
     """Some columns of a table, seen as a table to read."""
 
     def __init__(self, reader: Reader, columns: Sequence[str]) -> None:

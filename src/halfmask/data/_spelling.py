@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask.data._casts import mark_missing
+from halfmask.data._reader import ReaderAround
 
 if TYPE_CHECKING:
     from halfmask.data._reader import Reader
@@ -104,7 +105,7 @@ def steps_needed(texts: pl.Series) -> tuple[Normalization, ...]:
     return needed
 
 
-class NormalizedReader:
+class NormalizedReader(ReaderAround):
     """A table whose columns of text are read in one spelling.
 
     Parameters

@@ -11,5 +11,14 @@ from __future__ import annotations
 from halfmask.engines._dask import DaskEngine
 from halfmask.engines._engine import Engine
 from halfmask.engines._local import LocalEngine, map_in_order, worker_count
+from halfmask.engines._tables import fold_table, map_table
 
-__all__ = ["DaskEngine", "Engine", "LocalEngine", "map_in_order", "worker_count"]
+__all__ = [
+    "DaskEngine",
+    "Engine",
+    "LocalEngine",
+    "fold_table",
+    "map_in_order",
+    "map_table",
+    "worker_count",
+]

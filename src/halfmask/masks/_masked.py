@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask._random import KEY_BYTES
+from halfmask.data import ReaderAround
+from halfmask.engines import LocalEngine, map_table
 from halfmask.masks._pseudonym import keyed_by_column, scoped_key
 from halfmask.masks._value_counts import ValueCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from halfmask.data import Reader, Source
+    from halfmask.engines import Engine
     from halfmask.masks._mask import Mask, MaskPlan
 
-__all__ = ["MaskedReader", "SeenColumn", "masked_columns"]
+__all__ = ["MaskedReader", "SeenColumn", "looked_at", "masked_columns"]
 
 
 def masked_columns(
@@ -28,6 +34,7 @@ def masked_columns(
     key: bytes,
     vault_key: bytes | None = None,
     table: str = "",
+    engine: Engine | None = None,
 ) -> Source:
     """Return a table with masks in front of some of its columns; see `mask_table`."""
     if not masks:
@@ -41,7 +48,7 @@ def masked_columns(
         name: scoped_key(mask, key=key, vault_key=vault_key, table=table)
         for name, mask in masks.items()
     }
-    seen = _seen(source, masks)
+    seen = _seen(source, masks, engine or LocalEngine())
     plans = {
         name: mask.fit(name, source.dtypes[name], *seen[name].of(name, mask, keys[name]))
         for name, mask in masks.items()
@@ -56,12 +63,12 @@ class SeenColumn:
         self._counts: ValueCounts | None = None
         self._cells = hashlib.blake2b(digest_size=KEY_BYTES)
 
-    def see(self, cells: pl.Series, mask: Mask) -> None:
-        if mask.needs_counts:
-            part = ValueCounts.of(cells)
-            self._counts = part if self._counts is None else self._counts + part
-        if not mask.coarsens:
-            self._cells.update(cells.hash().to_numpy().data)
+    def see(self, counts: ValueCounts | None, hashes: NDArray[np.uint64] | None) -> None:
+        """Add a batch, in the table's order."""
+        if counts is not None:
+            self._counts = counts if self._counts is None else self._counts + counts
+        if hashes is not None:
+            self._cells.update(hashes.data)
 
     def of(self, column: str, mask: Mask, key: bytes) -> tuple[ValueCounts | None, bytes]:
         """Return the counts, and the mask's own key."""
@@ -72,17 +79,32 @@ class SeenColumn:
         return self._counts, made.digest()
 
 
-def _seen(source: Source, masks: Mapping[str, Mask]) -> dict[str, SeenColumn]:
+def _seen(source: Source, masks: Mapping[str, Mask], engine: Engine) -> dict[str, SeenColumn]:
     """Look at the columns of masks that need it, in one pass."""
     found = {name: SeenColumn() for name in masks}
     looked = [name for name, mask in masks.items() if mask.needs_counts or not mask.coarsens]
-    for batch in source.batches(columns=looked) if looked else ():
-        for name in looked:
-            found[name].see(batch[name], masks[name])
+    if looked:
+        look = partial(_look, {name: masks[name] for name in looked})
+        for cells in map_table(engine, source, looked, look):
+            for name in looked:
+                found[name].see(*cells[name])
     return found
 
 
-class MaskedReader:
+def looked_at(cells: pl.Series, mask: Mask) -> tuple[ValueCounts | None, NDArray[np.uint64] | None]:
+    """Return the counts and the hashes of some cells, where a mask needs them."""
+    counts = ValueCounts.of(cells) if mask.needs_counts else None
+    return counts, None if mask.coarsens else cells.hash().to_numpy()
+
+
+def _look(
+    masks: Mapping[str, Mask], number: int, batch: pl.DataFrame
+) -> dict[str, tuple[ValueCounts | None, NDArray[np.uint64] | None]]:
+    del number  # all batches are looked at alike
+    return {name: looked_at(batch[name], mask) for name, mask in masks.items()}
+
+
+class MaskedReader(ReaderAround):
     """A reader that masks columns while it reads the table.
 
     Parameters
@@ -107,7 +129,7 @@ class MaskedReader:
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows in frames, as the table below does."""
-        first_row = 0
+        first_row = self.first_row
         for frame in self._reader.frames(columns, n_rows):
             yield frame.with_columns(
                 self._masked(frame[name], first_row)

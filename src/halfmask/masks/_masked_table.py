@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import KEY_BYTES, check_key
 from halfmask.claims import WEAKNESSES
+from halfmask.data import ReaderAround
+from halfmask.engines import LocalEngine
 from halfmask.masks._masked import masked_columns
 from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import RowMask, TableMask
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halfmask.data import Reader, Source
+    from halfmask.engines import Engine
     from halfmask.masks._mask import Mask
     from halfmask.masks._table_mask import RowMaskPlan, TableMaskPlan
 
@@ -125,6 +128,7 @@ class MaskedTable:
         key: bytes,
         vault_key: bytes | None = None,
         table: str = "",
+        engine: Engine | None = None,
     ) -> MaskedTable:
         """Fit the masks and return the table; see `mask_table` for parameters and errors.
 
@@ -132,6 +136,8 @@ class MaskedTable:
         ----------
         source, masks, table_masks, key, vault_key, table
             As of `mask_table`.
+        engine
+            Reads the columns that masks of single columns are fitted to.
         """
         if not masks and not table_masks:
             return cls(masked=source, unmasked=source)
@@ -139,7 +145,14 @@ class MaskedTable:
         check_claimed_once(masks, table_masks)
         for mask in (*masks.values(), *table_masks):
             _check_weaknesses(mask)
-        masked = masked_columns(source, masks, key=key, vault_key=vault_key, table=table)
+        masked = masked_columns(
+            source,
+            masks,
+            key=key,
+            vault_key=vault_key,
+            table=table,
+            engine=engine or LocalEngine(),
+        )
         return cls(masked=masked, unmasked=source).followed_by(
             table_masks, key=key, vault_key=vault_key, table=table
         )
@@ -311,7 +324,7 @@ def _unique(columns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-class _ChangedReader:
+class _ChangedReader(ReaderAround):
     """A reader that masks several columns together."""
 
     def __init__(self, reader: Reader, mask: TableMask, plan: TableMaskPlan) -> None:
@@ -327,7 +340,7 @@ class _ChangedReader:
         if not changed:
             yield from self._reader.frames(columns, n_rows)
             return
-        first_row = 0
+        first_row = self.first_row
         needed = _unique((*columns, *self._mask.columns, *self._mask.reads))
         own = _unique((*self._mask.columns, *self._mask.reads))
         for frame in self._reader.frames(needed, n_rows):
@@ -357,16 +370,26 @@ class _ChangedReader:
         return bool((was.is_not_null() | ~kept).all())
 
 
-class _KeptReader:
+class _KeptReader(ReaderAround):
     """A reader of the rows that a sample keeps."""
 
     def __init__(self, reader: Reader, plan: RowMaskPlan) -> None:
         self._reader, self._plan = reader, plan
         self.columns, self.dtypes = reader.columns, dict(reader.dtypes)
         self.orders, self.n_rows = dict(reader.orders), plan.n_rows
+        self._first = 0
+
+    def part(self, rows: range) -> Self:
+        """Return a reader of the kept ones of some rows."""
+        found = super().part(rows)
+        first, read = found.first_row, found.n_rows
+        found._first = first  # noqa: SLF001 # of its own class
+        found.first_row = int(self._plan.kept(0, first).sum())
+        found.n_rows = int(self._plan.kept(first, read).sum())
+        return found
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
-        first_row = 0
+        first_row = self._first
         for frame in self._reader.frames(columns, n_rows):
             found = frame.filter(self._plan.kept(first_row, frame.height))
             if found.height:

@@ -11,7 +11,7 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._random import check_key, fresh_key
 from halfmask.anonymize._given_rows import collected, is_frame, read
 from halfmask.data import like, open_table
-from halfmask.masks._masked import SeenColumn
+from halfmask.masks._masked import SeenColumn, looked_at
 from halfmask.masks._masked_table import MaskedTable, check_claimed_once
 from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import TableMask
@@ -171,6 +171,6 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 def _seen(cells: pl.Series, mask: Mask, key: bytes) -> tuple[ValueCounts | None, bytes]:
     """Return what a mask is fitted to: the column's values, and a key for these cells."""
     seen = SeenColumn()
-    seen.see(cells, mask)
+    seen.see(*looked_at(cells, mask))
     # No vault is here: a mask with its scope is refused.
     return seen.of(cells.name, mask, scoped_key(mask, key=key, vault_key=None, table=""))

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.anonymize import CellCounts
+from halfmask.engines import fold_table, map_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,10 +76,14 @@ def summarized(
     """
     dropped = {*protection.schema.identifiers} - {protection.person}
     leaving = [name for name in source.columns if name not in dropped]
-    return engine.fold(
-        enumerate(read_batches(source, leaving, "reading", progress)),
+    return fold_table(
+        engine,
+        source,
+        leaving,
         partial(_summarize, protection, sampled, shares),
         TableSummary.__add__,
+        stage="reading",
+        progress=progress,
     )
 
 
@@ -86,11 +91,20 @@ def counted(
     source: Source, protection: Protection, fitted: Fitted, *, engine: Engine, progress: Progress
 ) -> CellCounts:
     """Count all rows in the cells."""
-    return engine.fold(
-        read_batches(source, protection.columns, "counting", progress),
-        partial(protection.count, fitted),
+    return fold_table(
+        engine,
+        source,
+        protection.columns,
+        partial(_count, protection, fitted),
         CellCounts.__add__,
+        stage="counting",
+        progress=progress,
     )
+
+
+def _count(protection: Protection, fitted: Fitted, number: int, batch: pl.DataFrame) -> CellCounts:
+    del number  # all batches are counted alike
+    return protection.count(fitted, batch)
 
 
 def read_batches(
@@ -109,19 +123,18 @@ def _summarize(
     protection: Protection,
     sampled: bool,  # noqa: FBT001 # bound by a partial
     shares: tuple[float, ...],
-    numbered: tuple[int, pl.DataFrame],
+    number: int,
+    batch: pl.DataFrame,
 ) -> TableSummary:
-    number, batch = numbered
     return TableSummary(
         summary=protection.summarize(batch, sampled=sampled),
         samples=tuple(_sample(number, batch, share) for share in shares),
     )
 
 
-def drawn(source: Source, columns: Sequence[str], *, share: float) -> pl.DataFrame:
+def drawn(source: Source, columns: Sequence[str], *, share: float, engine: Engine) -> pl.DataFrame:
     """Draw the rows again that `summarized` draws for a share, of a table of as many rows."""
-    batches = source.batches(columns=columns)
-    return pl.concat([_sample(number, batch, share) for number, batch in enumerate(batches)])
+    return pl.concat(map_table(engine, source, columns, partial(_sample, share=share)))
 
 
 def _sample(number: int, batch: pl.DataFrame, share: float) -> pl.DataFrame:

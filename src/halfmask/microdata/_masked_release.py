@@ -12,6 +12,7 @@ from halfmask._random import check_key, fresh_key
 from halfmask.assess.masking import MaskingAssessment, compare_masked
 from halfmask.claims import released_columns_claim
 from halfmask.data import like
+from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, MaskedTable, pseudonym_key
 from halfmask.microdata._folds import drawn
 from halfmask.microdata._mask_checks import with_hierarchies
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim, Manifest
+    from halfmask.engines import Engine
     from halfmask.vault import Vault
     from halfmask.verifier import CheckedRelease
 
@@ -143,6 +145,7 @@ def mask(
     *,
     key: bytes | None = None,
     vault: Vault | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> MaskedRelease:
     """Mask a table by a policy that has masks and no guarantees.
@@ -159,6 +162,9 @@ def mask(
         masks. Without one a fresh key is drawn from the operating system and forgotten.
     vault
         The vault with the key of pseudonyms whose scope is ``"vault"``.
+    engine
+        Where batches are masked and, of a table in Parquet files, read and written: in threads by
+        default, or on a cluster.
     progress
         Called with what is being done and how far it is.
 
@@ -222,8 +228,11 @@ def mask(
     table_masks = with_hierarchies(policy.table_masks, schema)
     progress("masking")
     vault_key = None if vault is None else pseudonym_key(vault)
-    behind = MaskedTable.of(source, policy.masks, table_masks, key=key, vault_key=vault_key)
-    rows = MaskedRows(policy=policy, table=behind, n_in=source.n_rows, key=key)
+    engine = engine or LocalEngine()
+    behind = MaskedTable.of(
+        source, policy.masks, table_masks, key=key, vault_key=vault_key, engine=engine
+    )
+    rows = MaskedRows(policy=policy, table=behind, n_in=source.n_rows, key=key, engine=engine)
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")
     progress("measuring risk and utility")
@@ -257,7 +266,8 @@ def _assessed(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
         return None
     share = min(1.0, ASSESSED_ROWS / rows.n_out)
     before, after = (
-        drawn(source, compared, share=share) for source in (rows.table.unmasked, rows.table.masked)
+        drawn(source, compared, share=share, engine=rows.engine)
+        for source in (rows.table.unmasked, rows.table.masked)
     )
     known = [name for name in compared if policy.columns[name].role == "quasi_identifier"]
     label = next((name for name in compared if policy.columns[name].label), None)

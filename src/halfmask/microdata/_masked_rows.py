@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,13 +10,17 @@ import polars as pl
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.claims import MaskedColumn
+from halfmask.engines import LocalEngine, map_table
 from halfmask.masks import TableMask
 from halfmask.microdata._folds import read_batches
+from halfmask.microdata._prepared import unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from halfmask.data import Format, Source
+    from halfmask.engines import Engine
+    from halfmask.engines._engine import Part
     from halfmask.masks import Mask, MaskedTable
     from halfmask.microdata._policy import Policy
 
@@ -36,13 +40,16 @@ class MaskedRows:
     n_in
         Rows of the table before sampling.
     key
-        32 secret bytes that order the rows; they stay in this process.
+        32 secret bytes that order the rows. The workers of an engine get them where they write.
+    engine
+        Where rows are masked and files written.
     """
 
     policy: Policy
     table: MaskedTable
     n_in: int
     key: bytes
+    engine: Engine = field(default_factory=LocalEngine)
 
     def __repr__(self) -> str:
         return f"MaskedRows({self.n_out} of {self.n_in} rows)"
@@ -70,9 +77,43 @@ class MaskedRows:
     def _role(self, name: str) -> str:
         return self.policy.columns[name].role
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether the engine reads the table by itself, in parts, and writes the files, too."""
+        return self.source.parts() is not None
+
     def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
         """Yield the released columns batch by batch, in the table's order."""
-        yield from read_batches(self.source, self.columns, "writing", progress)
+        return self.each(unchanged, progress)
+
+    def each(
+        self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
+    ) -> Iterator[Part]:
+        """Yield a function of each batch of released columns; see `Prepared.each`.
+
+        Parameters
+        ----------
+        function
+            Takes the number of a batch and its rows.
+        progress
+            Called with how far the work is.
+        """
+        if self.is_divided:
+            yield from map_table(
+                self.engine,
+                self.source,
+                self.columns,
+                function,
+                stage="writing",
+                progress=progress,
+            )
+            return
+        for number, rows in enumerate(read_batches(self.source, self.columns, "writing", progress)):
+            yield function(number, rows)
+
+    def portable(self) -> MaskedRows:
+        """Return this, as it can be sent to workers."""
+        return replace(self, engine=LocalEngine())
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return the rows: masks have changed them in the reader."""

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
+from halfmask.engines import LocalEngine, map_table
 from halfmask.microdata._folds import read_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from halfmask.anonymize import PersonCodes, Plan
     from halfmask.data import Format, Schema, Source
     from halfmask.engines import Engine
+    from halfmask.engines._engine import Part
     from halfmask.guarantees import Guarantee
     from halfmask.microdata._policy import Policy
 
-__all__ = ["CELL", "PERSON", "Prepared"]
+__all__ = ["CELL", "PERSON", "Prepared", "unchanged"]
 
 #: The column of a placed row's cell; no column of a table may have such a name.
 CELL = "\0cell"
@@ -52,9 +54,9 @@ class Prepared:
     n_in, n_out
         Rows of the table, and of the release.
     key
-        32 secret bytes that order the rows; they stay in this process.
+        32 secret bytes that order the rows. The workers of an engine get them where they write.
     engine
-        Finds the cells of batches where ``cells`` is ``None``.
+        Where rows are placed and files written.
     mask_counts
         What masks counted, as of `MaskedTable`.
     persons
@@ -98,13 +100,33 @@ class Prepared:
         """The same where bounds of ranges are two columns each."""
         return self.plan.released_columns(self.columns)
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether the engine reads the table by itself, in parts, and writes the files, too."""
+        return self.source.parts() is not None
+
     def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
         """Yield the cell (`CELL`) and the unchanged columns of each released row.
 
         Where a person is the unit, the number of the row's person (`PERSON`) is there too.
 
         Batch by batch, in the table's order. What is written for a cell is put in at the very end
-        (`finished`): ranges as texts are most of a release, and all rows of a cell share them.
+        (`finish`): ranges as texts are most of a release, and all rows of a cell share them.
+        """
+        return self.each(unchanged, progress)
+
+    def each(
+        self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
+    ) -> Iterator[Part]:
+        """Yield a function of each batch of placed rows, in order.
+
+        Parameters
+        ----------
+        function
+            Takes the number of a batch and its placed rows. A table in parts is read, placed and
+            given to it by the engine; rows of any other table come to this process first.
+        progress
+            Called with how far the work is.
         """
         needing = self.schema.suppressing
         recoded = self.plan.quasi_identifiers
@@ -115,17 +137,55 @@ class Prepared:
         needed = [*leaving, *needing, *(recoded if self.cells is None else recoded[:1])]
         needed += [] if whose is None else [whose[0]]
         columns = list(dict.fromkeys(needed))
+        place = partial(_placed, needing=needing, leaving=leaving, whose=whose)
+        if self.is_divided:
+            found = place if self.cells is not None else partial(_found, self.plan, place)
+            yield from map_table(
+                self.engine,
+                self.source,
+                columns,
+                partial(_placed_for, found, function),
+                given=None if self.cells is None else self._cells_of_parts(needing),
+                stage="writing",
+                progress=progress,
+            )
+            return
         batches = read_batches(self.source, columns, "writing", progress)
         if self.cells is None:
-            place = partial(_found, self.plan, needing=needing, leaving=leaving, whose=whose)
-            yield from self.engine.map(batches, place)
-            return
+            placed = self.engine.map(batches, partial(_found, self.plan, place))
+        else:
+            placed = self._in_known_cells(batches, needing, place)
+        for number, rows in enumerate(placed):
+            yield function(number, rows)
+
+    def _in_known_cells(
+        self,
+        batches: Iterator[pl.DataFrame],
+        needing: Sequence[str],
+        place: Callable[..., pl.DataFrame],
+    ) -> Iterator[pl.DataFrame]:
         done = 0
         for batch in batches:
             rows = batch.drop_nulls(needing) if needing else batch
-            cells = self.cells[done : done + rows.height]
-            yield _placed(rows, cells, leaving, whose)
+            yield place(rows, self.known_cells[done : done + rows.height])
             done += rows.height
+
+    @property
+    def known_cells(self) -> NDArray[np.int32]:
+        """`cells`, where they are known."""
+        if self.cells is None:
+            raise TypeError("The cells of the rows aren't known.")
+        return self.cells
+
+    def _cells_of_parts(self, needing: Sequence[str]) -> Iterator[NDArray[np.int32]]:
+        """Yield the cells of each part's rows."""
+        rows: Iterable[int] = map(len, self.source.parts() or ())
+        if needing:
+            rows = list(map_table(self.engine, self.source, needing, _complete_rows))
+        done = 0
+        for n_rows in rows:
+            yield self.known_cells[done : done + n_rows]
+            done += n_rows
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return placed rows with what is written for their cells."""
@@ -133,33 +193,55 @@ class Prepared:
         written = self.plan.written_for(cells)
         return placed.with_columns(written).select(self.released_columns)
 
+    def portable(self) -> Prepared:
+        """Return what `finished` needs, to be sent to workers."""
+        return replace(self, cells=None, engine=LocalEngine(), persons=None, people=None, trees={})
+
     def shuffled(self) -> pl.DataFrame:
         """Return all protected rows in the keyed order."""
         rows = pl.concat(list(self.placed()))
         return self.finished(rows[keyed_order(rows.height, key=self.key)])
 
 
-def _found(
-    plan: Plan,
+def unchanged(number: int, placed: pl.DataFrame) -> pl.DataFrame:
+    """Return placed rows, whatever the number of their batch."""
+    del number
+    return placed
+
+
+def _complete_rows(number: int, batch: pl.DataFrame) -> int:
+    """Return how many rows have no missing cell."""
+    del number  # all batches are counted alike
+    return batch.drop_nulls().height
+
+
+def _placed_for(
+    place: Callable[..., pl.DataFrame],
+    function: Callable[[int, pl.DataFrame], Part],
+    number: int,
     batch: pl.DataFrame,
+    *cells: NDArray[np.int32],
+) -> Part:
+    return function(number, place(batch, *cells))
+
+
+def _found(plan: Plan, place: Callable[..., pl.DataFrame], batch: pl.DataFrame) -> pl.DataFrame:
+    """Return the released rows with the cells that a plan finds for them."""
+    return place(batch, plan)
+
+
+def _placed(
+    batch: pl.DataFrame,
+    cells: NDArray[np.int32] | Plan,
     *,
     needing: Sequence[str],
     leaving: Sequence[str],
     whose: tuple[str, PersonCodes] | None,
 ) -> pl.DataFrame:
-    """Return the released rows with the cells that a plan finds for them."""
     rows = batch.drop_nulls(needing) if needing else batch
-    return _placed(rows, plan.cells(rows), leaving, whose)
-
-
-def _placed(
-    rows: pl.DataFrame,
-    cells: NDArray[np.int32],
-    leaving: Sequence[str],
-    whose: tuple[str, PersonCodes] | None,
-) -> pl.DataFrame:
+    found = cells if isinstance(cells, np.ndarray) else cells.cells(rows)
     # The cells come first: a table may have no column but its quasi-identifiers.
-    placed = rows.with_columns(pl.Series(CELL, cells, dtype=pl.Int32))
+    placed = rows.with_columns(pl.Series(CELL, found, dtype=pl.Int32))
     own = []
     if whose is not None:
         name, persons = whose

@@ -227,7 +227,9 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     opened = opened_as(table, policy.read_options())
     policy.schema().check(opened.columns)
     vault_key = None if vault is None else pseudonym_key(vault)
-    behind = MaskedTable.of(opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key)
+    behind = MaskedTable.of(
+        opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key, engine=engine
+    )
     source, unmasked = behind.masked, behind.unmasked
     schema = schema_on(policy, source)
     _warn_of_repeated(policy, source)
@@ -480,7 +482,11 @@ def _learn(
         for name in (*features, label)
         if masks_of(name) and all(mask.is_matchable for mask in masks_of(name))
     ]
-    raw = drawn(unmasked, masked, share=_learning_share(unmasked, protection)) if masked else None
+    raw = (
+        drawn(unmasked, masked, share=_learning_share(unmasked, protection), engine=prepared.engine)
+        if masked
+        else None
+    )
     return learn(sample, protection, features=features, label=label, unmasked=raw)
 
 

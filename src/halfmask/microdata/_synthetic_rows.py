@@ -12,15 +12,17 @@ from halfmask._errors import DataError
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.claims import Claim, MaskedColumn, released_columns_claim
+from halfmask.engines import LocalEngine
 from halfmask.microdata._private_rows import PaidBudget, draw_private
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
 from halfmask.synth._chance_copies import ChanceCopies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from halfmask.claims._claim import Json
     from halfmask.data import Format
+    from halfmask.engines._engine import Part
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._synthesis_section import SynthesisSection
 
@@ -92,10 +94,35 @@ class SyntheticRows:
         """The format of the files."""
         return self.policy.output.format
 
-    def placed(self, progress: Progress = silent) -> Iterator[pl.DataFrame]:
-        """Yield the rows of the copies, one after the other."""
+    @property
+    def engine(self) -> LocalEngine:
+        """Where files are written: the rows are in this process."""
+        return LocalEngine()
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether an engine reads rows by itself."""
+        return False
+
+    def each(
+        self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
+    ) -> Iterator[Part]:
+        """Yield a function of the rows of each copy.
+
+        Parameters
+        ----------
+        function
+            Takes the number of the copy and its rows.
+        progress
+            Not called: the rows are there.
+        """
         del progress
-        yield from self.copies
+        for number, copy in enumerate(self.copies):
+            yield function(number, copy)
+
+    def portable(self) -> SyntheticRows:
+        """Return this: nothing is sent."""
+        return self
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return the rows unchanged."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import secrets
 import shutil
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,7 +15,7 @@ import polars as pl
 from halfmask._random import keyed_integers, keyed_order
 from halfmask.claims._manifest import DataFile
 from halfmask.data import write_table
-from halfmask.engines import map_in_order
+from halfmask.engines import LocalEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,9 +23,13 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.data import Format
+    from halfmask.engines import Engine
+    from halfmask.engines._engine import Part
 
-__all__ = ["PART_ROWS", "ShuffledRows", "file_sha256", "shuffled_parts", "write_parts"]
+__all__ = ["PART_ROWS", "ShuffledRows", "file_sha256", "write_parts"]
 
+#: A file that was written, and its placed rows where they are asked for.
+Written: TypeAlias = "tuple[DataFile, pl.DataFrame | None]"
 #: Rows of one file, about. What is shuffled must be in memory.
 PART_ROWS = 1_000_000
 ENDINGS = {"parquet": "parquet", "csv": "csv", "tsv": "tsv", "arrow": "arrow", "jsonl": "jsonl"}
@@ -46,11 +52,24 @@ class ShuffledRows(Protocol):
     def format(self) -> Format:
         """The format of the files."""
 
-    def placed(self, progress: Progress) -> Iterator[pl.DataFrame]:
-        """Yield the rows in batches, in the table's order."""
+    @property
+    def engine(self) -> Engine:
+        """Where rows are read and files written, if `is_divided`."""
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether the engine reads the table by itself, in parts, and writes the files, too."""
+
+    def each(
+        self, function: Callable[[int, pl.DataFrame], Part], progress: Progress
+    ) -> Iterator[Part]:
+        """Yield a function of each numbered batch of rows, in the table's order."""
+
+    def portable(self) -> ShuffledRows:
+        """Return what `finished` needs, to be sent to workers."""
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of `placed` in their final form."""
+        """Return rows of a batch in their final form."""
 
 
 def write_parts(
@@ -82,64 +101,96 @@ def write_parts(
     Without the key, the order of the rows looks random: each row goes to
     a random file, and to a random place in it.
     """
-    form = prepared.format
-    parts = shuffled_parts(
-        prepared.placed(progress), folder, n_rows=prepared.n_out, key=prepared.key
+    n_parts = -(-prepared.n_out // PART_ROWS)
+    write = partial(
+        _write_part,
+        prepared.portable(),
+        folder,
+        name=f"data/{prefix}-{{:05d}}.{ENDINGS[prepared.format]}",
+        noted=aside is not None,
     )
-
-    def write(numbered: tuple[int, pl.DataFrame]) -> DataFile:
-        number, placed = numbered
-        name = f"data/{prefix}-{number:05d}.{ENDINGS[form]}"
-        path = folder / name
-        write_table(prepared.finished(placed), path, format=form)
-        if aside is not None:
-            aside(number, placed)
-        return DataFile(
-            name=name,
-            format=form,
-            sha256=file_sha256(path),
-            n_bytes=path.stat().st_size,
-            n_rows=placed.height,
-        )
-
-    return tuple(map_in_order(enumerate(parts), write))
-
-
-def shuffled_parts(
-    batches: Iterable[pl.DataFrame], folder: Path, *, n_rows: int, key: bytes
-) -> Iterator[pl.DataFrame]:
-    """Yield all rows in a keyed random order, some `PART_ROWS` at a time.
-
-    More rows than one part holds go through files in ``folder / ".order"``, which vanish.
-    """
-    n_parts = -(-n_rows // PART_ROWS)
     if n_parts <= 1:
-        yield _reordered(pl.concat(list(batches)), key, 0)
-        return
-    spill = folder / ".order"
-    spill.mkdir()
-    n_batches = 0
-    for batch in batches:
-        stream = BUCKET_STREAMS + n_batches
-        part_of_row = keyed_integers(batch.height, key=key, stream=stream) % n_parts
-        order = np.argsort(part_of_row, kind="stable")
-        ends = np.cumsum(np.bincount(part_of_row, minlength=n_parts))
-        sorted_rows = batch[order]
-        for part in range(n_parts):
-            first = int(ends[part - 1]) if part else 0
-            rows = sorted_rows[first : int(ends[part])]
-            # Through memory: polars' own error of a full disk loses the reason of the system.
-            held = io.BytesIO()
-            rows.write_ipc(held)
-            (spill / f"{part}-{n_batches}.arrow").write_bytes(held.getbuffer())
-        n_batches += 1
-    for part in range(n_parts):
-        paths = [spill / f"{part}-{number}.arrow" for number in range(n_batches)]
-        rows = pl.concat([pl.read_ipc(path) for path in paths])
-        for path in paths:
+        rows = pl.concat(list(prepared.each(_same, progress)))
+        written: Iterable[Written] = [write((0, rows))]
+    else:
+        spill = folder / ".order"
+        spill.mkdir()
+        bucket = partial(_bucketed, spill, prepared.key, n_parts)
+        n_batches = sum(prepared.each(bucket, progress))
+        engine = prepared.engine if prepared.is_divided else LocalEngine()
+        written = engine.map(range(n_parts), partial(_gathered, spill, n_batches, write))
+    files = []
+    for number, (file, placed) in enumerate(written):
+        if aside is not None and placed is not None:
+            aside(number, placed)
+        files.append(file)
+        for path in (folder / ".order").glob(f"{number}-*.arrow"):
             path.unlink()
-        yield _reordered(rows, key, part)
-    shutil.rmtree(spill)
+    if n_parts > 1:
+        shutil.rmtree(folder / ".order")
+    return tuple(files)
+
+
+def _same(number: int, rows: pl.DataFrame) -> pl.DataFrame:
+    del number
+    return rows
+
+
+def _bucketed(
+    spill: Path, key: bytes, n_parts: int, number: int, batch: pl.DataFrame
+) -> Literal[1]:
+    """Write the rows of a batch aside, those of each part into a file; return that it is done.
+
+    A batch may be done twice, where an engine lost a worker: each file appears whole.
+    """
+    part_of_row = keyed_integers(batch.height, key=key, stream=BUCKET_STREAMS + number) % n_parts
+    order = np.argsort(part_of_row, kind="stable")
+    ends = np.cumsum(np.bincount(part_of_row, minlength=n_parts))
+    sorted_rows = batch[order]
+    for part in range(n_parts):
+        first = int(ends[part - 1]) if part else 0
+        rows = sorted_rows[first : int(ends[part])]
+        # Through memory: polars' own error of a full disk loses the reason of the system.
+        held = io.BytesIO()
+        rows.write_ipc(held)
+        path = spill / f"{part}-{number}.arrow"
+        aside = path.with_suffix(f".{secrets.token_hex(8)}")
+        aside.write_bytes(held.getbuffer())
+        aside.replace(path)
+    return 1
+
+
+def _gathered(
+    spill: Path, n_batches: int, write: Callable[[tuple[int, pl.DataFrame]], Written], part: int
+) -> Written:
+    """Write the rows of a part that were written aside."""
+    paths = [spill / f"{part}-{number}.arrow" for number in range(n_batches)]
+    return write((part, pl.concat([pl.read_ipc(path) for path in paths])))
+
+
+def _write_part(
+    rows: ShuffledRows,
+    folder: Path,
+    numbered: tuple[int, pl.DataFrame],
+    *,
+    name: str,
+    noted: bool,
+) -> Written:
+    """Write one file; return what the manifest states of it, and its placed rows if `noted`."""
+    number, placed = numbered
+    placed = _reordered(placed, rows.key, number)
+    name = name.format(number)
+    path = folder / name
+    # The part of a worker that was lost is written again.
+    write_table(rows.finished(placed), path, format=rows.format, overwrite=True)
+    file = DataFile(
+        name=name,
+        format=rows.format,
+        sha256=file_sha256(path),
+        n_bytes=path.stat().st_size,
+        n_rows=placed.height,
+    )
+    return file, placed if noted else None
 
 
 def _reordered(rows: pl.DataFrame, key: bytes, part: int) -> pl.DataFrame:

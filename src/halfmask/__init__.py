@@ -120,6 +120,7 @@ _ROOMS = {
     "DeltaDisclosurePrivacy": "guarantees",
     "DistinctLDiversity": "guarantees",
     "DivergenceError": "_errors",
+    "EngineError": "_errors",
     "EncodingTarget": "assess.attacks",
     "EnhancedBetaLikeness": "guarantees",
     "EntropyLDiversity": "guarantees",

@@ -18,6 +18,7 @@
     ├── BudgetError             a privacy budget that is spent, or that no noise fits
     ├── DivergenceError         learning ran away, or an estimate has no solution
     ├── TrainerError            the trainer service refused, or can't be reached
+    ├── EngineError             a cluster can't be reached, lost a worker, or has other versions
     └── MissingDependencyError  an extra that isn't installed
 
 A message says what is wrong, names the parameter or column, says what was got (a type, a count, a
@@ -39,6 +40,7 @@ __all__ = [
     "ColumnWarning",
     "DataError",
     "DivergenceError",
+    "EngineError",
     "GuaranteeNotMetError",
     "HalfmaskError",
     "HierarchyError",
@@ -218,6 +220,12 @@ class TrainerError(HalfmaskError):
         self.status = status
         self.word = word
         super().__init__(what, hint=hint)
+
+
+class EngineError(HalfmaskError):
+    """A cluster can't be reached, can't run the work, or has other versions."""
+
+    code = "engine"
 
 
 class MissingDependencyError(HalfmaskError):

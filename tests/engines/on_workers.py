@@ -49,3 +49,26 @@ def refusing(_batch):
 def size(batch):
     """Return how long a batch is."""
     return len(batch)
+
+
+def killing_other(pid, marker, function, batch):
+    """Kill another process once, such as the scheduler; else do what another function does."""
+    path = Path(marker)
+    if not path.exists():
+        path.touch()
+        os.kill(pid, signal.SIGKILL)
+    return function(batch)
+
+
+def moving(folder, target, function, batch):
+    """Move a folder away once, and do what another function does."""
+    if folder.exists():
+        folder.rename(target)
+    return function(batch)
+
+
+def hiding(parent, function, batch):
+    """Remove the folder that rows are written aside to, and do what another function does."""
+    for folder in parent.glob(".halfmask-*/.order"):
+        folder.rmdir()
+    return function(batch)

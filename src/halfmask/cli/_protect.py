@@ -14,6 +14,7 @@ import typer
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask.cli._chosen_columns import ChosenColumns, show_decisions
 from halfmask.cli._console import console, say_json
+from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._failures import UsageError
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._opening import OpenOption, open_report
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data import Source
+    from halfmask.engines import Engine
     from halfmask.microdata import Policy
     from halfmask.vault import Vault
 
@@ -119,6 +121,7 @@ def protect(
     strict: StrictOption = False,
     report: ReportOption = None,
     head: HeaderOptions,
+    where_run: EngineOptions,
     show: OpenOption = False,
     saying: SayingOptions,
 ) -> int:
@@ -138,7 +141,16 @@ def protect(
     through the masks of POLICY.
     """
     if is_whole_database(table, head):
-        unused = (chosen.given, overwrite, persons, population, strict, head.options(), show)
+        unused = (
+            chosen.given,
+            overwrite,
+            persons,
+            population,
+            strict,
+            head.options(),
+            show,
+            where_run.engine,
+        )
         key, vault = key_in(key_file), pseudonyms.open(policy or "")
         return copy_database(table, policy, folder or out, report, key, vault, saying, unused)
     if report is not None:
@@ -162,11 +174,21 @@ def protect(
     if wanted.is_masks_alone:
         _check_masks_alone(population, persons, strict=strict)
         opened = opened_by(table, wanted, options) if options else table
-        return _mask(
-            opened, wanted, out, key, vault=vault, overwrite=overwrite, saying=saying, show=show
-        )
+        with where_run.connected() as engine:
+            return _mask(
+                opened,
+                wanted,
+                out,
+                key,
+                vault=vault,
+                overwrite=overwrite,
+                engine=engine,
+                saying=saying,
+                show=show,
+            )
     file = PolicyFile(out=str(where), overwrite=overwrite)
-    with file.kept_if_done(made.text) if made else nullcontext(), saying.stages() as stages:
+    kept = file.kept_if_done(made.text) if made else nullcontext()
+    with kept, where_run.connected() as engine, saying.stages() as stages:
         release = protect_to(
             opened_by(table, wanted, options) if options else table,
             wanted,
@@ -177,6 +199,7 @@ def protect(
             vault=vault,
             population=population,
             strict=strict,
+            engine=engine,
             progress=stages,
         )
     if saying.as_json:
@@ -197,6 +220,7 @@ def _mask(  # each says one thing, by its name
     *,
     vault: Vault | None,
     overwrite: bool,
+    engine: Engine | None,
     saying: SayingOptions,
     show: bool,
 ) -> int:
@@ -205,7 +229,7 @@ def _mask(  # each says one thing, by its name
     from halfmask.microdata import mask  # noqa: PLC0415 # as above
 
     with saying.stages() as stages:
-        release = mask(table, policy, key=key, vault=vault, progress=stages)
+        release = mask(table, policy, key=key, vault=vault, engine=engine, progress=stages)
         release = release.write(out, overwrite=overwrite, progress=stages)
     if saying.as_json:
         say_json({"ok": True, **masked_dict(release, out)})

@@ -2,21 +2,27 @@
 
 Start with :class:`Engine`. What is folded is a summary that adds up, what is mapped is a plan that
 never looks at another batch; an engine decides where and when, and nothing else.
-:class:`LocalEngine` is the default, :class:`DaskEngine` takes a cluster. :func:`map_in_order` is
+:class:`LocalEngine` is the default; :class:`DaskEngine` and :class:`SparkEngine` take a cluster,
+and :func:`connect` opens one by its address. :func:`fold_table` and :func:`map_table` run over a
+table, whose parts an engine reads by itself where they lie in Parquet. :func:`map_in_order` is
 for parts of one batch, such as its columns, which stay in this process whatever the engine.
 """
 
 from __future__ import annotations
 
+from halfmask.engines._connecting import connect
 from halfmask.engines._dask import DaskEngine
 from halfmask.engines._engine import Engine
 from halfmask.engines._local import LocalEngine, map_in_order, worker_count
+from halfmask.engines._spark import SparkEngine
 from halfmask.engines._tables import fold_table, map_table
 
 __all__ = [
     "DaskEngine",
     "Engine",
     "LocalEngine",
+    "SparkEngine",
+    "connect",
     "fold_table",
     "map_in_order",
     "map_table",

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
+from concurrent.futures import CancelledError as FutureCancelledError
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
-from halfmask._errors import ParameterError
+from halfmask._errors import EngineError, MissingDependencyError, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.engines._engine import Batch, Part
 from halfmask.engines._merging import merged
+from halfmask.engines._versions import check_versions, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["DaskEngine"]
+__all__ = ["DaskEngine", "dask_engine"]
+
+#: Seconds to wait for a scheduler, and for its first worker.
+_PATIENCE = 30
 
 
 @dataclass(frozen=True, slots=True)
 class DaskEngine:
     """Runs functions on the workers of a Dask cluster; see :class:`Engine`.
 
-    This process reads the batches and sends them, so workers need no access to the files. They need
-    the same versions of halfmask, polars and numpy.
+    Workers read and write tables in Parquet files by themselves: they need the same folders under
+    the same paths. Other tables are read by this process, which sends the batches. Workers need the
+    same versions of halfmask, polars, numpy and pyarrow.
 
     Parameters
     ----------
@@ -58,7 +66,10 @@ class DaskEngine:
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:
         """Yield the function of each batch, in order; see :meth:`Engine.map`."""
         for future in self._finished(batches, apply):
-            yield future.result()
+            with _of_cluster():
+                part = future.result()
+            del future  # the cluster may forget it
+            yield part
 
     def fold(
         self,
@@ -71,12 +82,14 @@ class DaskEngine:
 
         Workers merge the summaries; only the last one is sent here.
         """
-        shared = self._submitted(_same, _Held(merge))
+        with _of_cluster():
+            shared = self._submitted(_same, _Held(merge))
 
         def join(left: Any, right: Any) -> Any:  # noqa: ANN401 # futures have no types
             return self._submitted(_merge, shared, left, right)
 
-        found: Part = merged(self._finished(batches, summarize), join).result()
+        with _of_cluster():
+            found: Part = merged(self._finished(batches, summarize), join).result()
         return found
 
     def _finished(
@@ -87,25 +100,30 @@ class DaskEngine:
 
         most = self.in_flight or 2 * max(1, sum(self.client.nthreads().values()))
         # Sent once. As a task it is made again where its worker is lost; scattered data isn't.
-        shared = self._submitted(_same, _Held(function))
+        with _of_cluster():
+            check_versions(self.client.run(versions).values())
+            shared = self._submitted(_same, _Held(function))
         waiting: deque[Any] = deque()
 
         def first() -> Any:  # noqa: ANN401 # a future
-            wait(waiting[0])  # type: ignore[no-untyped-call] # not all of Dask has types
-            if waiting[0].status == "error":
-                waiting[0].result()
+            with _of_cluster():
+                wait(waiting[0])  # type: ignore[no-untyped-call] # not all of Dask has types
+                if waiting[0].status == "error":
+                    waiting[0].result()
             return waiting.popleft()
 
         try:
             for batch in batches:
-                waiting.append(self._submitted(_apply, shared, _Held(batch)))
+                with _of_cluster():
+                    waiting.append(self._submitted(_apply, shared, _Held(batch)))
                 del batch  # before the next one is read
                 if len(waiting) >= most:
                     yield first()
             while waiting:
                 yield first()
         finally:
-            self.client.cancel(list(waiting))
+            with suppress(Exception):  # the scheduler may be gone
+                self.client.cancel(list(waiting))
 
     def _submitted(self, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401 # futures
         """Return the future of a task of its own, whatever its size."""
@@ -136,3 +154,54 @@ def _apply(function: _Held[Callable[[Batch], Part]], batch: _Held[Batch]) -> Par
 
 def _merge(merge: _Held[Callable[[Part, Part], Part]], left: Part, right: Part) -> Part:
     return merge.value(left, right)
+
+
+@contextmanager
+def _of_cluster() -> Iterator[None]:
+    """Turn errors of the cluster itself, not of a function that it runs, into one of ours."""
+    from distributed import KilledWorker  # noqa: PLC0415 # an extra
+    from distributed.comm.core import CommClosedError  # noqa: PLC0415 # an extra
+
+    try:
+        yield
+    except KilledWorker:
+        raise EngineError(
+            "The same task was lost with several workers, most likely for lack of memory.",
+            hint="Give workers more memory, or fewer threads each.",
+        ) from None
+    except (CommClosedError, FutureCancelledError, asyncio.CancelledError, TimeoutError):
+        raise EngineError(
+            "The scheduler of Dask is gone, or can't be reached.",
+            hint="Start it again, and run the same command: nothing was written.",
+        ) from None
+
+
+@contextmanager
+def dask_engine(address: str) -> Iterator[DaskEngine]:
+    """Connect to a Dask scheduler, and disconnect when the block ends.
+
+    Parameters
+    ----------
+    address
+        Such as ``"tcp://host:8786"``.
+    """
+    try:
+        from distributed import Client  # noqa: PLC0415 # an extra
+    except ImportError:
+        raise MissingDependencyError(
+            "This needs distributed, which isn't installed.", hint="pip install 'halfmask[dask]'"
+        ) from None
+    try:
+        client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call] # as above
+    except (OSError, ValueError):
+        raise EngineError(
+            "The scheduler of Dask can't be reached.", hint="Check its address, and that it runs."
+        ) from None
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except TimeoutError:
+            raise EngineError(
+                f"The cluster had no worker for {_PATIENCE} seconds.", hint="Start workers first."
+            ) from None
+        yield DaskEngine(client)

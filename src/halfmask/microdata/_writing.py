@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
+from halfmask._errors import ReleaseError
 from halfmask._random import keyed_integers, keyed_order
 from halfmask.claims._manifest import DataFile
 from halfmask.data import write_table
@@ -155,8 +156,14 @@ def _bucketed(
         rows.write_ipc(held)
         path = spill / f"{part}-{number}.arrow"
         aside = path.with_suffix(f".{secrets.token_hex(8)}")
-        aside.write_bytes(held.getbuffer())
-        aside.replace(path)
+        try:
+            aside.write_bytes(held.getbuffer())
+            aside.replace(path)
+        except FileNotFoundError:
+            raise ReleaseError(
+                "A worker can't write to the folder of the release.",
+                hint="Give OUT in a folder that every worker sees under the same path.",
+            ) from None
     return 1
 
 

@@ -1,0 +1,68 @@
+"""Tables in folders that every worker sees, and what a release of them has."""
+
+from __future__ import annotations
+
+import hashlib
+
+import polars as pl
+
+from halfmask.microdata import Policy, mask, protect_to
+from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
+    COLUMNS,
+    KEY,
+    K,
+    policy,
+    promise,
+)
+
+#: k, l and t at once.
+PROMISES = [
+    K,
+    promise("distinct-l-diversity", "illness", l=2),
+    promise("t-closeness", "pay", t=0.5, distance="ordered"),
+]
+
+
+def parquet_folder(table, folder, n_files=3):
+    """Write a table into files of different sizes, the first of several row groups."""
+    folder.mkdir()
+    first, bounds = 0, [table.height * n * n // n_files**2 for n in range(1, n_files + 1)]
+    for number, stop in enumerate(bounds):
+        rows = table.slice(first, stop - first)
+        rows.write_parquet(folder / f"{number}.parquet", row_group_size=17)
+        first = stop
+    return folder
+
+
+def masking_policy():
+    """Return a policy of masks: noise, a token, one that counts values, and sampled rows."""
+    masks = {
+        "spent": {"name": "noise", "law": "gaussian", "scale": 5.0, "decimals": 1},
+        "town": {"name": "token"},
+        "pay": {"name": "tails", "low_share": 0.1, "high_share": 0.1},
+    }
+    columns = {
+        name: {**section, **({"mask": masks[name]} if name in masks else {})}
+        for name, section in COLUMNS.items()
+    }
+    return Policy(halfmask=1, columns=columns, masks=[{"name": "sampling", "fraction": 0.7}])
+
+
+def protected(table, out, engine):
+    """Protect a folder; return the release."""
+    return protect_to(table, policy(*PROMISES), out, key=KEY, engine=engine)
+
+
+def masked(table, out, engine):
+    """Mask a folder; return the release."""
+    return mask(table, masking_policy(), key=KEY, engine=engine).write(out)
+
+
+def contents(out):
+    """Return the hash of the sorted rows, and the bytes of each file."""
+    files = sorted((out / "data").iterdir())
+    rows = pl.concat([pl.read_parquet(path) for path in files])
+    lines = sorted(map(repr, rows.rows()))
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest(), {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }

@@ -1,0 +1,217 @@
+"""Folders of Parquet on a Dask cluster: the same releases, and what goes wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+
+from engines.clusters import (  # type: ignore[import-not-found] # beside, not in a package
+    contents,
+    masked,
+    parquet_folder,
+    protected,
+)
+from engines.on_workers import (  # type: ignore[import-not-found] # as above
+    hiding,
+    killing_once,
+    killing_other,
+    moving,
+)
+from halfmask import DataError, EngineError, ParameterError, ReleaseError
+from halfmask.cli import main
+from halfmask.data import open_table
+from halfmask.engines import DaskEngine, LocalEngine, connect
+from microdata.people import (  # type: ignore[import-not-found] # as above
+    KEY,
+    people,
+    policy,
+    with_gaps,
+)
+
+pytestmark = pytest.mark.slow
+JOBS = {"protect": protected, "mask": masked}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Two worker processes with a thread each, and without a dashboard."""
+    from distributed import LocalCluster  # noqa: PLC0415 # an extra
+
+    with LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        local_directory=tmp_path_factory.mktemp("workers"),
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def address(cluster):
+    return cluster.scheduler_address.replace("tcp", "dask")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return parquet_folder(with_gaps(people(), ["town"]), tmp_path / "people")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Read 240 people in 5 parts, and write files of about 60 rows."""
+    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
+
+
+class Interrupted(DaskEngine):
+    """Does something else in the first task of one kind."""
+
+    wrap: partial[object]
+    kind: str
+
+    @classmethod
+    def at(cls, client, kind, wrap):
+        engine = cls(client)
+        object.__setattr__(engine, "kind", kind)
+        object.__setattr__(engine, "wrap", wrap)
+        return engine
+
+    def map(self, batches, apply, /):
+        wrapped = partial(self.wrap, apply) if self.kind == "map" else apply
+        return DaskEngine.map(self, batches, wrapped)
+
+    def fold(self, batches, summarize, merge, /):
+        wrapped = partial(self.wrap, summarize) if self.kind == "fold" else summarize
+        return DaskEngine.fold(self, batches, wrapped, merge)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("job", JOBS)
+def test_a_release_has_the_bytes_of_a_local_one(address, folder, tmp_path, job):
+    ours = JOBS[job](folder, tmp_path / "local", LocalEngine())
+    with connect(address) as engine:
+        theirs = JOBS[job](folder, tmp_path / "dask", engine)
+
+    assert contents(tmp_path / "dask") == contents(tmp_path / "local")
+    assert theirs.claims == ours.claims
+    assert theirs.manifest.files == ours.manifest.files
+    measured = ("risk", "utility") if job == "protect" else ("assessment",)
+    for name in measured:
+        assert getattr(theirs, name).to_dict() == getattr(ours, name).to_dict()
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("job", "kind"), [("protect", "fold"), ("protect", "map"), ("mask", "map")]
+)
+def test_a_worker_that_is_killed_changes_nothing(cluster, folder, tmp_path, job, kind):
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    marker = tmp_path / "killed"
+    JOBS[job](folder, tmp_path / "local", LocalEngine())
+    with Client(cluster) as client:
+        engine = Interrupted.at(client, kind, partial(killing_once, str(marker)))
+        JOBS[job](folder, tmp_path / "dask", engine)
+
+    assert marker.exists()
+    assert contents(tmp_path / "dask") == contents(tmp_path / "local")
+    assert {path.name for path in tmp_path.iterdir()} == {"people", "killed", "local", "dask"}
+
+
+def test_files_that_workers_cannot_see(cluster, folder, tmp_path):
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    wrap = partial(moving, folder, tmp_path / "elsewhere")
+    with (
+        Client(cluster) as client,
+        pytest.raises(DataError, match=r"A worker can't read its part of the table\. File 1 .*"),
+    ):
+        protected(folder, tmp_path / "out", Interrupted.at(client, "fold", wrap))
+    assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_folder_to_write_that_workers_cannot_see(cluster, folder, tmp_path):
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    wrap = partial(hiding, tmp_path)
+    with (
+        Client(cluster) as client,
+        pytest.raises(ReleaseError, match="A worker can't write to the folder of the release"),
+    ):
+        protected(folder, tmp_path / "out", Interrupted.at(client, "map", wrap))
+    assert [path.name for path in tmp_path.iterdir()] == ["people"]
+
+
+def test_a_file_that_changes_is_an_error(address, folder, tmp_path):
+    table = open_table(folder)
+    people(20).write_parquet(folder / "2.parquet")
+
+    with connect(address) as engine, pytest.raises(DataError, match="has changed"):
+        protected(table, tmp_path / "out", engine)
+    assert not (tmp_path / "out").exists()
+
+
+def test_workers_of_another_version(address, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.engines._versions.version", lambda _name: "0.0.0")
+
+    with connect(address) as engine, pytest.raises(EngineError, match="2 of 2 workers have an"):
+        protected(folder, tmp_path / "out", engine)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["fold", "map"])
+def test_a_scheduler_that_is_gone(folder, tmp_path, kind):
+    """The job ends with an error that says so, and leaves nothing."""
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    run = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
+    options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(tmp_path / "where")]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1"]
+    worker += ["--scheduler-file", str(tmp_path / "where"), "--no-dashboard", "--death-timeout"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with (
+        subprocess.Popen([*run, *options], cwd=tmp_path, **quiet) as scheduler,
+        subprocess.Popen([*worker, "5"], cwd=tmp_path, **quiet) as working,
+    ):
+        try:
+            client = Client(scheduler_file=str(tmp_path / "where"), timeout=60)
+            client.wait_for_workers(1, timeout=60)
+            wrap = partial(killing_other, scheduler.pid, str(tmp_path / "killed"))
+            with pytest.raises(EngineError, match="scheduler of Dask is gone"):
+                protected(folder, tmp_path / "out", Interrupted.at(client, kind, wrap))
+            client.close(timeout=1)
+        finally:
+            scheduler.kill()
+            working.terminate()
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".halfmask-*"))
+
+
+def test_the_command_line(address, folder, tmp_path, capsys):
+    (tmp_path / "key").write_bytes(KEY)
+    (tmp_path / "policy.toml").write_text(policy().to_toml())
+    words = ["protect", str(folder), str(tmp_path / "policy.toml")]
+    more = ["--key-file", str(tmp_path / "key"), "--json"]
+
+    assert main([*words, str(tmp_path / "dask"), *more, "--engine", address]) == 0
+    assert main([*words, str(tmp_path / "local"), *more]) == 0
+    assert contents(tmp_path / "dask") == contents(tmp_path / "local")
+    assert capsys.readouterr().err == ""
+
+
+def test_no_scheduler(monkeypatch):
+    monkeypatch.setattr("halfmask.engines._dask._PATIENCE", 1)
+
+    with pytest.raises(EngineError, match="can't be reached"), connect("dask://127.0.0.1:9"):
+        pass
+
+
+@pytest.mark.parametrize("address", ["tcp://host:1", "dask://", "", "cluster"])
+def test_an_address_of_nothing(address):
+    with pytest.raises(ParameterError, match="address of an engine"), connect(address):
+        pass

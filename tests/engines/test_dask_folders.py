@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -173,7 +174,7 @@ def test_a_scheduler_that_is_gone(folder, tmp_path, kind):
     options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(tmp_path / "where")]
     worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1"]
     worker += ["--scheduler-file", str(tmp_path / "where"), "--no-dashboard", "--death-timeout"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with (
         subprocess.Popen([*run, *options], cwd=tmp_path, **quiet) as scheduler,
         subprocess.Popen([*worker, "5"], cwd=tmp_path, **quiet) as working,

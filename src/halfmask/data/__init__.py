@@ -20,7 +20,7 @@ from halfmask.data._orders import has_order, natural_order, orders_of
 from halfmask.data._owned_buffer import owned_buffer
 from halfmask.data._proposal import Proposal
 from halfmask.data._read_options import ReadOptions
-from halfmask.data._reader import Reader, ReaderAround
+from halfmask.data._reader import Reader
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
 from halfmask.data._singling_out import SinglingOut
 from halfmask.data._source import Source, open_table
@@ -46,7 +46,6 @@ __all__ = [
     "Proposal",
     "ReadOptions",
     "Reader",
-    "ReaderAround",
     "Role",
     "Schema",
     "SinglingOut",

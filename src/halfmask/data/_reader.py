@@ -52,7 +52,7 @@ class DivisibleReader(Reader, Protocol):
 
     @property
     def raw_rows(self) -> int | None:
-        """How many rows the files have; ``None`` where they can only be read from the start."""
+        """The rows of the files; ``None`` if they can only be read from the start."""
 
     @property
     def places(self) -> Sequence[Place]:
@@ -90,7 +90,7 @@ class ReaderAround:
 
     @property
     def raw_rows(self) -> int | None:
-        """How many rows the files have; ``None`` where they can only be read from the start."""
+        """The rows of the files; ``None`` if they can only be read from the start."""
         below = divisible(self._reader)
         return None if below is None else below.raw_rows
 

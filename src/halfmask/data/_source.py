@@ -130,7 +130,7 @@ class Source:
         return self._batches(wanted, n_rows)
 
     def parts(self) -> list[range] | None:
-        """Return the batches as numbers of rows, where `part` can read each of them alone.
+        """Return the rows of each batch, where `part` can read them alone.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class Source:
         return [whole[first : first + n_rows] for first in range(0, len(whole), n_rows)]
 
     def part(self, rows: range) -> Source:
-        """Return some rows as a table of their own; another process can make it from this one.
+        """Return some rows as a table of their own, for another process.
 
         Parameters
         ----------

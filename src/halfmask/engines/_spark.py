@@ -144,6 +144,7 @@ def spark_engine(master: str) -> Iterator[SparkEngine]:
             SparkSession.builder.master(master)
             .appName("halfmask")
             .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
             .getOrCreate()
         )
         session.sparkContext.setLogLevel("OFF")

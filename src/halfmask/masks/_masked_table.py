@@ -11,7 +11,7 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import KEY_BYTES, check_key
 from halfmask.claims import WEAKNESSES
-from halfmask.data import ReaderAround
+from halfmask.data._reader import ReaderAround
 from halfmask.engines import LocalEngine
 from halfmask.masks._masked import masked_columns
 from halfmask.masks._pseudonym import scoped_key

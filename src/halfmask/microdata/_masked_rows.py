@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -111,9 +111,9 @@ class MaskedRows:
         for number, rows in enumerate(read_batches(self.source, self.columns, "writing", progress)):
             yield function(number, rows)
 
-    def portable(self) -> MaskedRows:
-        """Return this, as it can be sent to workers."""
-        return replace(self, engine=LocalEngine())
+    def finisher(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
+        """Return `finished` as a function that can be sent to workers."""
+        return _as_masked
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return the rows: masks have changed them in the reader."""
@@ -127,6 +127,10 @@ class MaskedRows:
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return released columns with all rows, in the table's order."""
         return self.source.read(columns=columns)
+
+
+def _as_masked(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows
 
 
 def released_columns(rows: MaskedRows) -> list[MaskedColumn]:

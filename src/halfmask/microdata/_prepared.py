@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
-from halfmask.engines import LocalEngine, map_table
+from halfmask.engines import map_table
 from halfmask.microdata._folds import read_batches
 
 if TYPE_CHECKING:
@@ -189,13 +189,11 @@ class Prepared:
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return placed rows with what is written for their cells."""
-        cells = placed[CELL]
-        written = self.plan.written_for(cells)
-        return placed.with_columns(written).select(self.released_columns)
+        return self.finisher()(placed)
 
-    def portable(self) -> Prepared:
-        """Return what `finished` needs, to be sent to workers."""
-        return replace(self, cells=None, engine=LocalEngine(), persons=None, people=None, trees={})
+    def finisher(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
+        """Return `finished` as a function that can be sent to workers."""
+        return partial(_finished, self.plan, self.released_columns)
 
     def shuffled(self) -> pl.DataFrame:
         """Return all protected rows in the keyed order."""
@@ -207,6 +205,10 @@ def unchanged(number: int, placed: pl.DataFrame) -> pl.DataFrame:
     """Return placed rows, whatever the number of their batch."""
     del number
     return placed
+
+
+def _finished(plan: Plan, columns: Sequence[str], placed: pl.DataFrame) -> pl.DataFrame:
+    return placed.with_columns(plan.written_for(placed[CELL])).select(columns)
 
 
 def _complete_rows(number: int, batch: pl.DataFrame) -> int:

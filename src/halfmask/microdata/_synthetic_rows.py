@@ -120,9 +120,9 @@ class SyntheticRows:
         for number, copy in enumerate(self.copies):
             yield function(number, copy)
 
-    def portable(self) -> SyntheticRows:
-        """Return this: nothing is sent."""
-        return self
+    def finisher(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
+        """Return `finished`: nothing is sent to workers."""
+        return self.finished
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return the rows unchanged."""

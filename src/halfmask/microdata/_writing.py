@@ -66,8 +66,8 @@ class ShuffledRows(Protocol):
     ) -> Iterator[Part]:
         """Yield a function of each numbered batch of rows, in the table's order."""
 
-    def portable(self) -> ShuffledRows:
-        """Return what `finished` needs, to be sent to workers."""
+    def finisher(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
+        """Return `finished` as a function that can be sent to workers."""
 
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return rows of a batch in their final form."""
@@ -105,8 +105,10 @@ def write_parts(
     n_parts = -(-prepared.n_out // PART_ROWS)
     write = partial(
         _write_part,
-        prepared.portable(),
+        prepared.finisher() if prepared.is_divided else prepared.finished,
         folder,
+        key=prepared.key,
+        form=prepared.format,
         name=f"data/{prefix}-{{:05d}}.{ENDINGS[prepared.format]}",
         noted=aside is not None,
     )
@@ -176,23 +178,25 @@ def _gathered(
 
 
 def _write_part(
-    rows: ShuffledRows,
+    finished: Callable[[pl.DataFrame], pl.DataFrame],
     folder: Path,
     numbered: tuple[int, pl.DataFrame],
     *,
+    key: bytes,
+    form: Format,
     name: str,
     noted: bool,
 ) -> Written:
     """Write one file; return what the manifest states of it, and its placed rows if `noted`."""
     number, placed = numbered
-    placed = _reordered(placed, rows.key, number)
+    placed = _reordered(placed, key, number)
     name = name.format(number)
     path = folder / name
     # The part of a worker that was lost is written again.
-    write_table(rows.finished(placed), path, format=rows.format, overwrite=True)
+    write_table(finished(placed), path, format=form, overwrite=True)
     file = DataFile(
         name=name,
-        format=rows.format,
+        format=form,
         sha256=file_sha256(path),
         n_bytes=path.stat().st_size,
         n_rows=placed.height,

@@ -25,6 +25,8 @@ __all__ = ["MANIFEST_NAME", "REPORT_NAME", "DataFile", "HasJson", "Manifest", "w
 REPORT_NAME: Final = "report.html"
 #: The kind of a copied database: its manifest is a report, and its rows are elsewhere.
 DATABASE: Final = "database"
+#: Rows under differential privacy, by sampling and suppression (SafePub).
+PRIVATE_MICRODATA: Final = "private-microdata"
 FORMAT: Final = "halfmask-release"
 VERSION: Final = 2
 

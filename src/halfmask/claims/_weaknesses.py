@@ -118,6 +118,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "values in them can find the row."
         ),
         "small-strata-kept": "All rows of small strata are in the sample.",
+        "unseen-sampling": (
+            "No file shows that rows were drawn at random, that levels were chosen with the stated "
+            "epsilon, or that the table has no other release: their epsilons would add up."
+        ),
         "value-kept": "The value is written unchanged.",
         "values-between-bounds-kept": "Values between the bounds are written unchanged.",
         "wildcard-counts": (

@@ -2,8 +2,9 @@
 
 Start with :mod:`halfmask.dp.ledger`, which keeps the budget of a table, and
 :mod:`halfmask.dp.queries`, which answers questions under it. :mod:`halfmask.dp.synthesis` draws
-synthetic rows. :mod:`halfmask.dp.noise` has the mechanisms, which name the event that they cost;
-:mod:`halfmask.dp.accounting` composes events to one epsilon.
+synthetic rows, and :mod:`halfmask.dp.safepub` releases rows of people. :mod:`halfmask.dp.noise` has
+the mechanisms, which name the event that they cost; :mod:`halfmask.dp.accounting` composes events
+to one epsilon.
 
 The neighbouring relation is "one row is added or removed" throughout, unless a docstring states
 another one.

@@ -12,6 +12,7 @@ from halfmask._validation import one_of
 from halfmask.claims import Claim
 from halfmask.claims._claim import BASES, Basis
 from halfmask.claims._events_manifest import EVENTS
+from halfmask.claims._manifest import PRIVATE_MICRODATA
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
@@ -67,7 +68,7 @@ def add_check(kind: str, model: str, check: ReleaseCheck, *, basis: Basis) -> No
             f"Claims of the kind {kind!r} are counted in one pass, not one by one.",
             hint="For a model of tables call halfmask.verifier.tables.register_check.",
         )
-    if kind in {MASKED, SYNTHETIC}:
+    if kind in {MASKED, SYNTHETIC, PRIVATE_MICRODATA}:
         raise ParameterError(
             f"Claims of the kind {kind!r} belong to the techniques that halfmask has.",
             hint="Give your releases a kind of their own.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from halfmask._errors import VerificationError
 from halfmask.claims import read_manifest
 from halfmask.claims._events_manifest import EVENTS
-from halfmask.claims._manifest import DATABASE
+from halfmask.claims._manifest import DATABASE, PRIVATE_MICRODATA
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
 from halfmask.claims._synthetic_manifest import SYNTHETIC
@@ -111,6 +111,10 @@ def verify(
         from halfmask.verifier.synthetic import check_synthetic  # noqa: PLC0415 # loads polars
 
         return check_synthetic(manifest, path.parent, originals=originals)
+    if manifest.kind == PRIVATE_MICRODATA:
+        from halfmask.verifier.safepub import check_private_rows  # noqa: PLC0415 # loads polars
+
+        return check_private_rows(manifest, path)
     if manifest.kind == DATABASE:
         raise VerificationError(
             "This is the report of a copied database, whose rows aren't in the folder.",

@@ -1,0 +1,129 @@
+"""One column of the rows at each of its levels, by rules that don't depend on the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from halfmask._errors import HierarchyError, ParameterError
+from halfmask.data import Groups, Hierarchy, Intervals, leaf_text
+
+if TYPE_CHECKING:
+    from halfmask.data import HierarchyRule
+
+__all__ = ["ROOT", "LeveledColumn"]
+
+#: What is written for a column without a hierarchy where its values aren't.
+ROOT = "*"
+Codes: TypeAlias = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeveledColumn:
+    """The label of each row at each level.
+
+    Parameters
+    ----------
+    name
+        The column.
+    codes
+        The value of each row; missing is the last.
+    labels
+        For each level the label of each value, missing included; ``None``: missing is written.
+    """
+
+    name: str
+    codes: Codes
+    labels: tuple[pl.Series, ...]
+
+    def __repr__(self) -> str:
+        return f"LeveledColumn({self.name!r}, {len(self.labels)} levels)"
+
+    @classmethod
+    def of(cls, series: pl.Series, hierarchy: Hierarchy | HierarchyRule | None) -> LeveledColumn:
+        """Return a column at its levels.
+
+        Parameters
+        ----------
+        series
+            The values.
+        hierarchy
+            Its hierarchy, :class:`Intervals` or :class:`Groups`; ``None``: the value, and ``"*"``.
+
+        Raises
+        ------
+        ParameterError
+            If the rule makes labels or levels of the values that there are.
+        HierarchyError
+            If the hierarchy lacks a value.
+        """
+        if hierarchy is not None and not isinstance(hierarchy, Hierarchy | Intervals | Groups):
+            raise ParameterError(
+                f"The hierarchy of column {series.name!r} depends on the values that there are: "
+                f"{type(hierarchy).__name__}.",
+                hint="Give Intervals, Groups, or a hierarchy with all possible values.",
+            )
+        texts = leaf_text(series)
+        known = texts.drop_nulls().unique().sort()
+        codes = texts.cast(pl.Enum(known)).to_physical().cast(pl.Int32).fill_null(len(known))
+        root = ROOT  # the same whichever values there are
+        if hierarchy is None:
+            levels = [known, pl.Series([ROOT] * len(known), dtype=pl.String)]
+        elif isinstance(hierarchy, Hierarchy):
+            highest = set(hierarchy.labels(hierarchy.height - 1))
+            root = highest.pop() if len(highest) == 1 else ROOT
+            levels = _levels(hierarchy, known)
+        else:
+            values = series.drop_nulls().unique().sort()
+            if not len(values):  # a table of missing cells has as many levels as any other
+                values = pl.Series([0]) if isinstance(hierarchy, Intervals) else values
+            levels = _levels(hierarchy.build(values, column=series.name), known)
+        written = [
+            pl.concat([each.cast(pl.String), pl.Series([None], dtype=pl.String)])
+            for each in levels[:-1]
+        ]
+        written.append(pl.Series([root] * (len(known) + 1), dtype=pl.String))
+        return cls(name=series.name, codes=codes.to_numpy(), labels=tuple(written))
+
+    @property
+    def height(self) -> int:
+        """The highest level, which covers all values."""
+        return len(self.labels) - 1
+
+    def nodes(self, level: int) -> Codes:
+        """Return the node of each value at a level, missing included.
+
+        Parameters
+        ----------
+        level
+            The level.
+        """
+        return self.labels[level].rank("dense").fill_null(0).to_numpy().astype(np.int32)
+
+    def at(self, level: int) -> pl.Series:
+        """Return the label of each row at a level.
+
+        Parameters
+        ----------
+        level
+            The level.
+        """
+        return self.labels[level].gather(self.codes.astype(np.uint32)).alias(self.name)
+
+
+def _levels(tree: Hierarchy, known: pl.Series) -> list[pl.Series]:
+    leaves = pl.Series(tree.leaves, dtype=pl.String)
+    if not known.is_in(leaves.implode()).all():
+        raise HierarchyError(
+            f"The hierarchy of column {tree.column!r} lacks a value of the table.",
+            hint="It must have all possible values, whichever the table has.",
+        )
+    places = known.cast(pl.Enum(leaves)).to_physical()
+    levels = [pl.Series(tree.labels(level), dtype=pl.String) for level in range(tree.height)]
+    if len(set(tree.labels(tree.height - 1))) > 1:
+        levels.append(pl.Series([ROOT] * len(leaves), dtype=pl.String))
+    return [level.gather(places) for level in levels]

@@ -1,0 +1,256 @@
+"""SafePub: sample, generalize, suppress."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._validation import number_between
+from halfmask.data import to_polars
+from halfmask.dp.accounting import EpsilonDeltaEvent
+from halfmask.dp.safepub._level_choice import choose_levels
+from halfmask.dp.safepub._leveled_column import LeveledColumn
+from halfmask.dp.safepub._private_rows import PrivateRows
+from halfmask.dp.safepub._sampling_bound import LEAST_FRACTION, least_class_size
+from halfmask.dp.safepub._sampling_terms import SamplingTerms
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from halfmask.data import Hierarchy, HierarchyRule
+    from halfmask.dp.ledger import PrivacyLedger
+
+__all__ = ["SafePub"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafePub:
+    """Differentially private rows: sampled, generalized, without small classes.
+
+    Parameters
+    ----------
+    epsilon
+        Of the whole release, above 0.
+    delta
+        Of the whole release, above 0 and below 1; well below 1 over the number of rows.
+    sampling_fraction
+        The probability with which each row is drawn, from 0.001 to
+        ``1 - exp(-(epsilon - search_epsilon))``.
+    search_epsilon
+        The part of epsilon for the choice of levels, below epsilon; 0 with `levels`.
+    hierarchies
+        For each released column its hierarchy, :class:`~halfmask.data.Intervals` or
+        :class:`~halfmask.data.Groups`; ``None``: the value or ``"*"``. Other columns are dropped.
+    levels
+        One level for each column, chosen without a look at the rows; ``None``: chosen by the
+        exponential mechanism.
+
+    Attributes
+    ----------
+    k : int
+        The least number of rows of a released class, which follows from the parameters.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of its range, or both or none of `levels` and `search_epsilon` choose.
+
+    See Also
+    --------
+    halfmask.protect : Models that count classes, without differential privacy.
+
+    Notes
+    -----
+    Bild, Kuhn and Prasser 2018, algorithm 1. The choice costs (search_epsilon, 0), the sample with
+    its suppression (epsilon - search_epsilon, delta); both add up. Neighbouring tables differ by
+    one row: where a person has several, each is protected by itself.
+
+    **Guarantees.** Each row is drawn with exactly this probability by the operating system's
+    randomness. Rows are written in the order of their labels, and nothing else of the table is:
+    not its size, nor how many rows were left out.
+
+    **Edge cases.** No file can show that rows were drawn at random, that levels were chosen so, or
+    that only one release was made: the claim states this. Two releases of one table cost the sum.
+    Hierarchies must have all possible values: which a table has is data. An error about the table
+    is seen by the owner alone.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.data import Intervals
+    >>> people = pl.DataFrame({"age": [i % 60 for i in range(6000)], "sex": ["f", "m"] * 3000})
+    >>> sampler = SafePub(
+    ...     epsilon=1.0, delta=1e-6, sampling_fraction=0.5, search_epsilon=0.0,
+    ...     hierarchies={"age": Intervals(widths=(10, 20)), "sex": None},
+    ...     levels={"age": 1, "sex": 0},
+    ... )
+    >>> sampler.k, sampler.release(people).data.columns
+    (46, ['age', 'sex'])
+    """
+
+    epsilon: float
+    delta: float
+    sampling_fraction: float
+    search_epsilon: float
+    hierarchies: Mapping[str, Hierarchy | HierarchyRule | None]
+    levels: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        owner = "SafePub"
+        number_between(
+            0, math.inf, owner=owner, low_open=True, high_open=True, epsilon=self.epsilon
+        )
+        number_between(
+            0, self.epsilon, owner=owner, high_open=True, search_epsilon=self.search_epsilon
+        )
+        number_between(0, 1, owner=owner, low_open=True, high_open=True, delta=self.delta)
+        number_between(
+            LEAST_FRACTION, 1, owner=owner, high_open=True, sampling_fraction=self.sampling_fraction
+        )
+        given: object = self.hierarchies  # a caller may have anything here
+        if not isinstance(given, Mapping) or not given:
+            raise ParameterError("SafePub needs a hierarchy, or None, for each released column.")
+        if (self.levels is None) == (self.search_epsilon == 0):
+            raise ParameterError(
+                "SafePub takes levels, or a search_epsilon above 0 to choose them. Got "
+                f"{'none' if self.levels is None else 'both'}.",
+                hint="Levels may not be chosen by a look at the rows.",
+            )
+        if self.levels is not None and set(self.levels) != set(self.hierarchies):
+            raise ParameterError("SafePub needs one level for each released column, and no other.")
+        object.__setattr__(self, "_k", self._least_class())
+
+    @property
+    def k(self) -> int:
+        """The least number of rows of a released class."""
+        return int(self._k)  # type: ignore[attr-defined] # set once, for it takes a while
+
+    @property
+    def terms(self) -> SamplingTerms:
+        """What a release states of how it was made."""
+        return SamplingTerms(
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            sampling_fraction=float(self.sampling_fraction),
+            search_epsilon=float(self.search_epsilon),
+            k=self.k,
+            columns=tuple(self.hierarchies),
+            levels=None if self.levels is None else dict(self.levels),
+        )
+
+    @property
+    def sample_epsilon(self) -> float:
+        """The epsilon of the sample: what the choice leaves, rounded down."""
+        exact = Fraction(self.epsilon) - Fraction(self.search_epsilon)
+        left = float(exact)
+        return left if Fraction(left) <= exact else math.nextafter(left, 0.0)
+
+    def _least_class(self) -> int:
+        return least_class_size(
+            epsilon=self.sample_epsilon,
+            delta=self.delta,
+            sampling_fraction=self.sampling_fraction,
+        )
+
+    def event(self) -> EpsilonDeltaEvent:
+        """Return what one release costs."""
+        return EpsilonDeltaEvent(epsilon=float(self.epsilon), delta=float(self.delta))
+
+    def release(
+        self,
+        table: Any,  # noqa: ANN401 # a frame of any library
+        *,
+        ledger: PrivacyLedger | None = None,
+    ) -> PrivateRows:
+        """Return the rows that may be released; each call is a release of its own.
+
+        Parameters
+        ----------
+        table
+            A frame with a row for each person.
+        ledger
+            The budget of the table: the release is booked before a row is drawn. Without one, you
+            add up the costs of all releases yourself.
+
+        Raises
+        ------
+        BudgetError
+            If it would cost more than is left. Nothing is drawn then.
+        ColumnNotFoundError
+            If the table lacks a column.
+        DataError
+            If it has no rows.
+        ParameterError
+            If a column lacks the level that is asked for, or there are too many levels to choose.
+        """
+        frame = to_polars(table)
+        lacking = [name for name in self.hierarchies if name not in frame.columns]
+        if lacking:
+            raise ColumnNotFoundError.of(lacking, frame.columns, where="the table")
+        if not frame.height:
+            raise DataError("The table has no rows.")
+        columns = [LeveledColumn.of(frame[name], tree) for name, tree in self.hierarchies.items()]
+        if self.levels is not None:
+            self._check_levels(columns, self.levels)
+        if ledger is not None:
+            self._book(ledger, table)
+        levels = self._levels(columns)
+        drawn = _drawn(frame.height, self.sampling_fraction)
+        written = pl.DataFrame(
+            [column.at(level) for column, level in zip(columns, levels, strict=True)]
+        )
+        classes = written.filter(pl.Series(drawn)).group_by(written.columns).len("n")
+        kept = classes.filter(pl.col("n") >= self.k).sort(written.columns)
+        rows = kept.select(pl.exclude("n").repeat_by("n")).explode(written.columns)
+        return PrivateRows(
+            terms=self.terms,
+            data=rows.select(written.columns),
+            levels=dict(zip(self.hierarchies, levels, strict=True)),
+            heights={column.name: column.height for column in columns},
+        )
+
+    def _levels(self, columns: list[LeveledColumn]) -> tuple[int, ...]:
+        if self.levels is None:
+            enough = math.ceil(self.k / self.sampling_fraction)
+            return choose_levels(columns, least_rows=enough, epsilon=self.search_epsilon)
+        return tuple(self.levels[column.name] for column in columns)
+
+    @staticmethod
+    def _check_levels(columns: list[LeveledColumn], levels: Mapping[str, int]) -> None:
+        for column in columns:
+            level = levels[column.name]
+            if type(level) is not int or not 0 <= level <= column.height:
+                raise ParameterError(
+                    f"Column {column.name!r} has levels 0 to {column.height}. Got {level!r}."
+                )
+
+    def _book(self, ledger: PrivacyLedger, table: object) -> None:
+        if ledger.terms.unit.person is not None:
+            raise ParameterError(
+                "The budget protects all rows of a person, and SafePub protects one row.",
+                hint="Give it one row for each person, and a budget whose unit is a row.",
+            )
+        ledger.check_table(table)
+        ledger.charge([self.event()], purpose=f"SafePub: rows of {len(self.hierarchies)} columns")
+
+
+def _drawn(n: int, share: float) -> NDArray[np.bool_]:
+    """Return which rows are drawn, each by 64 bits of the operating system.
+
+    A share of 0.001 or more is a whole multiple of 2**-64, so the probability is exact.
+    """
+    limit = Fraction(share) * 2**64
+    if limit.denominator != 1:
+        raise ParameterError(f"A share of {share!r} can't be drawn exactly.")
+    bits = np.frombuffer(os.urandom(8 * n), dtype=np.uint64)
+    return bits < np.uint64(int(limit))

@@ -1,0 +1,40 @@
+"""The parameters of a release of SafePub, none of which depends on the table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+__all__ = ["SamplingTerms"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingTerms:
+    """What a release of SafePub was made by.
+
+    Attributes
+    ----------
+    epsilon, delta, sampling_fraction, search_epsilon
+        As of `SafePub`.
+    k
+        The least number of rows of a class, which follows from them.
+    columns
+        The released columns.
+    levels
+        The level of each column, where they were given; ``None`` where they are chosen.
+    """
+
+    epsilon: float
+    delta: float
+    sampling_fraction: float
+    search_epsilon: float
+    k: int
+    columns: tuple[str, ...]
+    levels: Mapping[str, int] | None
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the terms."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()

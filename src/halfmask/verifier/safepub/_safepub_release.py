@@ -1,0 +1,103 @@
+"""check_private_rows: a release of SafePub, its files and both claims checked again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from halfmask.claims._manifest import PRIVATE_MICRODATA
+from halfmask.verifier._checks import CHECKS, ClaimCount
+from halfmask.verifier._released import CheckedRelease, check_release
+from halfmask.verifier.safepub._decimal_tails import delta_of, least_epsilon
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask.claims import Claim, Manifest
+
+__all__ = ["check_private_rows"]
+
+
+def check_private_rows(manifest: Manifest, path: Path) -> CheckedRelease:
+    """Check the files of a release of SafePub, and each claim.
+
+    Parameters
+    ----------
+    manifest
+        What the release states of itself.
+    path
+        Where the manifest is.
+
+    Notes
+    -----
+    **Guarantees.** ``.holds`` is true only if epsilon, delta, the sampled share and k agree by the
+    formula, and every class of the files has k rows over all columns. Shares no code with what drew
+    the rows.
+
+    What does not follow: that rows were drawn at random, that the levels were chosen as stated, and
+    that no other release of the table exists. No file can show that.
+    """
+    found = check_release(path, manifest)
+    due = {"differential-privacy", "k-anonymity"}
+    lacking = sorted(due - {each.model for each in manifest.claims})
+    lacks = tuple(f"The manifest lacks the claim {model!r}." for model in lacking)
+    return replace(found, problems=(*found.problems, *lacks))
+
+
+def _arithmetic(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
+    """Repeat the arithmetic, and count that small classes are left out."""
+    epsilon, delta = (Decimal(_number(claim.parameters, each)) for each in ("epsilon", "delta"))
+    share = _number(claim.evidence, "sampling_fraction")
+    search, k = Decimal(_number(claim.evidence, "search_epsilon")), claim.evidence["k"]
+    smallest = _smallest(files)
+    if type(k) is not int or k < 1 or not 0 < share < 1 or not 0 <= search < epsilon:
+        return ClaimCount(holds=False, found={})
+    if (claim.about.get("levels") == "chosen") != (search > 0):
+        return ClaimCount(holds=False, found={})
+    left = epsilon - search
+    if left < least_epsilon(share):
+        return ClaimCount(holds=False, found={"least_epsilon": float(least_epsilon(share))})
+    found = delta_of(k, left, share)
+    return ClaimCount(
+        holds=found <= delta < 1 and smallest >= k,
+        found={"delta": float(found), "smallest_class": smallest},
+    )
+
+
+def _classes(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
+    sizes = _sizes(files)
+    found = {"smallest_class": _smallest(files), "classes": len(sizes), "rows": int(sizes.sum())}
+    k = _number(claim.parameters, "k")
+    return ClaimCount(
+        holds=found["smallest_class"] >= k >= 1
+        and found["smallest_class"] >= _number(claim.evidence, "smallest_class")
+        and found["classes"] == claim.evidence["classes"]
+        and found["rows"] == claim.evidence["rows"],
+        found=found,
+    )
+
+
+def _smallest(files: tuple[Path, ...]) -> int:
+    return int(_sizes(files).to_numpy().min())
+
+
+def _sizes(files: tuple[Path, ...]) -> pl.Series:
+    """Return the rows of each class over all columns of the files."""
+    table = pl.concat([pl.read_parquet(path) for path in files])
+    counted: pl.Series = table.group_by(table.columns).len("rows")["rows"]
+    return counted.cast(pl.Int64)
+
+
+def _number(given: object, name: str) -> float:
+    """Return a number that a claim states; raise if it is none."""
+    value = given[name]  # type: ignore[index] # a mapping
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(name)
+    return float(value)
+
+
+CHECKS[PRIVATE_MICRODATA, "differential-privacy"] = "accounted", _arithmetic
+CHECKS[PRIVATE_MICRODATA, "k-anonymity"] = "counted", _classes

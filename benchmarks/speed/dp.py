@@ -103,7 +103,7 @@ def speed(folder: Path, *, quick: bool) -> list[Bar]:
 
 def errors(folder: Path, *, quick: bool) -> list[Bar]:
     """Return mean absolute errors, divided by those of continuous noise that NumPy draws."""
-    n, draws, epsilon = 20_000, 300 if quick else 3000, 1.0
+    n, draws, epsilon = 20_000, 300 if quick else 1500, 1.0
     table = people(n)
     values = table["value"].to_numpy()
     private = opened(table, folder)
@@ -136,7 +136,7 @@ def errors(folder: Path, *, quick: bool) -> list[Bar]:
                 side="at most",
             )
         )
-    return [*bars, _quantile(private, table["fine"].to_numpy(), draws)]
+    return [*bars, _quantile(private, table["fine"].to_numpy(), 60 if quick else 200)]
 
 
 def _draws(private: PrivateTable, aggregate: Count | Sum | Mean | Variance, n: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import statistics
 
@@ -371,6 +372,31 @@ def test_keys_that_arent_given_take_a_delta(table):
         table.group_by({"weight": None}).select(Count())
     with pytest.raises(SchemaError, match="'age'"):
         table.group_by({"age": ["old"]}).select(Count())
+
+
+@pytest.mark.parametrize(
+    ("keys", "error"),
+    [
+        ([3, 3.5], SchemaError),
+        ([3, 3.0], ParameterError),
+        ([1, True], ParameterError),
+        ([2**70], SchemaError),
+        (["3"], SchemaError),
+    ],
+)
+def test_keys_that_would_count_rows_twice_are_refused(table, keys, error):
+    with pytest.raises(error):
+        table.group_by({"age": keys}).select(Count()).plan(epsilon=1.0)
+
+
+def test_a_date_that_is_a_key_twice_is_refused(tmp_path):
+    day = dt.date(2020, 1, 1)
+    table = opened(tmp_path, pl.DataFrame({"day": [day, day, dt.date(2020, 1, 2)]}))
+    with pytest.raises(ParameterError, match="same value"):
+        table.group_by({"day": [day, "2020-01-01"]}).select(Count())
+    frame = table.group_by({"day": ["2020-01-01"]}).select(Count()).answer(epsilon=EXACT).frame
+    assert frame["day"].to_list() == [day]
+    assert frame["count"][0] == pytest.approx(2, abs=1)
 
 
 def test_columns_that_arent_there_are_named(table):

@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import number_between
-from halfmask.dp.queries._row_condition import typed_literal
+from halfmask.dp.queries._row_condition import typed_value
 
 __all__ = ["Bins", "GroupKeys", "Grouping"]
 
@@ -178,18 +178,7 @@ class Grouping:
             if isinstance(given, Bins):
                 listed.append(pl.DataFrame({column: values}, schema={column: pl.String}))
                 continue
-            dtype = dtypes[column]
-            cells = [
-                pl.lit(None) if value is None else typed_literal(_plain(value), column, dtype)
-                for value in values
-            ]
-            try:
-                rows = [pl.select(cell.cast(dtype).alias(column)) for cell in cells]
-            except pl.exceptions.PolarsError:
-                raise SchemaError(
-                    f"A key of {column!r} is no value of its type, {dtype}."
-                ) from None
-            listed.append(pl.concat(rows))
+            listed.append(_keys(column, values, dtypes[column]).to_frame())
         made = listed[0]
         for each in listed[1:]:
             made = made.join(each, how="cross")
@@ -208,6 +197,20 @@ class Grouping:
             for _, given in self.keys
             if given is not None
         ]
+
+
+def _keys(column: str, values: tuple[Any, ...], dtype: pl.DataType) -> pl.Series:
+    """Return keys as values of their column, each there once: twice would count rows twice."""
+    cells = [
+        None if value is None else typed_value(_plain(value), column, dtype) for value in values
+    ]
+    try:
+        made = pl.Series(column, cells, dtype=dtype, strict=True)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError):
+        raise SchemaError(f"A key of {column!r} is no value of its type, {dtype}.") from None
+    if made.n_unique() < len(made):
+        raise ParameterError(f"Two keys of {column!r} are the same value.")
+    return made
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a key of any type

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-__all__ = ["RowCondition", "column_of", "given", "literal_of", "refused", "typed_literal"]
+__all__ = [
+    "RowCondition",
+    "column_of",
+    "given",
+    "literal_of",
+    "refused",
+    "typed_literal",
+    "typed_value",
+]
 
 _COMPARISONS: Final = {
     "EQ": "__eq__",
@@ -313,6 +321,22 @@ def _kind(dtype: pl.DataType) -> str:
 
 
 def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # noqa: ANN401 - any literal
+    """Return a literal as an expression of a column's type; see `typed_value`.
+
+    Parameters
+    ----------
+    value
+        The literal.
+    column
+        The column's name, for errors.
+    dtype
+        Its type.
+    """
+    literal = pl.lit(typed_value(value, column, dtype))
+    return literal.cast(dtype) if dtype.is_temporal() else literal
+
+
+def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 - any literal
     """Return a literal as a value of a column's type.
 
     Parameters
@@ -337,15 +361,15 @@ def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # no
         if isinstance(value, str) or isinstance(value, bool) != (dtype == pl.Boolean):
             raise wrong
         wide = isinstance(value, int) and abs(value) >= 1 << 63
-        return pl.lit(float(value) if wide else value)
+        return float(value) if wide else value
     if not isinstance(value, str):
         raise wrong
     if dtype == pl.String:
-        return pl.lit(value)
+        return value
     read = _READ.get(dtype.base_type())
     if read is None:
         raise ParameterError(f"Columns of type {dtype} can't be compared, such as {column!r}.")
     try:
-        return pl.lit(read(value)).cast(dtype)
+        return read(value)
     except ValueError:
         raise wrong from None

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    """A client of two worker processes with a thread each, and without a dashboard."""
+    """A client of two worker processes with a thread each, and a dashboard at any free port."""
     from distributed import Client, LocalCluster  # noqa: PLC0415 # an extra
 
     with (
@@ -40,7 +40,7 @@ def client(tmp_path_factory):
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             local_directory=tmp_path_factory.mktemp("workers"),
         ) as cluster,
         Client(cluster) as found,

@@ -38,14 +38,14 @@ JOBS = {"protect": protected, "mask": masked}
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Two worker processes with a thread each, and without a dashboard."""
+    """Two worker processes with a thread each, and a dashboard at any free port."""
     from distributed import LocalCluster  # noqa: PLC0415 # an extra
 
     with LocalCluster(
         n_workers=2,
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address=":0",
         local_directory=tmp_path_factory.mktemp("workers"),
     ) as found:
         yield found
@@ -171,7 +171,14 @@ def test_a_scheduler_that_is_gone(folder, tmp_path, kind):
     from distributed import Client  # noqa: PLC0415 # an extra
 
     run = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
-    options = ["--port", "0", "--no-dashboard", "--scheduler-file", str(tmp_path / "where")]
+    options = [
+        "--port",
+        "0",
+        "--dashboard-address",
+        ":0",
+        "--scheduler-file",
+        str(tmp_path / "where"),
+    ]
     worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", "1"]
     worker += ["--scheduler-file", str(tmp_path / "where"), "--no-dashboard", "--death-timeout"]
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -101,7 +101,7 @@ class DaskEngine:
         most = self.in_flight or 2 * max(1, sum(self.client.nthreads().values()))
         # Sent once. As a task it is made again where its worker is lost; scattered data isn't.
         with _of_cluster():
-            check_versions(self.client.run(versions).values())
+            check_versions(self.client.run(versions, on_error="ignore").values())
             shared = self._submitted(_same, _Held(function))
         waiting: deque[Any] = deque()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -196,9 +197,7 @@ def label_counts(prepared: Prepared, label: str | None) -> NDArray[np.int64] | N
     """
     if label is None or prepared.schema[label].kind in ("numeric", "datetime"):
         return None
-    counted = pl.concat(
-        [placed.group_by(CELL, label).agg(pl.len().alias("n")) for placed in prepared.placed()]
-    )
+    counted = pl.concat(list(prepared.each(partial(_labels_of, label))))
     codes = counted[label].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
     n_labels = int(codes.max(initial=0)) + 1
     if n_labels > MOST_LABELS:
@@ -206,6 +205,11 @@ def label_counts(prepared: Prepared, label: str | None) -> NDArray[np.int64] | N
     labels = np.zeros((prepared.plan.partition.n_cells, n_labels), dtype=np.int64)
     np.add.at(labels, (counted[CELL].to_numpy(), codes), counted["n"].to_numpy())
     return labels
+
+
+def _labels_of(label: str, number: int, placed: pl.DataFrame) -> pl.DataFrame:
+    del number  # all batches are counted alike
+    return placed.group_by(CELL, label).agg(pl.len().alias("n"))
 
 
 def _entries(plan: Plan, counts: CellCounts) -> dict[str, ColumnEntries]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask._progress import silent
 from halfmask.assess.risk import (
     ColumnSetCounter,
     ColumnSetRisk,
@@ -70,9 +70,8 @@ def released_columns_risk(
     few = worst_sets(sample.select(name for name in sample.columns if name in unchanged), k=k)
     sets = list(dict.fromkeys([(CELL, *unchanged), tuple(unchanged), *few]))
     counter = ColumnSetCounter(sets, rows=prepared.n_out, k=k)
-    for placed in prepared.placed(silent):
-        classes = pl.Series(CELL, class_of_cell[placed[CELL].to_numpy()])
-        counter.add(placed.with_columns(classes))
+    for keys in prepared.each(partial(_keys_of, counter, class_of_cell)):
+        counter.hold(keys)
     every, whole, *_ = risks = counter.risks()
     return ReleasedColumnsRisk(
         masked=any(prepared.policy.masks_of(name) for name in unchanged),
@@ -97,3 +96,11 @@ def _unchanged(prepared: Prepared) -> list[str]:
         for name in prepared.columns
         if name not in known and all(mask.is_matchable for mask in policy.masks_of(name))
     ]
+
+
+def _keys_of(
+    counter: ColumnSetCounter, class_of_cell: NDArray[np.int64], number: int, placed: pl.DataFrame
+) -> list[NDArray[np.uint64]]:
+    del number  # all batches are counted alike
+    classes = pl.Series(CELL, class_of_cell[placed[CELL].to_numpy()])
+    return counter.keys_of(placed.with_columns(classes))

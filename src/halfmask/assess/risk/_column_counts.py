@@ -73,11 +73,31 @@ class ColumnSetCounter:
         batch
             Some rows, with the counted columns.
         """
+        self.hold(self.keys_of(batch))
+
+    def keys_of(self, batch: pl.DataFrame) -> list[Keys]:
+        """Return the keys of a batch for each set, which another process may do.
+
+        Parameters
+        ----------
+        batch
+            Some rows, with the counted columns.
+        """
         hashes = _hashes(batch, dict.fromkeys(itertools.chain(*self.sets)))
         below = np.uint64((1 << 64) // max(self.parts, 1) - 1)
-        for held, names in zip(self._keys, self.sets, strict=True):
-            keys = _keys(hashes, names)
-            held.append(keys if self.exact else keys[keys <= below])
+        found = (_keys(hashes, names) for names in self.sets)
+        return [keys if self.exact else keys[keys <= below] for keys in found]
+
+    def hold(self, keys: Sequence[Keys]) -> None:
+        """Count the keys of one batch.
+
+        Parameters
+        ----------
+        keys
+            As of `keys_of`.
+        """
+        for held, found in zip(self._keys, keys, strict=True):
+            held.append(found)
 
     def risks(self) -> list[ColumnSetRisk]:
         """Return what was counted for each set."""

@@ -13,6 +13,7 @@ from halfmask.dp.learning._naive_bayes import PrivateGaussianNB, PrivateMultinom
 from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimator
 from halfmask.dp.learning._release_model import release_model
 from halfmask.dp.learning._sgd import PrivateSGDClassifier, PrivateSGDRegressor
+from halfmask.dp.learning._torch_classifier import PrivateTorchClassifier
 
 __all__ = [
     "BudgetLedger",
@@ -23,5 +24,6 @@ __all__ = [
     "PrivateMultinomialNB",
     "PrivateSGDClassifier",
     "PrivateSGDRegressor",
+    "PrivateTorchClassifier",
     "release_model",
 ]

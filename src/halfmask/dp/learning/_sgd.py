@@ -72,18 +72,6 @@ class PrivateSteps(PrivateEstimator):
     ) -> NDArray[np.float64]:
         """Return coefficients, a row an output, the intercept first if there is one."""
         rows = with_constant(rows) if self.fit_intercept else rows
-        shape = (outputs, rows.shape[1])
-
-        share = math.sqrt(_COUNT_SHARE * self.steps) * self.sampling_probability
-
-        def events(noise: float) -> list[MechanismEvent]:
-            counting = GaussianEvent(noise_multiplier=noise / share, coordinates=1)
-            return [self._steps_event(noise, math.prod(shape)), counting]
-
-        self.noise_multiplier_ = calibrate(events, epsilon=self.epsilon, delta=self.delta)
-        self._spend(events(self.noise_multiplier_))
-        counting = GaussianMechanism(sensitivity=1.0, scale=self.noise_multiplier_ / share)
-        counted = max(1.0, float(counting.release([len(rows)])[0]))
         units, lengths = unit_vectors(rows)
 
         def gradient_sum(
@@ -92,10 +80,29 @@ class PrivateSteps(PrivateEstimator):
             derivative = residuals(rows[sample] @ parameters.T, sample)
             return clipped_sum(derivative, units[sample], lengths[sample], clip_norm=self.clip_norm)
 
+        return self._descended(len(rows), np.zeros((outputs, rows.shape[1])), gradient_sum)
+
+    def _descended(
+        self,
+        n: int,
+        start: NDArray[np.float64],
+        gradient_sum: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """Return parameters after all steps within the budget; ``n`` is the number of rows."""
+        share = math.sqrt(_COUNT_SHARE * self.steps) * self.sampling_probability
+
+        def events(noise: float) -> list[MechanismEvent]:
+            counting = GaussianEvent(noise_multiplier=noise / share, coordinates=1)
+            return [self._steps_event(noise, start.size), counting]
+
+        self.noise_multiplier_ = calibrate(events, epsilon=self.epsilon, delta=self.delta)
+        self._spend(events(self.noise_multiplier_))
+        counting = GaussianMechanism(sensitivity=1.0, scale=self.noise_multiplier_ / share)
+        counted = max(1.0, float(counting.release([n])[0]))
         return noisy_descent(
             gradient_sum,
-            PoissonSampler(len(rows), self.sampling_probability),
-            np.zeros(shape),
+            PoissonSampler(n, self.sampling_probability),
+            start,
             mechanism=GaussianMechanism(
                 sensitivity=self.clip_norm, scale=self.noise_multiplier_ * self.clip_norm
             ),

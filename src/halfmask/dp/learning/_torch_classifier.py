@@ -1,0 +1,219 @@
+"""DP-SGD for networks of PyTorch: gradients a row by Opacus, sums and noise on our grid."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from halfmask._foreign import foreign
+from halfmask._optional import need
+from halfmask.dp.learning._clipped_gradients import clipped_sum, unit_vectors
+from halfmask.dp.learning._sgd import PrivateSteps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from halfmask.dp.learning._private_estimator import BudgetLedger
+
+__all__ = ["PrivateTorchClassifier"]
+
+
+class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[misc] # sklearn has no types
+    """A network of PyTorch that learns labels by DP-SGD.
+
+    It needs the extra ``dp-torch``.
+
+    Parameters
+    ----------
+    module
+        A ``torch.nn.Module`` that takes rows of floats and returns a score for each class. A copy
+        of it is trained; its first weights must not depend on the private rows.
+    epsilon
+        The budget, above 0.
+    delta
+        Above 0, below 1.
+    classes
+        All labels that can occur, at least two, in any order; scores follow their sorted order.
+    clip_norm
+        The most that one row adds to a sum of gradients in the L2 norm, above 0.
+    sampling_probability, steps, learning_rate, ledger
+        As of `PrivateSGDClassifier`.
+
+    Attributes
+    ----------
+    module_
+        The trained copy.
+    noise_multiplier_, classes_, events_, spent_epsilon_
+        As of `PrivateSGDClassifier`.
+
+    Raises
+    ------
+    DataError
+        If the module mixes rows, as batch normalisation does, or fails on them.
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
+
+    Guarantees
+    ----------
+    As of `PrivateSGDClassifier`. Opacus computes the gradient of each row; its own noise, which is
+    drawn as floats, isn't used. That rows aren't mixed is checked by Opacus, not proven.
+
+    Notes
+    -----
+    Abadi et al. 2016; Yousefpour et al. 2021 (Opacus).
+    """
+
+    fit_intercept = False
+
+    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
+        self,
+        module: Any,  # noqa: ANN401 # a module of torch, which isn't always installed
+        *,
+        epsilon: float,
+        delta: float,
+        classes: Sequence[object],
+        clip_norm: float,
+        sampling_probability: float = 0.1,
+        steps: int = 200,
+        learning_rate: float = 0.01,
+        ledger: BudgetLedger | None = None,
+    ) -> None:
+        self.module = module
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.clip_norm = clip_norm
+        self.sampling_probability = sampling_probability
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.ledger = ledger
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train a copy of the module on rows and their labels.
+
+        Parameters
+        ----------
+        X
+            Finite numbers.
+        y
+            One of ``classes`` a row.
+        """
+        need("torch", "opacus")
+        self._check_steps()
+        rows, codes = self._rows_and_codes(X, y, self.classes)
+        with foreign("Opacus refused the module"):
+            network = _Network(self.module)
+        found = self._descended(
+            len(rows),
+            network.weights(),
+            lambda weights, sample: network.clipped_sum(
+                weights, rows[sample], codes[sample], clip_norm=self.clip_norm
+            ),
+        )
+        self.module_ = network.trained(found)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return a probability a row and class.
+
+        Parameters
+        ----------
+        X
+            Rows as in ``fit``.
+        """
+        import torch  # noqa: PLC0415 # the extra
+
+        check_is_fitted(self, "module_")
+        rows = torch.as_tensor(self._rows(X), dtype=torch.float32)
+        with foreign("The module failed"), torch.no_grad():
+            scores = self.module_(rows).numpy().astype(np.float64)
+        probabilities: NDArray[np.float64] = softmax(scores, axis=1)
+        return probabilities
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label that is likeliest for each row.
+
+        Parameters
+        ----------
+        X
+            Rows as in ``fit``.
+        """
+        check_is_fitted(self, "module_")
+        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
+
+
+class _Network:
+    """A copy of a module whose gradients are computed a row."""
+
+    def __init__(self, module: Any) -> None:  # noqa: ANN401 # a module of torch
+        from opacus import GradSampleModule  # noqa: PLC0415 # the extra
+        from opacus.validators import ModuleValidator  # noqa: PLC0415 # the extra
+
+        own = copy.deepcopy(module).train()
+        ModuleValidator.validate(own, strict=True)
+        self._module = GradSampleModule(own, loss_reduction="sum")
+        self._parameters = [each for each in own.parameters() if each.requires_grad]
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return all weights in one row."""
+        flat = [each.detach().numpy().ravel().astype(np.float64) for each in self._parameters]
+        return np.concatenate(flat)[None, :]
+
+    def clipped_sum(
+        self,
+        weights: NDArray[np.float64],
+        rows: NDArray[np.float64],
+        codes: NDArray[np.int64],
+        *,
+        clip_norm: float,
+    ) -> NDArray[np.float64]:
+        """Return the sum of the clipped gradients of rows, in whole steps."""
+        import torch  # noqa: PLC0415 # the extra
+
+        if not len(rows):
+            return np.zeros_like(weights)
+        self._set(weights)
+        self._module.zero_grad(set_to_none=True)
+        with foreign("The module failed"):
+            # Hooks on the backward pass of a layer fire only if its input has a gradient.
+            given = torch.as_tensor(rows, dtype=torch.float32).requires_grad_()
+            scores = self._module(given)
+            torch.nn.functional.cross_entropy(
+                scores, torch.as_tensor(codes), reduction="sum"
+            ).backward()
+        gradients = np.concatenate(
+            [each.grad_sample.detach().numpy().reshape(len(rows), -1) for each in self._parameters],
+            axis=1,
+        ).astype(np.float64)
+        # A gradient that isn't finite adds nothing: which depends on its own row alone.
+        gradients[~np.isfinite(gradients).all(axis=1)] = 0.0
+        units, lengths = unit_vectors(gradients)
+        return clipped_sum(np.ones((len(rows), 1)), units, lengths, clip_norm=clip_norm)
+
+    def trained(self, weights: NDArray[np.float64]) -> Any:  # noqa: ANN401 # a module of torch
+        """Return the module with these weights, without what Opacus added."""
+        self._set(weights)
+        self._module.remove_hooks()
+        module = self._module._module  # noqa: SLF001 # Opacus's name of what it wraps
+        for each in self._parameters:
+            each.grad = None
+            each.grad_sample = None
+        return module.eval()
+
+    def _set(self, weights: NDArray[np.float64]) -> None:
+        import torch  # noqa: PLC0415 # the extra
+
+        start = 0
+        with torch.no_grad():
+            for each in self._parameters:
+                values = weights[0, start : start + each.numel()].reshape(each.shape)
+                each.copy_(torch.as_tensor(values, dtype=each.dtype))
+                start += each.numel()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError
+from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, PolicyError
 from halfmask._validation import integer_at_least
 from halfmask.data import describe
 from halfmask.data._policy_text import Wanted, policy_text
@@ -23,7 +23,7 @@ from halfmask.microdata._policy import Policy
 if TYPE_CHECKING:
     from halfmask.data import Description, Proposal, Role
 
-__all__ = ["MadePolicy", "make_policy"]
+__all__ = ["MadePolicy", "make_policy", "policy_of"]
 
 UNSURE = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."
 OWN_VALUES = (
@@ -281,3 +281,58 @@ def _dropped(proposal: Proposal, why: str) -> Proposal:
         form=None,
         normalize=(),
     )
+
+
+def policy_of(
+    table: object,
+    policy: Policy | None,
+    quasi_identifiers: Sequence[str] | None,
+    asked: Mapping[str, Any],
+) -> Policy:
+    """Return the policy, or make one and warn of what becomes of columns that nobody named.
+
+    Parameters
+    ----------
+    table, policy, quasi_identifiers
+        As of `halfmask.protect`.
+    asked
+        Its other parameters without a policy, by name.
+
+    Raises
+    ------
+    ParameterError
+        If both a policy and columns are given, or neither.
+    PolicyError
+        If another command makes releases of such a policy.
+    """
+    if policy is not None:
+        if not isinstance(policy, Policy):
+            raise ParameterError(
+                "The 'policy' parameter of protect must be a Policy. "
+                f"Got a {type(policy).__name__}.",
+                hint="Load it from a file with halfmask.Policy.load(path).",
+            )
+        if quasi_identifiers is not None or any(asked.values()):
+            raise ParameterError(
+                "protect takes a policy or columns and k, not both.",
+                hint="Write the columns into the policy.",
+            )
+        if policy.synthesis is not None:
+            raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
+        if policy.is_masks_alone:
+            raise PolicyError(
+                "The policy has masks and no [[guarantees]].",
+                hint="Call halfmask.mask, or add a guarantee.",
+            )
+        return policy
+    if quasi_identifiers is None:
+        raise ParameterError(
+            "protect needs a policy, or the columns that are quasi_identifiers.",
+            hint="halfmask.describe(table).policy_toml() proposes a policy.",
+        )
+    made = make_policy(table, quasi_identifiers=quasi_identifiers, **asked)
+    decided = [f"{what}: {', '.join(map(repr, names))}" for what, names in made.decisions.items()]
+    if decided:
+        text = f"protect decided about columns that nobody named. {'; '.join(decided)}."
+        warnings.warn(ColumnWarning(text), stacklevel=3)
+    return made.policy

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import tomlkit
 from pydantic import ConfigDict, Field, StrictStr, ValidationError, model_validator
 
-from halfmask._errors import ColumnNotFoundError, PolicyError
 from halfmask._html_table import html_table
 from halfmask._policy_files import WrittenPolicy
 from halfmask.anonymize import METHODS, Level
@@ -25,13 +24,15 @@ from halfmask.data import (
 from halfmask.guarantees import GUARANTEES, Guarantee
 from halfmask.microdata._choices import CHOICES, Choice, in_old_keys
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
-from halfmask.microdata._mask_checks import (
-    check_masks,
-    check_not_randomised,
-    check_not_split,
-    masks_of,
-)
+from halfmask.microdata._mask_checks import check_masks, masks_of
 from halfmask.microdata._mask_section import TableMaskSection
+from halfmask.microdata._policy_checks import (
+    asks_for_tree,
+    check_guarantee,
+    check_person,
+    check_sections,
+    check_split_targets,
+)
 from halfmask.microdata._policy_errors import policy_error
 from halfmask.microdata._policy_sections import (
     ColumnSection,
@@ -39,7 +40,7 @@ from halfmask.microdata._policy_sections import (
     OutputSection,
     SuppressionSection,
 )
-from halfmask.microdata._synthesis_section import SynthesisSection, check_synthesis
+from halfmask.microdata._synthesis_section import SynthesisSection
 
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
@@ -343,20 +344,15 @@ class Policy(WrittenPolicy):
             If a distance needs a hierarchy whose rule needs the values of the table.
         """
         known = schema
-        if known is None and any(map(self._asks_for_tree, self.guarantee_sections)):
+        if known is None and any(asks_for_tree(it, self.columns) for it in self.guarantee_sections):
             known = self.schema()
         made = []
         for section in self.guarantee_sections:
             more: dict[str, object] = {}
-            if known is not None and self._asks_for_tree(section):
+            if known is not None and asks_for_tree(section, self.columns):
                 more["hierarchy"] = built(known[str(section.about)])
             made.append(section.made(**more))
         return tuple(made)
-
-    def _asks_for_tree(self, section: Choice) -> bool:
-        """Return whether a guarantee is counted along a hierarchy."""
-        kind = None if section.about is None else self.columns[section.about].kind
-        return bool(section.kind.needs_hierarchy(section.parameters, kind))
 
     def read_options(self) -> ReadOptions:
         """Return how the table is to be read."""
@@ -428,116 +424,32 @@ class Policy(WrittenPolicy):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        self._check_columns()
+        check_sections(
+            self.columns,
+            self.guarantee_sections,
+            has_masks=bool(self.masks or self.table_masks),
+            synthesis=self.synthesis,
+            given=self.model_fields_set,
+        )
+        self.read_options()  # raises where they can't be
         check_masks(self.columns, self.table_masks, is_alone=self.is_masks_alone)
         for number, section in enumerate(self.guarantee_sections, start=1):
-            self._check_guarantee(f"[[guarantees]] number {number}", section)
-        self._check_split_targets()
-        self._check_person()
+            check_guarantee(
+                f"[[guarantees]] number {number}",
+                section,
+                self.columns,
+                masks=() if section.about is None else self.masks_of(section.about),
+            )
+        if self.method.made().needs_guide and not self.is_masks_alone:
+            check_split_targets(self.method.named, self.split_targets, self.columns)
+        if self.person is not None:
+            check_person(
+                self.person,
+                self.columns,
+                self.guarantee_sections,
+                is_masks_alone=self.is_masks_alone,
+            )
         return self
-
-    def _check_person(self) -> None:
-        if self.person is None:
-            return
-        self._check_named("person", [self.person])
-        if self.is_masks_alone:
-            raise PolicyError(
-                "person says what guarantees count, and the policy has no [[guarantees]].",
-                hint="Add a guarantee, or leave it out.",
-            )
-        role = self.columns[self.person].role
-        if role != "identifier":
-            raise PolicyError(
-                f"person names column {self.person!r}, whose role isn't 'identifier'. "
-                f"Got {role!r}.",
-                hint="A column that says whose row it is must be dropped.",
-            )
-        undefined = [each.named for each in self.guarantee_sections if not each.kind.counts_persons]
-        if undefined:
-            raise PolicyError(
-                f"The guarantee {undefined[0]!r} isn't defined where a person is the unit.",
-                hint="Leave person out: then it counts rows. Or ask for another model.",
-            )
-
-    def _check_columns(self) -> None:
-        if "" in self.columns:
-            raise PolicyError("A column must have a name that is not empty.")
-        if self.synthesis is not None:
-            self._check_synthesis(self.synthesis)
-            self.read_options()
-            return
-        if not self.guarantee_sections and not self.masks and not self.table_masks:
-            raise PolicyError(
-                "The policy has no [[guarantees]] and no masks: one is required.",
-                hint='Add one, such as model = "k-anonymity" with the k that you want.',
-            )
-        for section in ("method", "recoding", "suppression"):
-            if self.is_masks_alone and section in self.model_fields_set:
-                raise PolicyError(
-                    f"[{section}] is about classes, and the policy has no [[guarantees]].",
-                    hint="Add a guarantee, or leave the section out.",
-                )
-        known = any(each.role == "quasi_identifier" for each in self.columns.values())
-        if self.guarantee_sections and not known:
-            raise PolicyError(
-                "No column is a quasi_identifier, so there are no classes.",
-                hint="Give that role to columns that point at a person together with others.",
-            )
-        self.read_options()  # raises where they can't be
-
-    def _check_synthesis(self, section: SynthesisSection) -> None:
-        other = {"guarantee_sections", "table_masks", "method", "recoding", "suppression"}
-        if other & self.model_fields_set or self.masks:
-            raise PolicyError(
-                "[synthesis] goes with no guarantees, masks, method, recoding or suppression.",
-                hint="Make a policy of its own for each release.",
-            )
-        self._check_named("[synthesis]", section.named)
-        check_synthesis(section, {name: each.role for name, each in self.columns.items()})
-
-    def _check_guarantee(self, where: str, section: Choice) -> None:
-        if section.about is None:
-            return
-        self._check_named(where, [section.about])
-        column = self.columns[section.about]
-        if column.role != "sensitive":
-            raise PolicyError(
-                f"{where} is about column {section.about!r}, whose role isn't 'sensitive'. "
-                f"Got {column.role!r}.",
-                hint="Guarantees about a column bound what is learnt of a sensitive one.",
-            )
-        check_not_randomised(where, section.about, self.masks_of(section.about))
-        check_not_split(where, section.about, self.masks_of(section.about))
-        if self._asks_for_tree(section) and column.hierarchy is None:
-            raise PolicyError(
-                f"{where} asks for an order or tree of column {section.about!r}, which has no "
-                "hierarchy.",
-                hint='Give the column a hierarchy, or choose distance = "equal".',
-            )
-
-    def _check_split_targets(self) -> None:
-        if not self.method.made().needs_guide or self.is_masks_alone:
-            return
-        split_targets = self.split_targets
-        if not split_targets:
-            raise PolicyError(
-                f"[method] {self.method.named} has no split targets: it names no columns and "
-                "no column is a label.",
-                hint='Write split_targets = ["..."], or label = true in a column.',
-            )
-        self._check_named("[method] split_targets", split_targets)
-        dropped = [name for name in split_targets if self.columns[name].role == "identifier"]
-        if dropped:
-            raise PolicyError(
-                f"[method] split_targets names {dropped[0]!r}, an identifier; identifiers are "
-                "dropped."
-            )
-
-    def _check_named(self, where: str, names: tuple[str, ...] | list[str]) -> None:
-        missing = [name for name in names if name not in self.columns]
-        if missing:
-            found = ColumnNotFoundError.of(missing, self.columns, where="the policy's [columns]")
-            raise PolicyError(f"{where}: {found.what}", hint=found.hint)
 
 
 #: The models that the sections of `Policy` were made for.

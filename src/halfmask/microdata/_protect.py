@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
-from halfmask._errors import ColumnWarning, ParameterError, PolicyError
+from halfmask._errors import ColumnWarning, PolicyError
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
 from halfmask.anonymize import (
     MAX_ROWS,
-    CellCounts,
     Protection,
     Summary,
 )
@@ -34,14 +29,13 @@ from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._evaluation import (
     evaluate_risk,
     evaluate_utility,
-    raw_classes,
 )
 from halfmask.microdata._extents import cell_extents
-from halfmask.microdata._folds import counted, drawn, summarized
+from halfmask.microdata._fitting import fit_classes
+from halfmask.microdata._folds import drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
-from halfmask.microdata._made_policy import make_policy
+from halfmask.microdata._made_policy import policy_of
 from halfmask.microdata._opening import frame_given, opened_as
-from halfmask.microdata._policy import Policy
 from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 from halfmask.microdata._prepared import Prepared
 from halfmask.microdata._release import Release
@@ -54,11 +48,12 @@ from halfmask.microdata._released_columns import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halfmask.anonymize import Fitted, PersonCodes, Plan
+    import polars as pl
+
     from halfmask.assess.utility import ModelUtility
     from halfmask.data import Schema, Source
-    from halfmask.guarantees import Classes
     from halfmask.microdata._given_hierarchies import Hierarchies
+    from halfmask.microdata._policy import Policy
     from halfmask.vault import Vault
 
 __all__ = ["protect", "protect_to"]
@@ -223,7 +218,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         "person": person,
         "hierarchies": hierarchies,
     }
-    policy = _policy_of(table, policy, quasi_identifiers, asked)
+    policy = policy_of(table, policy, quasi_identifiers, asked)
     opened = opened_as(table, policy.read_options())
     policy.schema().check(opened.columns)
     vault_key = None if vault is None else pseudonym_key(vault)
@@ -238,7 +233,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     summary, sample, searched = _summarized(source, protection, engine, progress)
     _check_cuts(policy, summary)
     progress("growing classes")
-    fit = _fit(source, protection, summary, engine, progress)
+    fit = fit_classes(source, protection, summary, engine, progress)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
     placed = protection.placed_people(fit.plan)
     released = with_people(released, class_of_cell, placed, fit.counts)
@@ -346,107 +341,6 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
         progress=progress,
     )
     return release.write(out, overwrite=overwrite, persons=persons, progress=progress)
-
-
-def _policy_of(
-    table: object,
-    policy: Policy | None,
-    quasi_identifiers: Sequence[str] | None,
-    asked: Mapping[str, Any],
-) -> Policy:
-    """Return the policy, or make one and warn of what becomes of columns that nobody named."""
-    if policy is not None:
-        if not isinstance(policy, Policy):
-            raise ParameterError(
-                "The 'policy' parameter of protect must be a Policy. "
-                f"Got a {type(policy).__name__}.",
-                hint="Load it from a file with halfmask.Policy.load(path).",
-            )
-        if quasi_identifiers is not None or any(asked.values()):
-            raise ParameterError(
-                "protect takes a policy or columns and k, not both.",
-                hint="Write the columns into the policy.",
-            )
-        if policy.synthesis is not None:
-            raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
-        if policy.is_masks_alone:
-            raise PolicyError(
-                "The policy has masks and no [[guarantees]].",
-                hint="Call halfmask.mask, or add a guarantee.",
-            )
-        return policy
-    if quasi_identifiers is None:
-        raise ParameterError(
-            "protect needs a policy, or the columns that are quasi_identifiers.",
-            hint="halfmask.describe(table).policy_toml() proposes a policy.",
-        )
-    made = make_policy(table, quasi_identifiers=quasi_identifiers, **asked)
-    decided = [f"{what}: {', '.join(map(repr, names))}" for what, names in made.decisions.items()]
-    if decided:
-        text = f"protect decided about columns that nobody named. {'; '.join(decided)}."
-        warnings.warn(ColumnWarning(text), stacklevel=3)
-    return made.policy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """The plan and what was counted on the way."""
-
-    plan: Plan
-    cells: np.ndarray[tuple[int], np.dtype[np.int32]] | None
-    counts: CellCounts
-    raw: Classes
-    raw_released: np.ndarray[tuple[int], np.dtype[np.int64]] | None
-    raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
-    persons: PersonCodes | None
-
-
-def _fit(
-    source: Source, protection: Protection, summary: Summary, engine: Engine, progress: Progress
-) -> _Fit:
-    """Grow the cells; where the summary is a sample, count all rows in them."""
-    fitted = protection.fit(summary)
-    codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
-    raw = raw_classes(*_codes_of_values(fitted, summary), fitted.persons)
-    raw_counts = [
-        np.bincount(column, minlength=n) for column, n in zip(codes, n_codes, strict=True)
-    ]
-    if summary.complete:
-        plan, fitted, counts = protection.plan_counted(fitted)
-        kept = fitted.cell_of_row >= 0
-        return _Fit(
-            plan=plan,
-            cells=fitted.cell_of_row,
-            counts=counts,
-            raw=raw,
-            raw_released=raw_classes([column[kept] for column in codes], n_codes).sizes,
-            raw_counts=raw_counts,
-            persons=fitted.persons,
-        )
-    counts = counted(source, protection, fitted, engine=engine, progress=progress)
-    plan, fitted, counts = protection.plan_counted(fitted, counts)
-    return _Fit(
-        plan=plan,
-        cells=None,
-        counts=counts,
-        raw=raw,
-        raw_released=None,
-        raw_counts=raw_counts,
-        persons=fitted.persons,
-    )
-
-
-def _codes_of_values(
-    fitted: Fitted, summary: Summary
-) -> tuple[list[np.ndarray[tuple[int], np.dtype[np.integer[Any]]]], list[int]]:
-    """Return a code for each raw value, and their number, where ranges end elsewhere too."""
-    codes, n_codes = list(fitted.codes), [coding.n_codes for coding in fitted.codings]
-    for place, coding in enumerate(fitted.codings):
-        if coding.grid is not None:
-            ranks = summary.rows[coding.column.name].rank("dense").fill_null(0)
-            codes[place] = ranks.cast(pl.Int64).to_numpy()
-            n_codes[place] = int(codes[place].max(initial=0)) + 1
-    return codes, n_codes
 
 
 def _summarized(

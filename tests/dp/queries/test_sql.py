@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask import HalfmaskError, PolicyError
+from halfmask import HalfmaskError, PolicyError, SchemaError
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.dp.queries import Count, PrivateTable, query_sql
 
@@ -127,6 +127,7 @@ def test_the_same_question_in_python_and_sql_is_charged_once(table):
         ("SELECT VARIANCE(age) FROM adult", "VARIANCE"),
         ("SELECT COUNT(*) FROM adult GROUP BY ROLLUP (sex)", "ROLLUP"),
         ("SELECT COUNT(*) FROM adult GROUP BY age + 1", "ADD"),
+        ("SELECT COUNT(*) FROM adult GROUP BY age, WIDTH_BUCKET(age, 0, 9, 3)", "twice"),
         ("SELECT COUNT(*) FROM adult WHERE age > (SELECT 1)", "SUBQUERY"),
         ("SELECT COUNT(*) FROM adult WHERE EXISTS (SELECT 1)", "EXISTS"),
         ("SELECT COUNT(*) FROM adult UNION SELECT COUNT(*) FROM adult", "other than SELECT"),
@@ -151,4 +152,10 @@ def test_what_is_outside_of_the_subset_is_refused_by_name(table, sql, named):
 )
 def test_statements_that_no_parser_likes_are_refused(table, sql):
     with pytest.raises(HalfmaskError):
+        query_sql(table, sql)
+
+
+def test_keys_that_where_lists_count_no_row_twice(table):
+    sql = "SELECT age, COUNT(*) FROM adult WHERE age IN (30, 30.25) GROUP BY age"
+    with pytest.raises(SchemaError, match="'age'"):
         query_sql(table, sql)

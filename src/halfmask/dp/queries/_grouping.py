@@ -6,8 +6,10 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final, Self, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
@@ -50,7 +52,8 @@ class Bins:
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the bins, as they stand in the answer."""
-        return tuple(f"[{low:g}, {high:g})" for low, high in itertools.pairwise(self.edges))
+        written = [_written(edge) for edge in self.edges]
+        return tuple(f"[{low}, {high})" for low, high in itertools.pairwise(written))
 
     def expression(self, column: str, dtype: pl.DataType) -> pl.Expr:
         """Return the label of each value's bin; missing outside of all bins.
@@ -172,6 +175,8 @@ class Grouping:
         ------
         SchemaError
             If a key is no value of its column.
+        ParameterError
+            If two keys are one value of it: its rows would count twice.
         """
         listed = []
         for (column, given), values in zip(self.keys, self._listed(), strict=True):
@@ -213,8 +218,18 @@ def _keys(column: str, values: tuple[Any, ...], dtype: pl.DataType) -> pl.Series
     return made
 
 
+def _written(edge: float) -> str:
+    """Return an edge so that no other edge is written alike."""
+    short = f"{edge:g}"
+    return short if float(short) == edge else str(edge)
+
+
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a key of any type
     """Return a key as a literal of SQL has it."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, np.generic):
+        return value.item()
     return value.isoformat() if hasattr(value, "isoformat") else value
 
 

@@ -24,7 +24,7 @@ from halfmask.dp.queries._numeric_grid import NumericGrid
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Measure", "grid_of", "measures_of"]
+__all__ = ["Measure", "grid_of", "measures_of", "present"]
 
 #: Values that a quantile chooses among, unless a grid is declared; and the most.
 _CANDIDATES: Final = 1 << 10
@@ -105,7 +105,7 @@ class Measure:
         if self.column is None:
             return pl.len().cast(pl.Int64)
         if self.grid is None:
-            return pl.col(self.column).count().cast(pl.Int64)
+            return present(self.column, dtypes[self.column]).count().cast(pl.Int64)
         units = self.grid.units_of(self.column, dtypes[self.column])
         if self.kind == "sum":
             return units.sum()
@@ -117,6 +117,19 @@ class Measure:
         if self.kind == "distinct" and self.column == unit.person:
             return PrivacyUnit(person=unit.person, max_groups=unit.max_groups)
         return unit
+
+
+def present(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a column with NaN as a missing value: neither counts.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    dtype
+        Its type.
+    """
+    return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
 
 
 def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> NumericGrid:

@@ -360,7 +360,8 @@ def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: AN
     if dtype == pl.Boolean or dtype.is_numeric():
         if isinstance(value, str) or isinstance(value, bool) != (dtype == pl.Boolean):
             raise wrong
-        wide = isinstance(value, int) and abs(value) >= 1 << 63
+        most = 1 << (64 if dtype == pl.UInt64 else 63)
+        wide = isinstance(value, int) and not -(1 << 63) < value < most
         return float(value) if wide else value
     if not isinstance(value, str):
         raise wrong

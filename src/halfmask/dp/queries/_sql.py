@@ -205,6 +205,8 @@ def _grouped(select: exp.Select) -> dict[str, tuple[str, Bins | None]]:
             found[each.sql()] = (column_of(each.this), _bins(each))
         else:
             found[each.sql()] = (column_of(each), None)
+    if len({column for column, _ in found.values()}) < len(found):
+        raise refused("GROUP BY of the same column twice")
     return found
 
 

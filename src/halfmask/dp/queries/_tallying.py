@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
+from halfmask.dp.queries._measures import present
 from halfmask.dp.queries._person_rows import bounded_rows
 
 if TYPE_CHECKING:
@@ -99,8 +100,9 @@ class _Tallying:
         for rows in self._batches(source):
             parts = _added(parts, self._added_up(rows), self._by)
             for each, found in values.items():
-                column = pl.col(str(each.column)).alias(_VALUE)
-                new = rows.select(*self._by, column).drop_nulls(_VALUE).unique()
+                column = str(each.column)
+                value = present(column, self._question.dtypes[column]).alias(_VALUE)
+                new = rows.select(*self._by, value).drop_nulls(_VALUE).unique()
                 values[each] = [pl.concat([*found, new]).unique()]
             for each, found in counts.items():
                 new = self._at_values(rows, each)

@@ -54,6 +54,11 @@ PEERS = (
         ),
     ),
     Peer(
+        name="mbi",
+        interpreters=("3.11", "3.12"),
+        requirements=("mbi==2.0.0",),
+    ),
+    Peer(
         name="pycanon",
         interpreters=("3.11", "3.12", "3.10"),
         requirements=("pycanon==1.3.6",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -163,7 +164,8 @@ def _logistic(
     features: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], int]:
     """Return the probability that each row is masked, and the number of coefficients."""
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # 1 s to import
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 # 1 s to import
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # the same
 
     spread = features.std(axis=0)
     varying = spread > 1e-12 * np.abs(features).max(axis=0, initial=1e-300)
@@ -172,7 +174,10 @@ def _logistic(
         return np.full(len(labels), labels.mean()), 1
     rank = int(np.linalg.matrix_rank(scaled.T @ scaled, hermitian=True))
     model = LogisticRegression(C=INVERSE_PENALTY, solver="newton-cholesky", max_iter=200)
-    return model.fit(scaled, labels).predict_proba(scaled)[:, 1], 1 + rank
+    with warnings.catch_warnings():
+        # Of few rows that a line separates, it says so however large its coefficients are.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(scaled, labels).predict_proba(scaled)[:, 1], 1 + rank
 
 
 def _tree(

@@ -54,6 +54,8 @@ class DensityMembership:
     the other people that densities are compared with; the other half are the people who aren't in
     the table. The threshold is the score that a share of these exceeds, so the attack knows the
     best threshold. The second measure is about outliers: the tenth of people farthest from others.
+    The third has no other people to compare with: its score is the distance to the nearest released
+    row alone (Chen et al., "GAN-Leaks", CCS 2020, section 4.2).
 
     **Edge cases.** A control table of fewer than 200 rows shows nothing.
 
@@ -94,18 +96,21 @@ class DensityMembership:
         space = _Space.of(columns, target.original)
         others = space.points(target.control[np.sort(order[:half])])
         released = space.released()
-        scores, gaps = [], []
+        scores, gaps, near = [], [], []
         for people in (target.original, target.control[np.sort(order[half:])]):
             points = space.points(people[sample(rng, people.height, self.n_attacks)])
             gap = _nearest(others, points)
             gaps.append(gap)
-            scores.append(gap / (_nearest(released, points) + 1e-6))
+            distance = _nearest(released, points)
+            near.append(-distance)
+            scores.append(gap / (distance + 1e-6))
         far = float(np.quantile(np.concatenate(gaps), 1 - OUTLIERS)) if half else 0.0
         return (
             self._judged(scores[0], scores[1], "members found"),
             self._judged(
                 scores[0][gaps[0] >= far], scores[1][gaps[1] >= far], "outliers found as members"
             ),
+            self._judged(near[0], near[1], "members found by distance alone"),
         )
 
     def _judged(

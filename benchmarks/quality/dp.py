@@ -167,9 +167,8 @@ def bars_of(*, quick: bool, times: int) -> list[Bar]:
     scores = private_scores(split, epsilon=1.0, times=times)
     best = max(scores["output perturbation"], scores["DP-SGD"])
     peer = None if quick else peer_score(split, epsilon=1.0, times=times)
-    teachers, answers = (100, 2_000) if quick else (250, 2_000)
     student, same, forest = pate_score(
-        split, teachers=teachers, answers=answers, times=1 if quick else min(times, 3)
+        split, teachers=250, answers=2_000, times=1 if quick else min(times, 3)
     )
     bars = [
         Bar(

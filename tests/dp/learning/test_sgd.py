@@ -169,3 +169,12 @@ def test_parameters_outside_of_their_ranges_are_refused(given_):
 def test_target_bounds_are_declared(bounds):
     with pytest.raises(ParameterError, match="target_bounds"):
         _regressor(target_bounds=bounds).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2]])
+def test_no_single_row_makes_training_fail(classes):
+    """Scores of infinity minus infinity were no number, and no noise can be added to that."""
+    rows = X[:60].copy()
+    rows[0], rows[1] = 1.7e308, [1.7e308, -1.7e308, 1.7e308]
+    assert np.isfinite(_classifier(classes=classes).fit(rows, Y[:60]).coef_).all()
+    assert np.isfinite(_regressor().fit(rows, Y[:60]).coef_).all()

@@ -36,6 +36,8 @@ __all__ = ["PrivateSGDClassifier", "PrivateSGDRegressor", "PrivateSteps"]
 
 #: The share of the privacy loss for the number of rows, by which sums are divided.
 _COUNT_SHARE: Final = 0.02
+#: The square of a score has to be finite.
+_LARGEST_SCORE: Final = 1e150
 
 
 class PrivateSteps(PrivateEstimator):
@@ -77,7 +79,10 @@ class PrivateSteps(PrivateEstimator):
         def gradient_sum(
             parameters: NDArray[np.float64], sample: NDArray[np.int64]
         ) -> NDArray[np.float64]:
-            derivative = residuals(rows[sample] @ parameters.T, sample)
+            with np.errstate(over="ignore", invalid="ignore"):
+                scores = np.nan_to_num(rows[sample] @ parameters.T)
+            # Finite whatever a row holds, so that no single row makes training fail.
+            derivative = residuals(np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE), sample)
             return clipped_sum(derivative, units[sample], lengths[sample], clip_norm=self.clip_norm)
 
         return self._descended(len(rows), np.zeros((outputs, rows.shape[1])), gradient_sum)

@@ -1,6 +1,6 @@
 """Raw, k-anonymous, masked, partial, hybrid and full synthetic rows of Adult: one frontier.
 
-    python benchmarks/quality/synthesis_frontier.py            # 10,000 rows and as many held back
+    python benchmarks/quality/synthesis_frontier.py            # 2,000 rows and as many held back
     python benchmarks/quality/synthesis_frontier.py --quick    # four releases of 1,000 rows
 
 Every release is of the same rows. The same attacks are tried on each, with everything in the rows
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 OUT = REPOSITORY / "build" / "synthesis_frontier"
 KEY = bytes(range(32))
-ROWS, QUICK_ROWS = 20_000, 2_000
+ROWS, QUICK_ROWS = 4_000, 2_000
 #: What `--quick` makes.
 QUICK = ("raw", "k-anonymous, k = 5", "hybrid, k = 10", "full")
 NUMBERS = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")

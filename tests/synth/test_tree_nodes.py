@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
+from halfmask import Synthesizer
+from halfmask.synth import _column_model
 from halfmask.synth._donors import Donors
 from halfmask.synth._tree_nodes import TreeNodes
 
@@ -68,3 +71,15 @@ def test_a_number_is_drawn_between_neighbours_of_its_own_leaf():
     assert set(drawn.codes // 50) == {0, 1}
     assert (drawn.codes // 50 == drawn.neighbour // 50).all()
     assert (np.abs(drawn.codes - drawn.neighbour) <= 1).all()
+
+
+def test_trees_of_many_rows_are_grown_on_some_and_draw_from_all(monkeypatch):
+    """What belongs together still does, and a value outside the grown part can be drawn."""
+    monkeypatch.setattr(_column_model, "GROWN_ROWS", 500)
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b"], 4_000)
+    amount = np.where(kind == "a", 0, 10_000) + rng.integers(0, 1_000, 4_000)
+    table = pl.DataFrame({"kind": kind, "amount": amount})
+    drawn = Synthesizer(min_leaf=1, random_state=0).fit(table).sample(4_000)
+    assert ((drawn["amount"] >= 10_000) == (drawn["kind"] == "b")).mean() > 0.99
+    assert drawn["amount"].n_unique() > 900

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnModel", "ForestModel", "MarginalModel", "TreeModel"]
 
+#: Trees are grown on so many rows at most, drawn at random. Cells are drawn from all rows.
+GROWN_ROWS = 250_000
+
 
 class ColumnModel(Protocol):
     """A column given others, fitted."""
@@ -56,6 +59,8 @@ class MarginalModel:
 class TreeModel:
     """A regression tree; a cell is that of a row drawn from the leaf, or from a node above it.
 
+    Of more than 250,000 rows the tree is grown on a random part; its leaves have all rows.
+
     Reiter, "Using CART to generate partially synthetic, public use microdata" (2005).
 
     Parameters
@@ -87,9 +92,11 @@ class TreeModel:
         outputs = target_columns(target, own)
         self._features = FeatureTables.of(columns, codes, outputs)
         matrix = self._features.matrix(codes)
-        trees = self._trees(min_leaf, seed).fit(
-            matrix, outputs[:, 0] if outputs.shape[1] == 1 else outputs
-        )
+        outputs = outputs[:, 0] if outputs.shape[1] == 1 else outputs
+        some: slice | NDArray[np.int64] = slice(None)
+        if len(matrix) > GROWN_ROWS:
+            some = np.random.default_rng(seed).choice(len(matrix), GROWN_ROWS, replace=False)
+        trees = self._trees(min_leaf, seed).fit(matrix[some], outputs[some])
         self._estimator = trees
         grown = getattr(trees, "estimators_", [trees])
         nodes = [TreeNodes.of(each.tree_, distrust=self.distrust) for each in grown]

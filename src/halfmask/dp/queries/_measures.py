@@ -94,8 +94,8 @@ class Measure:
         """
         return self._of_person(unit).l2(self.largest, grouped=grouped)
 
-    def expression(self, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
-        """Return what is added up, for polars.
+    def of_row(self, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
+        """Return what a row adds, for polars; missing if it adds nothing.
 
         Parameters
         ----------
@@ -103,14 +103,14 @@ class Measure:
             The type of each column.
         """
         if self.column is None:
-            return pl.len().cast(pl.Int64)
+            return pl.lit(1, pl.Int64)
         if self.grid is None:
-            return present(self.column, dtypes[self.column]).count().cast(pl.Int64)
+            return present(self.column, dtypes[self.column]).is_not_null().cast(pl.Int64)
         units = self.grid.units_of(self.column, dtypes[self.column])
         if self.kind == "sum":
-            return units.sum()
+            return units
         centred = units - self.grid.middle
-        return (centred if self.kind == "centred" else centred * centred - self.shift).sum()
+        return centred if self.kind == "centred" else centred * centred - self.shift
 
     def _of_person(self, unit: PrivacyUnit) -> PrivacyUnit:
         """Return the unit; a person adds one value only to the number of different persons."""

@@ -154,17 +154,27 @@ class _Tallying:
             yield rows
 
     def _added_up(self, rows: pl.DataFrame) -> pl.DataFrame:
-        made = [
-            each.expression(self._question.dtypes).alias(str(at))
-            for at, each in enumerate(self._sums)
+        # What rows add is computed before they are grouped: in groups, polars takes six times as
+        # long for it.
+        added = [
+            each.of_row(self._question.dtypes).alias(str(at)) for at, each in enumerate(self._sums)
         ]
+        sums = [pl.col(str(at)).sum() for at in range(len(added))]
+        person = self._terms.unit.person
         if self._question.grouping.is_private:
-            person = self._terms.unit.person
-            counted = pl.len() if person is None else pl.col(person).n_unique()
-            made.append(counted.cast(pl.Int64).alias(PERSONS))
-        if not self._by:
-            return rows.select(made) if made else pl.DataFrame()
-        return rows.group_by(self._by).agg(made)
+            added.append((pl.lit(1) if person is None else pl.col(person)).alias(PERSONS))
+            counted = pl.len() if person is None else pl.col(PERSONS).n_unique()
+            sums.append(counted.cast(pl.Int64).alias(PERSONS))
+        if not sums:
+            return rows.select(self._by).unique() if self._by else pl.DataFrame()
+        each_row = (
+            rows.lazy()
+            .with_columns(added)
+            .select(*self._by, *(it.meta.output_name() for it in added))
+        )
+        return (
+            each_row.group_by(self._by).agg(sums) if self._by else each_row.select(sums)
+        ).collect()
 
     def _at_values(self, rows: pl.DataFrame, each: Measure) -> pl.DataFrame:
         assert each.grid is not None  # noqa: S101 - quantiles have one

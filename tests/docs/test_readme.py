@@ -49,7 +49,8 @@ def test_the_readme_is_short(page_at):
     page = page_at(README)
 
     assert len(page.text.split()) <= 900
-    examples = [block.splitlines() for tongue in ("python", "sh") for block in page.blocks(tongue)]
+    blocks = [*page.blocks("python"), *page.blocks("sh")]
+    examples = [[line for line in block.splitlines() if line] for block in blocks]
     assert len(examples) == 6
     assert max(len(lines) for lines in examples) <= 8
     rows = page.text.split("\n## Measured\n")[1].split("\n## ")[0].splitlines()

@@ -177,58 +177,60 @@ def a_renamed_identifier(patch):
 def suppressed_rows(patch):
     """Rows that are left out for a missing cell leave all the same."""
 
-    def everybody(self, progress):  # noqa: ARG001 # as what it stands for
-        rows = self.source.read()
-        cells = pl.Series(CELL, self.plan.cells(rows), dtype=pl.Int32)
-        leaving = [name for name in self.columns if name not in QUASI]
-        yield rows.with_columns(cells).select(*leaving, CELL)
+    def everybody(self, function, progress=None):  # noqa: ARG001 # as what it stands for
+        yield function(0, _in_their_cells(self, self.source.read()))
 
-    patch.setattr(Prepared, "placed", everybody)
+    patch.setattr(Prepared, "each", everybody)
 
 
 def suppressed_rows_in_place_of_others(patch):
     """As many rows as are stated leave, but the suppressed ones are among them."""
 
-    def others(self, progress):  # noqa: ARG001 # as what it stands for
+    def others(self, function, progress=None):  # noqa: ARG001 # as what it stands for
         rows = self.source.read().sort("spent", nulls_last=False).head(self.n_out)
-        cells = pl.Series(CELL, self.plan.cells(rows), dtype=pl.Int32)
-        leaving = [name for name in self.columns if name not in QUASI]
-        yield rows.with_columns(cells).select(*leaving, CELL)
+        yield function(0, _in_their_cells(self, rows))
 
-    patch.setattr(Prepared, "placed", others)
+    patch.setattr(Prepared, "each", others)
+
+
+def _in_their_cells(prepared, rows):
+    cells = pl.Series(CELL, prepared.plan.cells(rows), dtype=pl.Int32)
+    leaving = [name for name in prepared.columns if name not in QUASI]
+    return rows.with_columns(cells).select(*leaving, CELL)
 
 
 def a_row_lost(patch):
     """A row doesn't leave, so that its class is smaller than was counted."""
-    placed = Prepared.placed
+    each = Prepared.each
 
-    def losing(self, progress):
-        for batch in placed(self, progress):
-            yield batch[1:]
+    def losing(self, function, *progress):
+        return each(self, lambda number, rows: function(number, rows[1:]), *progress)
 
-    patch.setattr(Prepared, "placed", losing)
+    patch.setattr(Prepared, "each", losing)
 
 
 def gaps_forgotten(patch):
     """Whatever must not be missing is taken for any other cell when rows are placed."""
-    placed = Prepared.placed
+    each = Prepared.each
 
-    def forgetful(self, progress):
-        columns = tuple(replace(each, missing="value") for each in self.schema.columns)
-        return placed(replace(self, schema=Schema(columns)), progress)
+    def forgetful(self, function, *progress):
+        columns = tuple(replace(column, missing="value") for column in self.schema.columns)
+        return each(replace(self, schema=Schema(columns)), function, *progress)
 
-    patch.setattr(Prepared, "placed", forgetful)
+    patch.setattr(Prepared, "each", forgetful)
 
 
 def another_cell(patch):
     """Each row gets what is written for the cell of the next one."""
-    placed = Prepared.placed
+    each = Prepared.each
 
-    def rotated(self, progress):
-        for batch in placed(self, progress):
-            yield batch.with_columns(pl.col(CELL).shift(7, fill_value=0))
+    def rotated(self, function, *progress):
+        def of_others(number, rows):
+            return function(number, rows.with_columns(pl.col(CELL).shift(7, fill_value=0)))
 
-    patch.setattr(Prepared, "placed", rotated)
+        return each(self, of_others, *progress)
+
+    patch.setattr(Prepared, "each", rotated)
 
 
 def a_file_changed(patch):

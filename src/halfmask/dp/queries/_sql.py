@@ -83,6 +83,7 @@ def query_sql(
     --------
     >>> import tempfile, polars as pl
     >>> from halfmask.dp.ledger import PrivacyLedger
+    >>> from halfmask.dp.queries import PrivateTable, query_sql
     >>> folder = tempfile.TemporaryDirectory()
     >>> people = pl.DataFrame({"age": [41, 17, 33], "sex": ["f", "m", "f"]})
     >>> ledger = PrivacyLedger.create(

@@ -29,7 +29,7 @@ def epsilon_of_rho(rho: float, *, delta: float) -> float:
     Examples
     --------
     >>> round(epsilon_of_rho(0.1, delta=1e-6), 2)
-    2.23
+    2.14
     """
     number_between(0, math.inf, owner="epsilon_of_rho", rho=rho)
     number_between(0, 1, owner="epsilon_of_rho", low_open=True, high_open=True, delta=delta)

@@ -22,6 +22,7 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
 )
 from halfmask import EngineError, ParameterError, SchemaError
 from halfmask.engines import LocalEngine, SparkEngine, connect
+from halfmask.engines._versions import check_versions, versions
 from microdata.people import people, with_gaps  # type: ignore[import-not-found] # as above
 
 pytestmark = [
@@ -97,12 +98,17 @@ def test_a_session_is_needed():
         SparkEngine("spark://127.0.0.1:7077")
 
 
-@pytest.mark.usefixtures("engine")
-def test_workers_of_another_version(monkeypatch):
+def test_workers_of_another_version(engine, monkeypatch):
     monkeypatch.setattr("halfmask.engines._versions.version", lambda _name: "0.0.0")
 
+    with pytest.raises(EngineError, match="2 of 2 workers have another"):
+        check_versions(engine.map(range(2), versions))
+
+
+def test_a_session_of_the_caller_is_left_alone(engine):
     with (
-        pytest.raises(EngineError, match="2 of 2 workers have another"),
-        connect("spark://local[2]"),
+        pytest.raises(EngineError, match="runs in this process already"),
+        connect("spark://local[1]"),
     ):
         pass
+    assert list(engine.map([1], text)) == ["1,"]

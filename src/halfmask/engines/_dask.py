@@ -189,7 +189,8 @@ def dask_engine(address: str) -> Iterator[DaskEngine]:
         from distributed import Client  # noqa: PLC0415 # an extra
     except ImportError:
         raise MissingDependencyError(
-            "This needs distributed, which isn't installed.", hint="pip install 'halfmask[dask]'"
+            "This needs distributed, which isn't installed.",
+            hint="Install it: pip install 'halfmask[dask]'.",
         ) from None
     try:
         client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call] # as above

@@ -126,6 +126,8 @@ def _of_spark() -> Iterator[None]:
 def spark_engine(master: str) -> Iterator[SparkEngine]:
     """Start a session on a Spark master, and stop it when the block ends.
 
+    A session that runs already is the caller's: it is neither taken nor stopped.
+
     Parameters
     ----------
     master
@@ -135,8 +137,15 @@ def spark_engine(master: str) -> Iterator[SparkEngine]:
         from pyspark.sql import SparkSession  # noqa: PLC0415 # an extra
     except ImportError:
         raise MissingDependencyError(
-            "This needs pyspark, which isn't installed.", hint="pip install 'halfmask[spark]'"
+            "This needs pyspark, which isn't installed.",
+            hint="Install it: pip install 'halfmask[spark]'.",
         ) from None
+    # Spark has one context a process, and would give it to us whatever its master is.
+    if SparkSession.getActiveSession() is not None:
+        raise EngineError(
+            "A Spark session runs in this process already.",
+            hint="Give SparkEngine(session) as the engine, or stop the session first.",
+        )
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:

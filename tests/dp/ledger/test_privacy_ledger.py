@@ -257,7 +257,9 @@ def check_clients(ledger, vault, number, killed):
         answered += client.stdout.readline() == "answered\n"
         os.kill(client.pid, signal.SIGKILL)
     for client in started:
-        answered += client.communicate()[0].count("answered\n")
+        # Not by communicate(), which loses the lines that readline() took along.
+        answered += client.stdout.read().count("answered\n")
+        client.communicate()
 
     booked = len(ledger.charges)
     assert ledger.spent <= 1.0 + 1e-8

@@ -69,7 +69,7 @@ def _is_list(dtype: pl.DataType) -> bool:
 
 def _joined(cells: pl.Series, separator: str) -> pl.Series:
     lists = cells.cast(pl.List(pl.String))
-    items = lists.explode().drop_nulls()
+    items = lists.explode(empty_as_null=False).drop_nulls()
     broken = int((items.str.contains(separator, literal=True) | (items == "")).sum())
     if broken:
         raise DataError(

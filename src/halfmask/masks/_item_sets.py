@@ -67,7 +67,7 @@ class ItemSets:
         """
         lists = split_items(cells, separator)
         sizes = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
-        items = lists.filter(lists.list.len() > 0).explode()
+        items = lists.filter(lists.list.len() > 0).explode(empty_as_null=False)
         labels = items.unique().sort()
         numbers = items.rank("dense").to_numpy().astype(np.int32) - np.int32(1)
         return cls(np.concatenate(([0], np.cumsum(sizes))), numbers, tuple(labels))

@@ -241,7 +241,7 @@ class RecodedItems:
         rows = lists.to_frame().with_row_index("row")
         joined = (
             rows.filter(pl.col("item").list.len() > 0)
-            .explode("item")
+            .explode("item", empty_as_null=False)
             .with_columns(
                 pl.col("item").replace_strict(
                     self._labels, self._written, default=None, return_dtype=pl.String

@@ -211,7 +211,9 @@ class SafePub:
         )
         classes = written.filter(pl.Series(drawn)).group_by(written.columns).len("n")
         kept = classes.filter(pl.col("n") >= self.k).sort(written.columns)
-        rows = kept.select(pl.exclude("n").repeat_by("n")).explode(written.columns)
+        rows = kept.select(pl.exclude("n").repeat_by("n")).explode(
+            written.columns, empty_as_null=False
+        )
         return PrivateRows(
             terms=self.terms,
             data=rows.select(written.columns),

@@ -137,7 +137,7 @@ def test_a_single_person_is_told_with_at_most_delta(unit):
     assert told <= draws * 0.1 + 4 * math.sqrt(draws * 0.1 * 0.9)
     # The threshold isn't larger than it must be: half of delta would be.
     assert told >= draws * 0.1 * 0.7
-    # Power: one less, and more are told.
+    # Power: one less, and more are answered.
     noise = selection.mechanism.release(np.ones((draws, unit.max_groups)))
     assert (noise >= selection.threshold - 1).any(axis=1).sum() > draws * 0.115
 

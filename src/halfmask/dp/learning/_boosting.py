@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._optional import need
@@ -15,7 +14,7 @@ from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent, calibrate
 from halfmask.dp.learning._bounded_rows import scaled
 from halfmask.dp.learning._declared import declared_bounds
-from halfmask.dp.learning._private_estimator import PrivateEstimator
+from halfmask.dp.learning._score_classifier import ScoreClassifier
 from halfmask.dp.noise import FixedPoint, GaussianMechanism
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ _GRID: Final = FixedPoint(exponent=-30)
 _LEAST_ROWS: Final = 10.0
 
 
-class PrivateBoostingClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc] # sklearn has no types
+class PrivateBoostingClassifier(ScoreClassifier):
     """Additive boosting of one-column trees with random splits, by noisy histograms.
 
     Parameters
@@ -131,8 +130,8 @@ class PrivateBoostingClassifier(ClassifierMixin, PrivateEstimator):  # type: ign
         rows, codes = self._rows_and_codes(X, y, self.classes)
         places = self._places(rows)
         columns = rows.shape[1]
-        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        truth = codes[:, None].astype(float) if outputs == 1 else np.eye(outputs)[codes]
+        truth = self._truth(codes)
+        outputs = truth.shape[1]
         share = math.sqrt(_COUNT_SHARE * self.rounds * columns)
 
         def events(noise: float) -> list[MechanismEvent]:
@@ -155,33 +154,6 @@ class PrivateBoostingClassifier(ClassifierMixin, PrivateEstimator):  # type: ign
         check_is_fitted(self, "shapes_")
         scores = _scores(self.shapes_, self._places(self._rows(X)))
         return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label that is likeliest for each row.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        check_is_fitted(self, "shapes_")
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return a probability a row and class.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            ones = expit(scores)
-            return np.column_stack([1 - ones, ones])
-        probabilities: NDArray[np.float64] = softmax(scores, axis=1)
-        return probabilities
 
     def _check(self) -> None:
         need("opendp", "dp_accounting")

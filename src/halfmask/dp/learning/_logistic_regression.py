@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import DivergenceError
 from halfmask._optional import need
 from halfmask._validation import number_between
 from halfmask.dp.learning._bounded_rows import with_constant, within_norm
-from halfmask.dp.learning._private_estimator import PrivateEstimator
+from halfmask.dp.learning._score_classifier import ScoreClassifier
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism
 
 if TYPE_CHECKING:
@@ -32,12 +31,11 @@ __all__ = ["LinearPredictions", "PrivateLogisticRegression"]
 _TOLERANCE: Final = 1e-4
 
 
-class LinearPredictions(ClassifierMixin, PrivateEstimator):  # type: ignore[misc] # sklearn has no types
+class LinearPredictions(ScoreClassifier):
     """Predictions of linear classifiers from ``coef_``, ``intercept_`` and ``classes_``."""
 
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
-    classes_: NDArray[Any]
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return a score a row, or one a row and class for more than two classes.
@@ -50,34 +48,6 @@ class LinearPredictions(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         check_is_fitted(self)
         scores: NDArray[np.float64] = self._rows(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label that is likeliest for each row.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return a probability a row and class.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            ones = expit(scores)
-            return np.column_stack([1 - ones, ones])
-        probabilities: NDArray[np.float64] = softmax(scores, axis=1)
-        return probabilities
 
 
 class PrivateLogisticRegression(LinearPredictions):

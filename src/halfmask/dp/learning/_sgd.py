@@ -226,8 +226,8 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
         """
         self._check_steps()
         rows, codes = self._rows_and_codes(X, y, self.classes)
-        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        truth = codes[:, None].astype(float) if outputs == 1 else np.eye(outputs)[codes]
+        truth = self._truth(codes)
+        outputs = truth.shape[1]
 
         def residuals(
             scores: NDArray[np.float64], sample: NDArray[np.int64]

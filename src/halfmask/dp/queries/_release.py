@@ -55,14 +55,14 @@ def released(plan: QueryPlan, exact: ExactSums) -> pl.DataFrame:
     return pl.concat(columns, how="horizontal")
 
 
-def _chosen(exact: ExactSums, told: NDArray[np.bool_]) -> ExactSums:
+def _chosen(exact: ExactSums, answered: NDArray[np.bool_]) -> ExactSums:
     """Return the results of some groups."""
     return replace(
         exact,
-        n_groups=int(told.sum()),
-        groups=exact.groups.filter(pl.Series(told)),
-        sums={each: numbers[told] for each, numbers in exact.sums.items()},
-        histograms={each: counts[told] for each, counts in exact.histograms.items()},
+        n_groups=int(answered.sum()),
+        groups=exact.groups.filter(pl.Series(answered)),
+        sums={each: numbers[answered] for each, numbers in exact.sums.items()},
+        histograms={each: counts[answered] for each, counts in exact.histograms.items()},
     )
 
 

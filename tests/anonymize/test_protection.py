@@ -199,7 +199,9 @@ def sampled(each, frame, monkeypatch, *, kept, batch=400):
     """Fit on a sample of the rows, count all batches, plan and apply."""
     monkeypatch.setattr(_summary, "MAX_ROWS", kept)
     batches = [frame[start : start + batch] for start in range(0, frame.height, batch)]
-    summary = Summary.sum(each.summarize(part, sampled=True) for part in batches)
+    summary = Summary.sum(
+        each.summarize(part, sample_key=bytes(32), number=n) for n, part in enumerate(batches)
+    )
     assert not summary.complete
     fitted = each.fit(summary)
     counts = [each.count(fitted, part) for part in batches]
@@ -301,7 +303,7 @@ def test_a_column_beside_may_suppress_rows_too(monkeypatch):
     assert len(fitted.cell_of_row) == frame["note"].count()
 
     monkeypatch.setattr(_summary, "MAX_ROWS", 200)
-    few = Summary.sum([each.summarize(frame, sampled=True)])
+    few = Summary.sum([each.summarize(frame, sample_key=bytes(32))])
     fitted = each.fit(few)
     counted = each.count(fitted, frame.select(each.columns))
     assert counted.classes.rows == frame["note"].count()

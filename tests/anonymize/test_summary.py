@@ -21,6 +21,7 @@ SCHEMA = Schema(
         Column(name="ill", role="sensitive", kind="categorical"),
     )
 )
+KEY = bytes(range(32))
 NAMES = ["age", "city", "ill"]
 
 
@@ -100,12 +101,14 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(_summary, "MAX_ROWS", 50)
 
 
+def drawn_from(rows, number, key=bytes(32)):
+    """Return the summary of a batch of a table that is sampled."""
+    return compact(frame(rows), SCHEMA, NAMES, sample_key=key, number=number)
+
+
 @pytest.mark.usefixtures("few_rows")
 def test_beyond_the_limit_a_summary_is_a_sample():
-    parts = [
-        compact(frame([(i, "abc"[i % 3], "x")] * 10), SCHEMA, NAMES, sampled=True)
-        for i in range(20)
-    ]
+    parts = [drawn_from([(i, "abc"[i % 3], "x")] * 10, i) for i in range(20)]
     summary = Summary.sum(parts)
 
     assert summary.rows.height == 50
@@ -116,7 +119,7 @@ def test_beyond_the_limit_a_summary_is_a_sample():
 
 @pytest.mark.usefixtures("few_rows")
 def test_a_sample_is_the_same_whatever_the_order_of_adding():
-    parts = [compact(frame([(i, "a", "x")] * 30), SCHEMA, NAMES, sampled=True) for i in range(4)]
+    parts = [drawn_from([(i, "a", "x")] * 30, i) for i in range(4)]
     one, two, three, four = parts
 
     sums = [
@@ -130,13 +133,22 @@ def test_a_sample_is_the_same_whatever_the_order_of_adding():
 
 
 @pytest.mark.usefixtures("few_rows")
+def test_the_key_and_the_batch_fix_the_sample():
+    rows = [(i, "a", "x") for i in range(200)]
+
+    def ages(number, key):
+        return drawn_from(rows, number, key).rows["age"].to_list()
+
+    assert ages(0, bytes(32)) == ages(0, bytes(32))
+    assert len({tuple(sorted(ages(*it))) for it in [(0, bytes(32)), (1, bytes(32)), (0, KEY)]}) == 3
+
+
+@pytest.mark.usefixtures("few_rows")
 def test_a_sample_is_fair():
     """Of 4 batches of 500, each gives about a quarter of many samples."""
     drawn: Counter[int] = Counter()
-    for _ in range(20):
-        parts = [
-            compact(frame([(i, "a", "x")] * 500), SCHEMA, NAMES, sampled=True) for i in range(4)
-        ]
+    for key in range(20):
+        parts = [drawn_from([(i, "a", "x")] * 500, i, bytes([key]) * 32) for i in range(4)]
         drawn.update(Summary.sum(parts).rows["age"].to_list())
 
     assert all(150 < drawn[i] < 350 for i in range(4))

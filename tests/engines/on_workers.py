@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 from halfmask import SchemaError
+from halfmask.anonymize import _summary
 
 
 def text(n):
@@ -72,3 +73,12 @@ def hiding(parent, function, batch):
     for folder in parent.glob(".halfmask-*/.order"):
         folder.rmdir()
     return function(batch)
+
+
+def with_most(most, function, *arguments):
+    """Call a function where summaries keep so many rows."""
+    usual, _summary.MAX_ROWS = _summary.MAX_ROWS, most
+    try:
+        return function(*arguments)
+    finally:
+        _summary.MAX_ROWS = usual

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from engines.clusters import (  # type: ignore[import-not-found] # beside, not in a package
+    KeepingFew,
     contents,
     masked,
     parquet_folder,
@@ -21,7 +22,7 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
     killing_other,
     moving,
 )
-from halfmask import DataError, EngineError, ParameterError, ReleaseError
+from halfmask import DataError, EngineError, ParameterError, ReleaseError, verify
 from halfmask.cli import main
 from halfmask.data import open_table
 from halfmask.engines import DaskEngine, LocalEngine, connect
@@ -96,6 +97,9 @@ def test_a_release_has_the_bytes_of_a_local_one(address, folder, tmp_path, job):
     ours = JOBS[job](folder, tmp_path / "local", LocalEngine())
     with connect(address) as engine:
         theirs = JOBS[job](folder, tmp_path / "dask", engine)
+        if job == "protect":
+            verified = verify(tmp_path / "local", engine=engine)
+            assert verified.to_dict() == verify(tmp_path / "local").to_dict()
 
     assert contents(tmp_path / "dask") == contents(tmp_path / "local")
     assert theirs.claims == ours.claims
@@ -103,6 +107,17 @@ def test_a_release_has_the_bytes_of_a_local_one(address, folder, tmp_path, job):
     measured = ("risk", "utility") if job == "protect" else ("assessment",)
     for name in measured:
         assert getattr(theirs, name).to_dict() == getattr(ours, name).to_dict()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_sample_is_that_of_one_machine(address, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.microdata._protect.MAX_ROWS", 100)
+
+    protected(folder, tmp_path / "local", KeepingFew(LocalEngine(1)))
+    with connect(address) as engine:
+        protected(folder, tmp_path / "dask", KeepingFew(engine))
+
+    assert contents(tmp_path / "dask") == contents(tmp_path / "local")
 
 
 @pytest.mark.usefixtures("small")
@@ -209,7 +224,14 @@ def test_the_command_line(address, folder, tmp_path, capsys):
     assert main([*words, str(tmp_path / "dask"), *more, "--engine", address]) == 0
     assert main([*words, str(tmp_path / "local"), *more]) == 0
     assert contents(tmp_path / "dask") == contents(tmp_path / "local")
-    assert capsys.readouterr().err == ""
+    capsys.readouterr()
+
+    reports = []
+    for more in ([], ["--engine", address]):
+        assert main(["verify", str(tmp_path / "dask"), "--json", *more]) == 0
+        reports.append(capsys.readouterr())
+    assert reports[0] == reports[1]
+    assert not reports[0].err
 
 
 def test_no_scheduler(monkeypatch):

@@ -9,6 +9,7 @@ import shutil
 import pytest
 
 from engines.clusters import (  # type: ignore[import-not-found] # beside, not in a package
+    KeepingFew,
     contents,
     masked,
     parquet_folder,
@@ -20,7 +21,7 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
     refusing,
     text,
 )
-from halfmask import EngineError, ParameterError, SchemaError
+from halfmask import EngineError, ParameterError, SchemaError, verify
 from halfmask.engines import LocalEngine, SparkEngine, connect
 from halfmask.engines._versions import check_versions, versions
 from microdata.people import people, with_gaps  # type: ignore[import-not-found] # as above
@@ -82,6 +83,20 @@ def test_a_release_has_the_bytes_of_a_local_one(engine, tmp_path, monkeypatch, j
     assert contents(tmp_path / "spark") == contents(tmp_path / "local")
     assert theirs.claims == ours.claims
     assert theirs.manifest.files == ours.manifest.files
+    if job is protected:
+        verified = verify(tmp_path / "spark", engine=engine)
+        assert verified.to_dict() == verify(tmp_path / "spark").to_dict()
+
+
+def test_a_sample_is_that_of_one_machine(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.microdata._protect.MAX_ROWS", 100)
+    folder = parquet_folder(people(), tmp_path / "people")
+
+    protected(folder, tmp_path / "local", KeepingFew(LocalEngine(1)))
+    protected(folder, tmp_path / "spark", KeepingFew(engine))
+
+    assert contents(tmp_path / "spark") == contents(tmp_path / "local")
 
 
 def test_a_frame_is_sent_in_batches(engine, tmp_path, monkeypatch):

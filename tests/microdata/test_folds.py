@@ -13,6 +13,7 @@ from halfmask.microdata._folds import read_batches, summarized
 from halfmask.microdata._policy_protection import protection_of
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
+    QUASI,
     people,
     policy,
 )
@@ -51,7 +52,13 @@ def test_a_summary_of_batches_is_that_of_the_table(shares):
     protection = protection_of(wanted, wanted.schema())
 
     found = summarized(
-        source, protection, sampled=False, shares=shares, engine=LocalEngine(), progress=silent
+        source,
+        protection,
+        sampled=False,
+        key=KEY,
+        shares=shares,
+        engine=LocalEngine(),
+        progress=silent,
     )
 
     whole = protection.summarize(people())
@@ -87,6 +94,25 @@ def test_a_table_in_memory_is_folded_once_by_the_engine_it_is_given(tmp_path):
     assert engine.asked == [("fold", 5)]
     one, other = (pl.read_parquet(tmp_path / name / "data") for name in "ab")
     assert one.equals(other)
+
+
+@pytest.mark.usefixtures("in_batches")
+def test_a_key_fixes_the_release_of_a_sampled_table(monkeypatch, tmp_path):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+        monkeypatch.setattr(f"{module}.MAX_ROWS", 100)
+
+    def released(name, key, workers):
+        out = tmp_path / name
+        protect_to(people(), policy(), out, key=key, engine=LocalEngine(workers))
+        return [path.read_bytes() for path in sorted((out / "data").iterdir())]
+
+    assert released("a", KEY, 1) == released("b", KEY, 3)
+    released("other", bytes(32), 1)
+    one, other = (
+        pl.read_parquet(tmp_path / name / "data").select(QUASI).unique().sort(QUASI)
+        for name in ("a", "other")
+    )
+    assert not one.equals(other)  # the sample is another, and so are the classes
 
 
 @pytest.mark.usefixtures("in_batches")

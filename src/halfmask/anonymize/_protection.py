@@ -177,15 +177,20 @@ class Protection:
         names = [*self.schema.quasi_identifiers, *judged, *self.split_targets, *person]
         return list(dict.fromkeys(names))
 
-    def summarize(self, batch: pl.DataFrame, *, sampled: bool = False) -> Summary:
+    def summarize(
+        self, batch: pl.DataFrame, *, sample_key: bytes | None = None, number: int = 0
+    ) -> Summary:
         """Return the summary of one batch; see :class:`Summary`.
 
         Parameters
         ----------
         batch
             Some rows of the table.
-        sampled
-            Whether they are a sample, so that all rows must be counted afterwards.
+        sample_key
+            32 secret bytes that draw a sample of the table, where not all rows can be kept. All
+            rows must be counted afterwards.
+        number
+            The number of the batch, under that key.
 
         Raises
         ------
@@ -207,7 +212,7 @@ class Protection:
                 f"{batch[self.person].null_count()} missing cells in a batch.",
                 hint="Leave these rows out, or give each a person of its own.",
             )
-        return compact(batch, self.schema, self._kept, sampled=sampled)
+        return compact(batch, self.schema, self._kept, sample_key=sample_key, number=number)
 
     def fit(self, summary: Summary, guides: NDArray[np.float64] | None = None) -> Fitted:
         """Grow the cells from a summary's rows.

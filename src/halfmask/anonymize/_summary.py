@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask._random import fresh_key, keyed_integers
+from halfmask._random import keyed_integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -98,7 +98,12 @@ class Summary:
 
 
 def compact(
-    batch: pl.DataFrame, schema: Schema, names: list[str], *, sampled: bool = False
+    batch: pl.DataFrame,
+    schema: Schema,
+    names: list[str],
+    *,
+    sample_key: bytes | None = None,
+    number: int = 0,
 ) -> Summary:
     """Summarize one batch.
 
@@ -111,8 +116,10 @@ def compact(
         What is declared about the columns.
     names
         The columns to keep.
-    sampled
-        Whether more rows may come than can be kept, so that each needs a priority.
+    sample_key
+        32 secret bytes that draw rows, where more may come than can be kept.
+    number
+        The number of the batch: no two under one key may have the same.
     """
     n_read = batch.height
     needed = schema.suppressing
@@ -122,8 +129,8 @@ def compact(
     distinct = _distinct(rows, pl.all())
     missing = frozenset(name for name in names if rows[name].null_count())
     n_rows = rows.height
-    if sampled:
-        priority = keyed_integers(n_rows, key=fresh_key())
+    if sample_key is not None:
+        priority = keyed_integers(n_rows, key=sample_key, stream=number)
         rows = _kept(rows.with_columns(pl.Series(PRIORITY, priority, dtype=pl.UInt64)))
     return Summary(rows=rows, distinct=distinct, missing=missing, n_rows=n_rows, n_read=n_read)
 

@@ -8,6 +8,7 @@ import typer
 
 from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
+from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._events_verify import answer_of_events
 from halfmask.cli._failures import UsageError
 from halfmask.cli._opening import OpenOption, open_report
@@ -88,6 +89,7 @@ def verify(
         ),
     ] = None,
     show: OpenOption = False,
+    where_run: EngineOptions,
     saying: SayingOptions,
 ) -> int:
     """Verify the claims of a release from its files.
@@ -103,13 +105,15 @@ def verify(
         raise UsageError("--hierarchies are those of --population.", hint="Give both.")
     if policy is not None and originals is None:
         raise UsageError("--policy says how --originals is read.", hint="Give both.")
-    found = count_again(
-        release,
-        persons=persons,
-        population=population,
-        hierarchies=hierarchies,
-        originals=None if originals is None else _rows_of(originals, policy),
-    )
+    with where_run.connected() as engine:
+        found = count_again(
+            release,
+            persons=persons,
+            population=population,
+            hierarchies=hierarchies,
+            originals=None if originals is None else _rows_of(originals, policy),
+            engine=engine,
+        )
     if isinstance(found, ReleaseVerdict):
         return answer_of_events(found, as_json=saying.as_json)
     if saying.as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from halfmask._random import KEY_BYTES
 from halfmask.anonymize import CellCounts
 from halfmask.engines import fold_table, map_table
 
@@ -55,6 +57,7 @@ def summarized(
     protection: Protection,
     *,
     sampled: bool,
+    key: bytes,
     shares: tuple[float, ...],
     engine: Engine,
     progress: Progress,
@@ -67,6 +70,8 @@ def summarized(
         The table, and what is wanted of it.
     sampled
         Whether the summary will be a sample of the rows.
+    key
+        The release's key. A key that is derived from it draws the sample.
     shares
         The share of the rows to draw, for each sample.
     engine
@@ -75,12 +80,14 @@ def summarized(
         Called with how far the work is.
     """
     dropped = {*protection.schema.identifiers} - {protection.person}
+    # A key of its own: where rows are in the output says nothing of who is in the sample.
+    drawing = hashlib.blake2b(b"sample", key=key, digest_size=KEY_BYTES).digest()
     leaving = [name for name in source.columns if name not in dropped]
     return fold_table(
         engine,
         source,
         leaving,
-        partial(_summarize, protection, sampled, shares),
+        partial(_summarize, protection, drawing if sampled else None, shares),
         TableSummary.__add__,
         stage="reading",
         progress=progress,
@@ -121,13 +128,13 @@ def read_batches(
 
 def _summarize(
     protection: Protection,
-    sampled: bool,  # noqa: FBT001 # bound by a partial
+    sample_key: bytes | None,
     shares: tuple[float, ...],
     number: int,
     batch: pl.DataFrame,
 ) -> TableSummary:
     return TableSummary(
-        summary=protection.summarize(batch, sampled=sampled),
+        summary=protection.summarize(batch, sample_key=sample_key, number=number),
         samples=tuple(_sample(number, batch, share) for share in shares),
     )
 

@@ -102,7 +102,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         name; or a folder that has them as ``age.csv``, ``sex.csv``, with ``%2F`` for a slash.
     key
         32 secret bytes that fix the order of released rows, tokens, and the random numbers of
-        masks. Without one a fresh key is drawn from the operating system and forgotten.
+        masks and samples. Without one a fresh key is drawn from the operating system and forgotten.
     vault
         The vault with the key of pseudonyms whose scope is ``"vault"``.
     population
@@ -148,8 +148,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     its rows. Identifiers are dropped. No column that the policy doesn't name gets a default.
 
     The table is read twice: once to find the cells (`summarize`, `fit`), once to write the rows.
-    Beyond twelve million rows the cells are found on a random sample, all rows are counted in them,
-    and cells that then miss a guarantee are merged or suppressed.
+    Beyond twelve million rows the cells are found on a random sample, which the key draws. All rows
+    are counted in them, and cells that then miss a guarantee are merged or suppressed.
 
     **Edge cases.** One row, fewer rows than k, or a sensitive column with too few values raise
     :class:`~halfmask.GuaranteeNotMetError`.
@@ -230,7 +230,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     _warn_of_repeated(policy, source)
     people = population_of(population, policy, schema, source)
     protection = protection_of(policy, schema, people)
-    summary, sample, searched = _summarized(source, protection, engine, progress)
+    summary, sample, searched = _summarized(source, protection, key, engine, progress)
     _check_cuts(policy, summary)
     progress("growing classes")
     fit = fit_classes(source, protection, summary, engine, progress)
@@ -344,13 +344,14 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
 
 
 def _summarized(
-    source: Source, protection: Protection, engine: Engine, progress: Progress
+    source: Source, protection: Protection, key: bytes, engine: Engine, progress: Progress
 ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
     """Return the table's summary, rows to compare models on, and rows to search columns in."""
     found = summarized(
         source,
         protection,
         sampled=source.n_rows > MAX_ROWS,
+        key=key,
         shares=(_learning_share(source, protection), min(1.0, SEARCH_ROWS / source.n_rows)),
         engine=engine,
         progress=progress,

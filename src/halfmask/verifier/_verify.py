@@ -18,6 +18,7 @@ from halfmask.verifier._privacy_check import PRIVATE_MODEL, check_privacy
 from halfmask.verifier._released import CheckedRelease, check_release
 
 if TYPE_CHECKING:
+    from halfmask.verifier._workers import Workers
     from halfmask.verifier.events import ReleaseVerdict
     from halfmask.verifier.tables import Verification
     from halfmask.verifier.tables._people import HierarchyFiles
@@ -36,6 +37,7 @@ def verify(
     population: object = None,
     hierarchies: HierarchyFiles | None = None,
     originals: object = None,
+    engine: Workers | None = None,
 ) -> AnyVerification:
     """Verify a release of any kind: count its claims again from the files.
 
@@ -55,6 +57,9 @@ def verify(
     originals
         For full synthetic rows: the original rows, as a frame or such a file. Without them copied
         rows aren't counted.
+    engine
+        For a protected table: where its files are read and counted, as `halfmask.protect` takes
+        it. By default this process does it.
 
     Returns
     -------
@@ -67,6 +72,8 @@ def verify(
     VerificationError
         If there is no manifest, or this version can't read it. A claim that doesn't hold raises
         no error; it is part of the result.
+    EngineError
+        If a worker doesn't see the files as this process does, or the cluster fails.
 
     See Also
     --------
@@ -91,6 +98,12 @@ def verify(
         raise VerificationError(
             "Only the release of a protected table has claims about persons or a population."
         )
+    if engine is not None and manifest.kind != MICRODATA:
+        raise VerificationError(
+            "Only the release of a protected table is verified on an engine. This one is of the "
+            f"kind {manifest.kind!r}.",
+            hint="Leave out the engine.",
+        )
     if originals is not None and manifest.kind != SYNTHETIC:
         raise VerificationError("Only a release of synthetic rows has claims about original rows.")
     if manifest.kind == EVENTS:
@@ -101,7 +114,11 @@ def verify(
         from halfmask.verifier.tables import verify as verify_table  # noqa: PLC0415 # loads polars
 
         return verify_table(
-            path.parent, persons=persons, population=population, hierarchies=hierarchies
+            path.parent,
+            persons=persons,
+            population=population,
+            hierarchies=hierarchies,
+            engine=engine,
         )
     if manifest.kind == MASKED:
         from halfmask.verifier.masked import check_masked  # noqa: PLC0415 # loads polars

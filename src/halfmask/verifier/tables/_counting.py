@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.tables._values import Dictionary, SensitiveValues
 
-__all__ = ["Cells", "Counted", "count_classes", "starts_of", "sum_cells"]
+__all__ = ["Cells", "Counted", "count_classes", "merge_counted", "starts_of", "sum_cells"]
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -141,6 +141,51 @@ def count_classes(
     if not of_rows:
         return Counted(sizes, cells, codes)
     return Counted(sizes, cells, codes, np.searchsorted(classes, keys.keys), values_of_rows)
+
+
+def merge_counted(spans: Sequence[int], left: Counted, right: Counted) -> Counted:
+    """Add up the classes of some rows and of others.
+
+    Parameters
+    ----------
+    spans
+        The number of codes of each quasi-identifier.
+    left, right
+        What `count_classes` found, by the same dictionaries and not of rows.
+
+    Notes
+    -----
+    **Guarantees.** The classes, their order and all counts are those of the rows together.
+    """
+    packing = pack(spans)
+    codes = np.concatenate((left.codes, right.codes))
+    keys = RowKeys.of(
+        [_packed(codes, packed, spans) for packed in packing],
+        [math.prod(spans[i] for i in packed) for packed in packing],
+    ).keys
+    _, first, owner = np.unique(keys, return_index=True, return_inverse=True)
+    sizes = np.zeros(len(first), dtype=np.int64)
+    np.add.at(sizes, owner, np.concatenate((left.sizes, right.sizes)))
+    cells = {
+        name: _merged_cells(mine, right.cells[name], owner) for name, mine in left.cells.items()
+    }
+    return Counted(sizes, cells, codes[first])
+
+
+def _merged_cells(left: Cells, right: Cells, owner: Ints) -> Cells:
+    """Add up the cells of two tables whose classes belong to classes of both."""
+    values = np.concatenate((left.values, right.values))
+    owners = owner[np.concatenate((left.owners, right.owners + len(left.starts) - 1))]
+    counts = np.concatenate((left.counts, right.counts))
+    return sum_cells(owners, values, counts, int(values.max()) + 1)
+
+
+def _packed(codes: Ints, packed: Sequence[int], spans: Sequence[int]) -> Ints:
+    """Write the codes of some columns as the digits of one number; see `_word`."""
+    word = codes[:, packed[0]]
+    for i in packed[1:]:
+        word = word * spans[i] + codes[:, i]
+    return word
 
 
 def _word(columns: Sequence[pl.Expr], packed: Sequence[int], spans: Sequence[int]) -> pl.Expr:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from halfmask.claims._manifest import MANIFEST_NAME, REPORT_NAME, DataFile
 from halfmask.claims._released_files import entries_of, released_file
-from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError, open_part
+from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError
+from halfmask.verifier.tables._stored_rows import (
+    StoredPart,
+    StoredRows,
+    opened,
+    sha256_of,
+    unseen,
+)
 from halfmask.verifier.tables._values import is_judgeable
 from halfmask.verifier.tables._verification import FileCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from halfmask.claims._table_manifest import SupportFile, TableManifest
+    from halfmask.verifier._workers import Workers
 
 __all__ = ["Files", "check_files"]
 
@@ -34,8 +42,8 @@ class Files:
         One for each file of the manifest.
     problems
         What doesn't agree with the manifest.
-    table
-        All parts as one table, or None where it can't be judged.
+    stored
+        The rows of all parts, or None where they can't be judged.
     schema
         The table's columns and their types.
     support
@@ -46,25 +54,33 @@ class Files:
 
     checks: tuple[FileCheck, ...]
     problems: tuple[str, ...]
-    table: pl.LazyFrame | None
+    stored: StoredRows | None
     schema: dict[str, pl.DataType]
     support: dict[str, Path]
     rows: int | None
 
 
-def check_files(folder: Path, manifest: TableManifest) -> Files:
-    """Look at every file of a release, and at what else is in its folder."""
+def check_files(folder: Path, manifest: TableManifest, workers: Workers | None = None) -> Files:
+    """Look at every file of a release, and at what else is in its folder.
+
+    Parameters
+    ----------
+    folder, manifest
+        The release, and what it states.
+    workers
+        Who reads the data files; by default this process.
+
+    Raises
+    ------
+    EngineError
+        If a worker doesn't see a file that this process sees.
+    """
     problems = [*_unlisted(folder, manifest), *_contradictions(manifest)]
     checks: list[FileCheck] = []
-    parts: list[pl.LazyFrame] = []
-    counts: list[int | None] = []
-    for number, file in enumerate(manifest.files, start=1):
-        found = _check_part(folder, file, [each.name for each in manifest.columns])
+    parts = _parts(folder, manifest, workers)
+    for number, (file, found) in enumerate(zip(manifest.files, parts, strict=True), start=1):
         problems += [f"Data file {number} {fault}." for fault in found.faults]
         checks.append(FileCheck(name=file.name, n_rows=found.n_rows, holds=not found.faults))
-        counts.append(found.n_rows)
-        if found.table is not None:
-            parts.append(found.table)
     support: dict[str, Path] = {}
     for number, tree in enumerate(manifest.support, start=1):
         path, faults = _check_support(folder, tree, manifest)
@@ -73,18 +89,42 @@ def check_files(folder: Path, manifest: TableManifest) -> Files:
         if path is not None:
             support[tree.name] = path
     problems += _report_faults(folder, manifest)
-    schema = _common_schema(parts) if len(parts) == len(manifest.files) else None
-    if parts and schema is None and len(parts) == len(manifest.files):
+    schemas = [part.schema for part in parts if part.schema is not None]
+    schema = schemas[0] if schemas and schemas.count(schemas[0]) == len(parts) else None
+    if len(schemas) == len(parts) > 0 and schema is None:
         problems.append("The data files don't have columns of the same types.")
-    rows = [count for count in counts if count is not None]
+    rows = [part.n_rows for part in parts if part.n_rows is not None]
     return Files(
         checks=tuple(checks),
         problems=tuple(problems),
-        table=pl.concat(parts) if parts and schema is not None else None,
+        stored=_stored(parts, workers) if schema is not None else None,
         schema=schema or {},
         support=support,
-        rows=sum(rows) if len(rows) == len(counts) else None,
+        rows=sum(rows) if len(rows) == len(parts) else None,
     )
+
+
+def _parts(folder: Path, manifest: TableManifest, workers: Workers | None) -> list[_Part]:
+    """Return what is found of each data file, in their order."""
+    check = partial(_check_part, folder, [each.name for each in manifest.columns])
+    if workers is None:
+        return [check(file) for file in manifest.files]
+    parts = list(workers.map(manifest.files, partial(_without_table, check)))
+    for file, part in zip(manifest.files, parts, strict=True):
+        if part.path is None and released_file(folder, file.name) is not None:
+            raise unseen()
+    return parts
+
+
+def _stored(parts: Sequence[_Part], workers: Workers | None) -> StoredRows:
+    if workers is None:
+        return StoredRows(pl.concat([it.table for it in parts if it.table is not None]))
+    files = [
+        StoredPart(it.path, it.format, it.sha256)
+        for it in parts
+        if it.n_rows and it.path is not None
+    ]
+    return StoredRows(None, tuple(files), workers)
 
 
 def _file_names(manifest: TableManifest) -> list[str]:
@@ -109,7 +149,7 @@ def _report_faults(folder: Path, manifest: TableManifest) -> list[str]:
     path = released_file(folder, REPORT_NAME)
     if path is None:
         return ["The report isn't there as a plain file."]
-    same = _sha256(path) == manifest.report_sha256
+    same = sha256_of(path) == manifest.report_sha256
     return [] if same else ["The report isn't the one that was written."]
 
 
@@ -131,38 +171,54 @@ def _contradictions(manifest: TableManifest) -> list[str]:
     return problems
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
+    """What was found of a data file.
+
+    ``path`` is there where the file is a plain one, ``schema`` where its rows can be judged, and
+    ``table`` in addition where it was opened by this process.
+    """
+
     faults: tuple[str, ...]
+    path: Path | None = None
+    format: str = ""
+    sha256: str = ""
     n_rows: int | None = None
+    schema: dict[str, pl.DataType] | None = None
     table: pl.LazyFrame | None = None
 
 
-def _check_part(folder: Path, file: DataFile, names: Sequence[str]) -> _Part:
+def _without_table(check: Callable[[DataFile], _Part], file: DataFile) -> _Part:
+    return replace(check(file), table=None)
+
+
+def _check_part(folder: Path, names: Sequence[str], file: DataFile) -> _Part:
     path = released_file(folder, file.name)
     if path is None:
-        return _Part(("isn't there as a plain file",))
-    faults = []
+        return _Part(faults=("isn't there as a plain file",))
+    faults, sha256 = [], ""
     try:
         if path.stat().st_size != file.n_bytes:
             faults.append("doesn't have the size that the manifest states")
-        if _sha256(path) != file.sha256:
+        sha256 = sha256_of(path)
+        if sha256 != file.sha256:
             faults.append("doesn't have the hash that the manifest states")
-        table = open_part(path, file.format)
-        columns = table.collect_schema()
+        table = opened(path, file.format)
+        columns = dict(table.collect_schema())
         n_rows = int(table.select(pl.len()).collect(engine="streaming").item())
     except UnreadableError as error:
-        return _Part((*faults, f"can't be read: {error.what[0].lower()}{error.what[1:-1]}"))
+        what = f"can't be read: {error.what[0].lower()}{error.what[1:-1]}"
+        return _Part(faults=(*faults, what), path=path)
     except READ_ERRORS:
         # Their messages quote cells.
-        return _Part((*faults, f"can't be read as {file.format}"))
+        return _Part(faults=(*faults, f"can't be read as {file.format}"), path=path)
     if n_rows != file.n_rows:
         faults.append(f"has {n_rows} rows where the manifest states {file.n_rows}")
+    found = _Part(faults=tuple(faults), path=path, format=file.format, sha256=sha256, n_rows=n_rows)
     wrong = _wrong_columns(columns, names)
     if wrong is not None:
-        return _Part((*faults, wrong), n_rows)
-    as_text = [n for n, dtype in columns.items() if dtype in (pl.Categorical, pl.Enum)]
-    return _Part(tuple(faults), n_rows, table.with_columns(pl.col(as_text).cast(pl.String)))
+        return replace(found, faults=(*found.faults, wrong))
+    return replace(found, schema=columns, table=table)
 
 
 def _wrong_columns(columns: Mapping[str, pl.DataType], names: Sequence[str]) -> str | None:
@@ -188,7 +244,7 @@ def _check_support(
         return None, ["isn't there as a plain file"]
     faults = []
     try:
-        if _sha256(path) != tree.sha256:
+        if sha256_of(path) != tree.sha256:
             faults.append("doesn't have the hash that the manifest states")
     except OSError:
         return None, ["can't be read"]
@@ -196,15 +252,3 @@ def _check_support(
         # It would tell of values that no claim needs.
         faults.append("is used by no claim on its column")
     return path, faults
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _common_schema(parts: Sequence[pl.LazyFrame]) -> dict[str, pl.DataType] | None:
-    schemas = [dict(part.collect_schema()) for part in parts]
-    if not schemas or any(each != schemas[0] for each in schemas):
-        return None
-    return schemas[0]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
-from halfmask.verifier.tables._counting import Counted, count_classes
+from halfmask.verifier.tables._counting import Counted, count_classes, merge_counted
 from halfmask.verifier.tables._findings import (
     ClassTask,
     Finding,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from halfmask.claims._table_manifest import ClassClaim
     from halfmask.verifier.tables._people import People
     from halfmask.verifier.tables._persons import Persons
+    from halfmask.verifier.tables._stored_rows import StoredRows
 
 __all__ = ["Finding", "Released", "recount"]
 
@@ -51,8 +53,8 @@ class Released:
 
     Attributes
     ----------
-    table
-        All parts as one.
+    stored
+        The rows of all parts.
     dictionaries
         The different values of each column that a claim names.
     kinds
@@ -71,7 +73,7 @@ class Released:
         The population, where it was given.
     """
 
-    table: pl.LazyFrame
+    stored: StoredRows
     dictionaries: Mapping[str, Dictionary]
     kinds: Mapping[str, str]
     support: Mapping[str, Path]
@@ -93,18 +95,12 @@ def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
         names = sorted(set(claims[group[0]].quasi_identifiers))
         sensitive = {}
         for name in sorted({claims[i].column for i in group} - {None}, key=str):
-            known = released.dictionaries[str(name)]
-            sensitive[known.name] = (
-                known,
-                sensitive_values(known, kind=released.kinds[known.name]),
-            )
+            own = released.dictionaries[str(name)]
+            sensitive[own.name] = (own, sensitive_values(own, kind=released.kinds[own.name]))
         of_persons = claims[group[0]].unit == "person"
-        counted = count_classes(
-            released.table,
-            [released.dictionaries[name] for name in names],
-            sensitive,
-            of_rows=of_persons and released.persons is not None,
-        )
+        known = [released.dictionaries[name] for name in names]
+        by_row = of_persons and released.persons is not None
+        counted = _classes(released.stored, known, sensitive, by_row=by_row)
         found = [
             task
             for i in group
@@ -126,6 +122,30 @@ def recount(released: Released, claims: Sequence[ClassClaim]) -> list[Finding]:
         for task in tasks:
             compare(task.finding, task.claim, task.rule)
     return findings
+
+
+def _classes(
+    stored: StoredRows,
+    quasi_identifiers: Sequence[Dictionary],
+    sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
+    *,
+    by_row: bool,
+) -> Counted:
+    """Count the classes, where the rows are read; those of each row are found here."""
+    if by_row:
+        return count_classes(stored.whole(), quasi_identifiers, sensitive, of_rows=True)
+    spans = [each.n_codes for each in quasi_identifiers]
+    count = partial(_count_part, quasi_identifiers, sensitive)
+    counted: Counted = stored.fold(count, partial(merge_counted, spans))
+    return counted
+
+
+def _count_part(
+    quasi_identifiers: Sequence[Dictionary],
+    sensitive: Mapping[str, tuple[Dictionary, SensitiveValues]],
+    table: pl.LazyFrame,
+) -> Counted:
+    return count_classes(table, quasi_identifiers, sensitive)
 
 
 def _by_columns(claims: Sequence[ClassClaim]) -> Iterator[list[int]]:

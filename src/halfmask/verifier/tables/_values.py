@@ -14,13 +14,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "Dictionary",
     "SensitiveValues",
     "dictionaries",
+    "dictionaries_of",
+    "different_texts",
     "is_judgeable",
+    "joined_texts",
     "label_of",
     "sensitive_values",
 ]
@@ -81,17 +84,32 @@ class Dictionary:
 
 
 def dictionaries(table: pl.LazyFrame, dtypes: Mapping[str, pl.DataType]) -> dict[str, Dictionary]:
-    """Find the different values of each column.
+    """Find the different values of each column."""
+    return dictionaries_of(different_texts(dtypes, table), dtypes)
+
+
+def different_texts(dtypes: Mapping[str, pl.DataType], table: pl.LazyFrame) -> list[pl.Series]:
+    """Find the different cells of each column as texts, missing ones included.
 
     One column after the other: all at once read the files once, but hold ten times as much.
     """
-    found = {}
-    for name, dtype in dtypes.items():
-        plan = table.select(_text(name, dtype).unique())
-        texts = plan.collect(engine="streaming").to_series()
-        known, missing = texts.drop_nulls().sort(), texts.null_count() > 0
-        found[name] = Dictionary(name, dtype, known, missing)
-    return found
+    plans = [table.select(_text(name, dtype).unique()) for name, dtype in dtypes.items()]
+    return [plan.collect(engine="streaming").to_series() for plan in plans]
+
+
+def joined_texts(left: Sequence[pl.Series], right: Sequence[pl.Series]) -> list[pl.Series]:
+    """Return the different texts of each column in some rows or others."""
+    return [pl.concat(pair).unique() for pair in zip(left, right, strict=True)]
+
+
+def dictionaries_of(
+    texts: Sequence[pl.Series], dtypes: Mapping[str, pl.DataType]
+) -> dict[str, Dictionary]:
+    """Return the dictionaries of columns from their different texts."""
+    return {
+        name: Dictionary(name, dtype, own.drop_nulls().sort(), own.null_count() > 0)
+        for own, (name, dtype) in zip(texts, dtypes.items(), strict=True)
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Accounting: which (epsilon, delta) mechanisms cost together.
 
 Start with :func:`epsilon_of`, which composes events, and :func:`calibrate`, which finds the least
-noise that fits a budget. An event is a frozen value that states what one mechanism did:
+noise that fits a budget. :func:`adaptive_epsilon_of` composes charges that depend on earlier
+answers. An event is a frozen value that states what one mechanism did:
 
 - :class:`LaplaceEvent`, :class:`GaussianEvent`: noise on a vector;
 - :class:`SampledGaussianEvent`: Gaussian noise on Poisson samples of the rows, such as DP-SGD;
@@ -11,6 +12,7 @@ noise that fits a budget. An event is a frozen value that states what one mechan
 
 from __future__ import annotations
 
+from halfmask.dp.accounting._adaptive import adaptive_epsilon_of
 from halfmask.dp.accounting._calibration import calibrate
 from halfmask.dp.accounting._composition import epsilon_of
 from halfmask.dp.accounting._events import (
@@ -30,6 +32,7 @@ __all__ = [
     "LaplaceEvent",
     "MechanismEvent",
     "SampledGaussianEvent",
+    "adaptive_epsilon_of",
     "calibrate",
     "epsilon_of",
     "event_from_json",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from halfmask._optional import need
@@ -22,21 +22,30 @@ if TYPE_CHECKING:
     from dp_accounting import DpEvent
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-__all__ = ["affordable", "epsilon_of"]
+__all__ = [
+    "GRID_SHARE",
+    "LARGEST_LOSS",
+    "ROUNDED_UP",
+    "affordable",
+    "counted_events",
+    "epsilon_of",
+    "grid_distance",
+    "renyi_epsilon",
+]
 
 #: The result is rounded up by this factor, against errors of floating-point sums.
-_ROUNDED_UP: Final = 1 + 1e-9
+ROUNDED_UP: Final = 1 + 1e-9
 #: Below, the Fourier transforms of loss distributions have no exact digits left.
 _LEAST_DELTA: Final = 1e-13
 #: Width of a step of the privacy loss, for losses up to 1; no loss above 100 is computed.
 _LOSS_STEP: Final = 1e-4
-_LARGEST_LOSS: Final = 100.0
+LARGEST_LOSS: Final = 100.0
 #: Orders for sampled noise: the series of fractional ones don't always converge.
 _WHOLE_ORDERS: Final = (*range(2, 64), 80, 100, 128, 192, 256, 512)
 #: Loss distributions save less than this factor over Renyi differential privacy.
 _WORSE: Final = 2.0
 #: The share of delta for the difference between noise on a grid and continuous noise.
-_GRID_SHARE: Final = 1e-3
+GRID_SHARE: Final = 1e-3
 
 
 def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
@@ -45,7 +54,8 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
     Parameters
     ----------
     events
-        In any order. Each may depend on the results of those before it.
+        In any order. What each does may depend on the results of those before it; what it costs
+        may not: see `adaptive_epsilon_of`.
     delta
         From 0 to below 1.
 
@@ -81,7 +91,7 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
     0.2
     """
     number_between(0, 1, owner="epsilon_of", high_open=True, delta=delta)
-    counted = _counted(events)
+    counted = counted_events(events)
     if not counted:
         return 0.0
     paid = sum(n * event.spent_delta for event, n in counted.items())
@@ -91,9 +101,9 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
     if delta > 0 and not single:
         need("dp_accounting")
         if all(isinstance(event, GaussianEvent) for event in counted):
-            return min(found, _gaussian(counted, delta)) * _ROUNDED_UP
+            return min(found, _gaussian(counted, delta)) * ROUNDED_UP
         found = min(found, _renyi(counted, delta), _loss_distribution(counted, delta))
-    return found * _ROUNDED_UP
+    return found * ROUNDED_UP
 
 
 def affordable(events: Iterable[MechanismEvent], *, epsilon: float, delta: float) -> bool:
@@ -106,18 +116,24 @@ def affordable(events: Iterable[MechanismEvent], *, epsilon: float, delta: float
     epsilon, delta
         The budget.
     """
-    counted = _counted(events)
+    counted = counted_events(events)
     sampled = any(isinstance(event, SampledGaussianEvent) for event in counted)
     if sampled and delta > 0:
         need("dp_accounting")
-        quick = _renyi(counted, delta) * _ROUNDED_UP
+        quick = _renyi(counted, delta) * ROUNDED_UP
         if quick <= epsilon or quick > epsilon * _WORSE:
             return quick <= epsilon
     return epsilon_of(counted.elements(), delta=delta) <= epsilon
 
 
-def _counted(events: Iterable[MechanismEvent]) -> Counter[MechanismEvent]:
-    """Return events and how often each happened; samples of all rows are no samples."""
+def counted_events(events: Iterable[MechanismEvent]) -> Counter[MechanismEvent]:
+    """Return events and how often each happened; samples of all rows are no samples.
+
+    Parameters
+    ----------
+    events
+        In any order.
+    """
     counted: Counter[MechanismEvent] = Counter()
     for event in events:
         if isinstance(event, SampledGaussianEvent) and event.sampling_probability == 1:
@@ -140,8 +156,14 @@ def _remaining(counted: Counter[MechanismEvent], delta: float) -> float:
     return (delta - paid) * (1 - 1e-9)
 
 
-def _grid_distance(counted: Counter[MechanismEvent]) -> float:
-    """Return the total variation between noise on a grid and the continuous noise rounded to it."""
+def grid_distance(counted: Counter[MechanismEvent]) -> float:
+    """Return the total variation between noise on a grid and the continuous noise rounded to it.
+
+    Parameters
+    ----------
+    counted
+        Events, and how often each happened.
+    """
     return SAMPLED_DISTANCE * sum(n * _coordinates(event) for event, n in counted.items())
 
 
@@ -156,10 +178,10 @@ def _with_grid(counted: Counter[MechanismEvent], delta: float, epsilon: float) -
 
     A mechanism at total variation t of an (epsilon, d) one is (epsilon, d + (1 + e^epsilon) t) one.
     """
-    if epsilon > _LARGEST_LOSS:
+    if epsilon > LARGEST_LOSS:
         return math.inf
-    costs = (1 + math.exp(epsilon)) * _grid_distance(counted)
-    return epsilon if costs <= delta * _GRID_SHARE else math.inf
+    costs = (1 + math.exp(epsilon)) * grid_distance(counted)
+    return epsilon if costs <= delta * GRID_SHARE else math.inf
 
 
 def _gaussian(counted: Counter[MechanismEvent], delta: float) -> float:
@@ -171,23 +193,42 @@ def _gaussian(counted: Counter[MechanismEvent], delta: float) -> float:
         for event, n in counted.items()
         if isinstance(event, GaussianEvent)
     )
-    left = _remaining(counted, delta) * (1 - _GRID_SHARE)
+    left = _remaining(counted, delta) * (1 - GRID_SHARE)
     # Its search ends within 1e-12.
     exact = float(get_epsilon_gaussian(1 / math.sqrt(sum(squares)), left)) + 1e-11
     return _with_grid(counted, delta, exact)
 
 
 def _renyi(counted: Counter[MechanismEvent], delta: float) -> float:
-    from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # 0.6 s
-
     left = _remaining(counted, delta)
     if left <= 0:
         return math.inf
     sampled = any(isinstance(event, SampledGaussianEvent) for event in counted)
-    accountant = RdpAccountant(orders=_WHOLE_ORDERS if sampled else None)
+    orders = _WHOLE_ORDERS if sampled else None
+    found = renyi_epsilon(counted, left * (1 - GRID_SHARE), orders=orders)
+    return _with_grid(counted, delta, found)
+
+
+def renyi_epsilon(
+    counted: Counter[MechanismEvent], delta: float, *, orders: Sequence[int] | None
+) -> float:
+    """Return the least epsilon of Renyi differential privacy at some orders.
+
+    Parameters
+    ----------
+    counted
+        Events, and how often each happened. Deltas that they spend aren't counted.
+    delta
+        Above 0.
+    orders
+        ``None``: dp-accounting's.
+    """
+    from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # 0.6 s
+
+    accountant = RdpAccountant(orders=orders)
     for event, n in counted.items():
         accountant.compose(_renyi_event(event), n)
-    return _with_grid(counted, delta, float(accountant.get_epsilon(left * (1 - _GRID_SHARE))))
+    return float(accountant.get_epsilon(delta))
 
 
 def _renyi_event(event: MechanismEvent) -> DpEvent:
@@ -218,9 +259,9 @@ def _sampled(event: SampledGaussianEvent) -> DpEvent:
 def _loss_distribution(counted: Counter[MechanismEvent], delta: float) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415 # 0.6 s
 
-    left = _remaining(counted, delta) * (1 - _GRID_SHARE)
+    left = _remaining(counted, delta) * (1 - GRID_SHARE)
     largest = sum(n * _known_epsilon(event) for event, n in counted.items())
-    if left < _LEAST_DELTA or largest > _LARGEST_LOSS:
+    if left < _LEAST_DELTA or largest > LARGEST_LOSS:
         return math.inf
     step = _LOSS_STEP * max(1.0, largest)
     composed = pld.identity(value_discretization_interval=step)

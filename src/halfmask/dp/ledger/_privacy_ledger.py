@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from halfmask._errors import BudgetError, ParameterError
 from halfmask._validation import number_between
 from halfmask.data import Source, open_table
-from halfmask.dp.accounting import MechanismEvent, epsilon_of, event_from_json
+from halfmask.dp.accounting import MechanismEvent, adaptive_epsilon_of, event_from_json
+from halfmask.dp.accounting._adaptive import basic_epsilon_of
 from halfmask.dp.ledger._charge import Charge
 from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._ledger_file import LedgerFile
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["PrivacyLedger"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-#: `epsilon_of` rounds up by 1e-9, so that a budget could never be spent to its end.
+#: `adaptive_epsilon_of` rounds up by 1e-9, so that a budget could never be spent to its end.
 _ROUNDING: Final = 2e-9
 #: Sums of values on the grid have to fit into 64 bits, whichever rows there are.
 _MOST_ROWS: Final = 1 << 31
@@ -49,15 +50,15 @@ class PrivacyLedger:
 
     Notes
     -----
-    **Guarantees.** All events that were ever booked cost at most the budget's epsilon at its
-    delta, composed by `halfmask.dp.accounting.epsilon_of`. A charge is on the disk before
-    `charge` returns, so no crash loses it. Processes that charge at the same time take turns.
+    **Guarantees.** All answers together are differentially private at the budget's epsilon and
+    delta, even if analysts choose question, epsilon and noise by earlier answers; see
+    `halfmask.dp.accounting.adaptive_epsilon_of`. A charge is on the disk before `charge` returns,
+    so no crash loses it. Processes that charge at the same time take turns.
 
     **Edge cases.** A user who may write the folder may raise the budget, or put an earlier
     copy back: the ledger protects the people of the table from analysts, not from its owner. Two
-    ledgers of the same people add up, and nobody counts that. Composition assumes that epsilon
-    and mechanism of a question aren't chosen by looking at earlier answers; see
-    ``docs/reference/differential-privacy.md``.
+    ledgers of the same people add up, and nobody counts that. Half of delta is for composition:
+    deltas that charges after the first spend themselves may sum to the other half.
 
     Examples
     --------
@@ -171,7 +172,7 @@ class PrivacyLedger:
     @property
     def spent(self) -> float:
         """What all charges cost together: epsilon at the budget's delta."""
-        return self._cost_of(self._events(self._file.rows))
+        return self._cost_of(self._charged(self._file.rows), self.terms.epsilon)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -336,7 +337,8 @@ class PrivacyLedger:
         allowed = self._file.rows("SELECT epsilon FROM analysts WHERE name = ?", (analyst,))
         if not allowed:
             raise _no_share()
-        return float(str(allowed[0][0])), self._cost_of(self._events(self._file.rows, analyst))
+        share = float(str(allowed[0][0]))
+        return share, self._cost_of(self._charged(self._file.rows, analyst), share)
 
     def _check_left(
         self,
@@ -349,46 +351,54 @@ class PrivacyLedger:
             allowed = run("SELECT epsilon FROM analysts WHERE name = ?", (analyst,)).fetchone()
             if allowed is None:
                 raise _no_share()
-            of_theirs = self._events(run, analyst)
+            of_theirs = self._charged(run, analyst)
             self._check_cost("the analyst's share", allowed[0], of_theirs, events)
-        self._check_cost("the budget", self.terms.epsilon, self._events(run), events)
+        self._check_cost("the budget", self.terms.epsilon, self._charged(run), events)
 
     def _check_cost(
         self,
         what: str,
         allowed: float,
-        before: Sequence[MechanismEvent],
+        before: Sequence[Sequence[MechanismEvent]],
         events: Sequence[MechanismEvent],
     ) -> None:
-        together = [*before, *events]
+        together = [*before, events]
         most = allowed * (1 + _ROUNDING)
-        # Basic composition is quick, so that others wait longer only for a budget nearly spent.
-        if _basic_epsilon(together, self.terms.delta) > most and self._cost_of(together) > most:
+        # The sum is quick, so that others wait longer only for a budget nearly spent.
+        if basic_epsilon_of(together, delta=self.terms.delta) <= most:
+            return
+        cost = self._cost_of(together, allowed)
+        if cost > most:
+            hint = "Ask with a smaller epsilon. Questions that were asked before cost nothing."
+            if math.isinf(cost):
+                hint = (
+                    "It takes more delta than is left: deltas that charges spend themselves may "
+                    "sum to half of the budget's, and Gaussian noise takes some."
+                )
             raise BudgetError(
                 f"This costs more than is left of {what}, which has epsilon "
                 f"{allowed:g} at delta {self.terms.delta:g}; spent are "
-                f"{self._cost_of(before):.4g}. Nothing was charged.",
-                hint="Ask with a smaller epsilon. Questions that were asked before cost nothing.",
+                f"{self._cost_of(before, allowed):.4g}. Nothing was charged.",
+                hint=hint,
             )
 
-    def _events(self, run: Callable[..., Any], analyst: str | None = None) -> list[MechanismEvent]:
+    def _charged(
+        self, run: Callable[..., Any], analyst: str | None = None
+    ) -> list[list[MechanismEvent]]:
+        """Return the events of each charge, in the order in which they were booked."""
         chosen = ("", ()) if analyst is None else (" WHERE analyst = ?", (analyst,))
-        found = run(f"SELECT events FROM charges{chosen[0]}", chosen[1])  # noqa: S608 - no values
-        return [event_from_json(each) for (text,) in found for each in json.loads(text)]
+        found = run(f"SELECT events FROM charges{chosen[0]} ORDER BY number", chosen[1])  # noqa: S608 - no values
+        return [[event_from_json(each) for each in json.loads(text)] for (text,) in found]
 
-    def _cost_of(self, events: Sequence[MechanismEvent]) -> float:
-        return epsilon_of(events, delta=self.terms.delta) if events else 0.0
+    def _cost_of(self, charges: Sequence[Sequence[MechanismEvent]], allowed: float) -> float:
+        if not charges:
+            return 0.0
+        return adaptive_epsilon_of(charges, budget=allowed, delta=self.terms.delta)
 
 
 def opened(table: object) -> Source:
     """Return a table that is open already, or open it."""
     return table if isinstance(table, Source) else open_table(table)
-
-
-def _basic_epsilon(events: Sequence[MechanismEvent], delta: float) -> float:
-    """Return the sum of epsilons, or infinity if the events' own deltas exceed delta."""
-    paid = sum(event.spent_delta for event in events)
-    return sum(event.pure_epsilon for event in events) if paid <= delta else math.inf
 
 
 def _charge(row: Sequence[Any]) -> Charge:

@@ -250,6 +250,20 @@ def test_the_end_of_a_name_says_the_format(run, fitted, end):
     assert read(fitted / f"back.{end}").equals(fitted.rows)
 
 
+def test_a_name_that_ends_in_a_slash_is_a_folder(run, home):
+    engine = ["--engine", "local"]
+    made = run(*home.fit("--target", "pays", *engine))
+    words = ["encode", "apply", home / "people.parquet", f"{home / 'sent'}/", *home.sealed()]
+    sent = run(*words, "--leave-out", "wage", *engine)
+    assert (made.status, sent.status) == (0, 1)  # the codec has that column
+    sent, again, csv = run(*words, *engine), run(*words), run(*words, "--out-format", "csv")
+    back = run(*home.decode("sent", "back.parquet"))
+
+    assert [sent.status, again.status, csv.status, back.status] == [0, 1, 2, 0]
+    assert [path.name for path in (home / "sent").iterdir()] == ["part-000000.parquet"]
+    assert pl.read_parquet(home / "back.parquet").equals(home.rows)
+
+
 def test_a_text_file_is_read_with_the_types_of_the_fit(run, fitted):
     """Wages that happen to be whole are wages."""
     few = fitted.rows.head(5).with_columns(pl.col("wage").round(0))

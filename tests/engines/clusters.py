@@ -1,4 +1,4 @@
-"""Tables in folders that every worker sees, and what a release of them has."""
+"""Tables in folders that every worker sees, and what is made of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 
 from engines.on_workers import with_most  # type: ignore[import-not-found] # beside
+from halfmask import Secret
+from halfmask.encode import Codec, encode_file, encode_folder, fit_file
 from halfmask.microdata import Policy, mask, protect_to
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     COLUMNS,
@@ -60,6 +62,23 @@ def protected(table, out, engine):
 def masked(table, out, engine):
     """Mask a folder; return the release."""
     return mask(table, masking_policy(), key=KEY, engine=engine).write(out)
+
+
+def encoded(table, out, engine):
+    """Fit a codec to a folder, and encode it into a folder and a file; return the codec."""
+    codec = Codec(learner="linear", secret=Secret.from_bytes(KEY), missing="hidden")
+    fit_file(codec, table, target="illness", engine=engine)
+    out.mkdir()
+    encode_folder(codec, table, out / "folder", number=1, engine=engine)
+    encode_file(codec, table, out / "one.parquet", number=1, ids=True, engine=engine)
+    return codec
+
+
+def files_in(out):
+    """Return the bytes of each file below a folder."""
+    return {
+        str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()
+    }
 
 
 def contents(out):

@@ -12,6 +12,8 @@ import pytest
 from engines.clusters import (  # type: ignore[import-not-found] # beside, not in a package
     KeepingFew,
     contents,
+    encoded,
+    files_in,
     masked,
     parquet_folder,
     protected,
@@ -21,10 +23,12 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
     killing_once,
     killing_other,
     moving,
+    removing,
 )
-from halfmask import DataError, EngineError, ParameterError, ReleaseError, verify
+from halfmask import DataError, EngineError, ParameterError, ReleaseError, Secret, verify
 from halfmask.cli import main
 from halfmask.data import open_table
+from halfmask.encode import Codec, encode_folder
 from halfmask.engines import DaskEngine, LocalEngine, connect
 from microdata.people import (  # type: ignore[import-not-found] # as above
     KEY,
@@ -67,6 +71,7 @@ def small(monkeypatch):
     """Read 240 people in 5 parts, and write files of about 60 rows."""
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
+    monkeypatch.setattr("halfmask.encode._batching._MAX_ROWS", 50)
 
 
 class Interrupted(DaskEngine):
@@ -136,6 +141,45 @@ def test_a_worker_that_is_killed_changes_nothing(cluster, folder, tmp_path, job,
     assert marker.exists()
     assert contents(tmp_path / "dask") == contents(tmp_path / "local")
     assert {path.name for path in tmp_path.iterdir()} == {"people", "killed", "local", "dask"}
+
+
+@pytest.mark.usefixtures("small")
+def test_encoded_files_have_the_bytes_of_local_ones(address, folder, tmp_path):
+    ours = encoded(folder, tmp_path / "local", LocalEngine())
+    with connect(address) as engine:
+        theirs = encoded(folder, tmp_path / "dask", engine)
+
+    assert theirs.to_bytes() == ours.to_bytes()
+    assert theirs.receipts_ == ours.receipts_
+    assert files_in(tmp_path / "dask") == files_in(tmp_path / "local")
+    assert len(files_in(tmp_path / "dask")) == 6
+
+
+@pytest.mark.usefixtures("small")
+def test_a_worker_that_is_killed_changes_no_encoded_file(cluster, folder, tmp_path):
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    encoded(folder, tmp_path / "local", LocalEngine())
+    with Client(cluster) as client:
+        wrap = partial(killing_once, str(tmp_path / "killed"))
+        encoded(folder, tmp_path / "dask", Interrupted.at(client, "map", wrap))
+
+    assert (tmp_path / "killed").exists()
+    assert files_in(tmp_path / "dask") == files_in(tmp_path / "local")
+
+
+def test_encoded_files_in_a_folder_that_workers_cannot_see(cluster, folder, tmp_path):
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    codec = Codec(learner="trees", secret=Secret.from_bytes(KEY))
+    codec.fit(open_table(folder).read())
+    wrap = partial(removing, tmp_path)
+    with (
+        Client(cluster) as client,
+        pytest.raises(ReleaseError, match="A worker can't write to the folder of the output"),
+    ):
+        encode_folder(codec, folder, tmp_path / "out", engine=Interrupted.at(client, "map", wrap))
+    assert [path.name for path in tmp_path.iterdir()] == ["people"]
 
 
 def test_files_that_workers_cannot_see(cluster, folder, tmp_path):

@@ -11,6 +11,8 @@ import pytest
 from engines.clusters import (  # type: ignore[import-not-found] # beside, not in a package
     KeepingFew,
     contents,
+    encoded,
+    files_in,
     masked,
     parquet_folder,
     protected,
@@ -97,6 +99,17 @@ def test_a_sample_is_that_of_one_machine(engine, tmp_path, monkeypatch):
     protected(folder, tmp_path / "spark", KeepingFew(engine))
 
     assert contents(tmp_path / "spark") == contents(tmp_path / "local")
+
+
+def test_encoded_files_have_the_bytes_of_local_ones(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.encode._batching._MAX_ROWS", 50)
+    folder = parquet_folder(people(), tmp_path / "people")
+
+    ours = encoded(folder, tmp_path / "local", LocalEngine())
+    theirs = encoded(folder, tmp_path / "spark", engine)
+
+    assert theirs.to_bytes() == ours.to_bytes()
+    assert files_in(tmp_path / "spark") == files_in(tmp_path / "local")
 
 
 def test_a_frame_is_sent_in_batches(engine, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +24,8 @@ from halfmask.cli._codecs import (  # as above
 )
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._encode_series import series
-from halfmask.cli._encoded_format import OutFormatOption, encoded_format
+from halfmask.cli._encoded_format import OutFormatOption, encoded_format, names_folder
+from halfmask.cli._engine import EngineOptions  # as above
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import (  # as above
     OverwriteOption,
@@ -55,6 +57,7 @@ def fit(
     categorical: CategoricalOption = None,
     settings: CodecOptions,
     reading: Reading,
+    where: EngineOptions,
     place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
@@ -70,12 +73,17 @@ def fit(
     from halfmask.encode import fit_file  # noqa: PLC0415 # polars takes half a second
 
     made = settings.codec()
-    with saying.stages() as stages:
+    with where.connected() as engine, saying.stages() as stages:
         source = reading.open(table)
-        schema = schema_of(source, categorical or ())
-        known = {*(categorical or ()), *reading.options().typed()}
         fit_file(
-            made, source, target=target, task=task, schema=schema, known=known, progress=stages
+            made,
+            source,
+            target=target,
+            task=task,
+            schema=schema_of(source, categorical or ()),
+            known={*(categorical or ()), *reading.options().typed()},
+            engine=engine,
+            progress=stages,
         )
         stages("sealing the codec")
         seal_codec(vault, place.codec, made)
@@ -91,7 +99,8 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file to write and send; - writes Parquet to standard output.",
+        help="The file to write and send; - writes Parquet to standard output. A name that ends "
+        "in / makes a folder of Parquet files, from a TABLE in such files.",
     ),
 ]
 NumberOption = Annotated[
@@ -124,6 +133,7 @@ def apply(
     overwrite: OverwriteOption = False,
     out_format: OutFormatOption = None,
     reading: Reading,
+    where: EngineOptions,
     place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
@@ -139,18 +149,18 @@ def apply(
     wanted = encoded_format(out, out_format)
     vault = place.open()
     fitted = unseal_codec(vault, place.codec)
-    from halfmask.encode import encode_file  # noqa: PLC0415 # polars takes half a second
+    from halfmask.encode import encode_file, encode_folder  # noqa: PLC0415 # as above
 
-    with saying.stages() as stages:
-        source = reading.open(table, plan=fitted.plan_)
-        done = encode_file(
+    write = encode_folder if names_folder(out) else partial(encode_file, format=wanted)
+    with where.connected() as engine, saying.stages() as stages:
+        done = write(
             fitted,
-            source,
+            reading.open(table, plan=fitted.plan_),
             out,
-            format=wanted,
             number=number,
             ids=ids,
             overwrite=overwrite,
+            engine=engine,
             progress=stages,
         )
         if done.receipt is not None:

@@ -1,4 +1,4 @@
-"""The format of a file of encoded rows, as its name or an option says it."""
+"""The format of a file of encoded rows, as its name or an option says it; or a folder of files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halfmask.cli._failures import UsageError
 if TYPE_CHECKING:
     from halfmask.encode import EncodedFormat
 
-__all__ = ["OutFormatOption", "encoded_format"]
+__all__ = ["OutFormatOption", "encoded_format", "names_folder"]
 
 #: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
 OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
@@ -26,10 +26,22 @@ OutFormatOption = Annotated[
 
 def encoded_format(out: str, wanted: EncodedFormat | None) -> EncodedFormat:
     """Return the format to write: the wanted one, or that of the end of OUT's name."""
+    if names_folder(out):
+        if wanted not in {None, "parquet"}:
+            raise UsageError(
+                "A folder holds files of Parquet.", hint="Leave --out-format away, or give a file."
+            )
+        return "parquet"
     found = wanted or ("parquet" if out == "-" else ENDS.get(Path(out).suffix.lower()))
     if found is None:
         raise UsageError(
             "OUT's name doesn't say its format.",
-            hint="Let it end in .parquet, .csv or .arrow, or give --out-format.",
+            hint="Let it end in .parquet, .csv or .arrow, or in / for a folder, or give "
+            "--out-format.",
         )
     return found
+
+
+def names_folder(out: str) -> bool:
+    """Return whether OUT is a folder to make: its name ends in a slash."""
+    return out.endswith("/")

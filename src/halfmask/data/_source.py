@@ -129,8 +129,13 @@ class Source:
         integer_at_least(1, owner="Source.batches", n_rows=n_rows)
         return self._batches(wanted, n_rows)
 
-    def parts(self) -> list[range] | None:
+    def parts(self, n_rows: int | None = None) -> list[range] | None:
         """Return the rows of each batch, where `part` can read them alone.
+
+        Parameters
+        ----------
+        n_rows
+            As of `batches`.
 
         Returns
         -------
@@ -142,7 +147,7 @@ class Source:
         if reader is None or reader.raw_rows is None:
             return None
         whole = range(reader.raw_rows)
-        n_rows = self._rows_of_batch()
+        n_rows = self._rows_of_batch() if n_rows is None else n_rows
         return [whole[first : first + n_rows] for first in range(0, len(whole), n_rows)]
 
     def part(self, rows: range) -> Source:

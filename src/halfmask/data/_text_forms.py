@@ -180,6 +180,19 @@ class _Tally:
         self._count(different, counts)
         self._alive = [f for f in self._alive if self._fits[f] >= _ALIVE * self._seen]
 
+    def __add__(self, other: _Tally) -> _Tally:
+        found = _Tally()
+        found._fits = self._fits + other._fits
+        found._codes = self._codes + other._codes
+        found._apart = self._apart + other._apart
+        found._marks, found._seen = self._marks + other._marks, self._seen + other._seen
+        found.plain = self.plain and other.plain
+        if self._alive is None or other._alive is None:
+            found._alive = other._alive if self._alive is None else self._alive
+        else:  # counted in all rows of both
+            found._alive = [form for form in self._alive if form in other._alive]
+        return found
+
     def _count(self, different: pl.Series, counts: pl.Series) -> None:
         read = {form: form.reads(different) for form in self._alive or ()}
         for form, values in read.items():
@@ -344,6 +357,14 @@ class TextWatch:
                 tally = self._tallies.setdefault(name, _Tally())
                 if tally.alive:
                     tally.see(batch.get_column(name))
+
+    def __add__(self, other: TextWatch) -> TextWatch:
+        """Return the watch that has seen the batches of both."""
+        found, tallies = TextWatch(owner=self._owner, known=self._known), self._tallies
+        for name, tally in other._tallies.items():
+            tallies = {**tallies, name: tallies[name] + tally if name in tallies else tally}
+        found._tallies = tallies
+        return found
 
     def warn(self) -> None:
         """Warn of each column that is nearly numbers, dates or times, with counts of cells."""

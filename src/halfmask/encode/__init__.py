@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from halfmask.encode._codec import Codec
 from halfmask.encode._decoded_files import decode_file, decode_predictions_file
+from halfmask.encode._encoded_folder import encode_folder
 from halfmask.encode._files import EncodedFormat, FileCount, encode_file, fit_file
 from halfmask.encode._plan import CodecPlan
 from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
@@ -36,6 +37,7 @@ __all__ = [
     "decode_file",
     "decode_predictions_file",
     "encode_file",
+    "encode_folder",
     "fit_file",
     "plan_from_bytes",
     "plan_to_bytes",

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import polars as pl
-
-    from halfmask.data import Source
     from halfmask.encode._plan import CodecPlan
 
-__all__ = ["batch_number", "batch_rows", "fit_rows", "numbered"]
+__all__ = ["batch_number", "batch_rows", "fit_rows"]
 
 # Both belong to the format of a plan: the same cuts encode and decode a file.
 # A change of one raises PLAN_VERSION.
@@ -38,9 +33,3 @@ def fit_rows(n_columns: int) -> int:
 def batch_number(file: int, place: int) -> int:
     """Return the number by which a batch of a file is ordered: no two files share any."""
     return file * _BATCHES + place
-
-
-def numbered(source: Source, plan: CodecPlan, *, file: int) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Yield the batches of a table's rows, each with its number."""
-    for place, batch in enumerate(source.batches(batch_rows(plan))):
-        yield batch_number(file, place), batch

@@ -13,10 +13,9 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._optional import need
 from halfmask.data import like, to_polars
-from halfmask.data._frames import without_empty_types
-from halfmask.data._text_forms import TextWatch
 from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
+from halfmask.encode._fit_summary import FitSummary
 from halfmask.encode._plan_bytes import plan_from_bytes, plan_to_bytes
 from halfmask.encode._planning import Planning
 from halfmask.encode._predictions import by_row, combined, come_home, sibling_rows, warn_of_unseen
@@ -24,12 +23,11 @@ from halfmask.encode._receipts import EncodingReceipt, digest_of, known_number
 from halfmask.encode._roles import Roles
 from halfmask.encode._row_ids import ROW_ID
 from halfmask.encode._settings import CodecSettings
-from halfmask.encode._summary import CodecSummary
 from halfmask.engines import LocalEngine
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -213,41 +211,35 @@ class Codec:
             As of `fit`.
         """
         known = () if schema is None else schema.names
-        return self._fit(batches, target=target, task=task, schema=schema, known=known)
-
-    def _fit(
-        self,
-        batches: Iterable[object],
-        *,
-        target: str | None,
-        task: Task | None,
-        schema: Schema | None,
-        known: Collection[str],
-    ) -> Self:
-        """Fit to batches, and say of columns that aren't known what their texts look like."""
-        need("numba", "scipy", "threadpoolctl")
         frames: Iterator[pl.DataFrame] = map(to_polars, batches)
         first = next(frames, None)
         if first is None:
             raise SchemaError("There is no batch to fit a codec to.")
-        roles = Roles.of(first.schema, schema=schema, target=target, task=task)
-        watch = TextWatch(owner="Codec", known=known)
+        roles = self._roles(first.schema, schema=schema, target=target, task=task)
         # An iterator that has ended lets its batch go; a list wouldn't.
         frames = chain(iter([first]), frames)
         del first
-
-        def seen() -> Iterator[pl.DataFrame]:
-            for batch in frames:
-                watch.see(batch)
-                yield without_empty_types(batch, roles.dtypes)
-                del batch  # before the next one is read
-
-        summarize = partial(CodecSummary.of, roles=roles, settings=self._settings)
+        summarize = partial(FitSummary.of, roles=roles, settings=self._settings, known=known)
         # One worker: polars uses all processors, and more would hold more batches.
-        summary = LocalEngine(1).fold(seen(), summarize, CodecSummary.__add__)
-        watch.warn()
+        return self._planned(roles, LocalEngine(1).fold(frames, summarize, FitSummary.__add__))
+
+    def _roles(
+        self,
+        dtypes: Mapping[str, pl.DataType],
+        *,
+        schema: Schema | None,
+        target: str | None,
+        task: Task | None,
+    ) -> Roles:
+        """Return the roles of columns; say before they are read what isn't installed."""
+        need("numba", "scipy", "threadpoolctl")
+        return Roles.of(dtypes, schema=schema, target=target, task=task)
+
+    def _planned(self, roles: Roles, seen: FitSummary) -> Self:
+        """Make the plan of what was seen of all rows, and warn of texts that are nearly numbers."""
+        seen.watch.warn()
         secret = self.secret or Secret.fresh()
-        planning = Planning(summary, roles=roles, settings=self._settings, secret=secret)
+        planning = Planning(seen.summary, roles=roles, settings=self._settings, secret=secret)
         self._fitted = planning.plan()
         self._receipts = {}
         return self

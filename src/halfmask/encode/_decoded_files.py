@@ -12,7 +12,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask._progress import silent
 from halfmask.data import TableWriter
-from halfmask.encode._files import FileCount, opened, stream
+from halfmask.encode._files import FileCount, mapped, opened, stream
 from halfmask.encode._predictions import by_row, come_home, warn_of_unseen
 from halfmask.encode._returned import Returned
 from halfmask.encode._row_ids import ROW_ID
@@ -89,15 +89,14 @@ def decode_file(
     _check_rows(source, rows)
     plan = codec.plan_
     returned = Returned(codec, source, number, what="rows")
+    decode = partial(_decoded_rows, plan, returned)
     done, unseen = stream(
-        codec,
-        source,
+        mapped(codec, source, decode, number=returned.number or 0),
         out,
-        partial(_decoded_rows, plan, returned),
-        number=returned.number or 0,
+        n_rows=source.n_rows,
         format=None,
         overwrite=overwrite,
-        report=partial(progress or silent, "decoding"),
+        progress=partial(progress or silent, "decoding"),
     )
     warn_of_unseen(sum(map(Counter, unseen), Counter()))
     return replace(done, number=returned.number)
@@ -165,34 +164,33 @@ def decode_predictions_file(
         frame = pl.concat(list(source.batches(columns=[ROW_ID, *answers])))
         return _written(by_row(plan, frame, codec.receipts_, answers), out, overwrite=overwrite)
     returned = Returned(codec, source, number, what="predictions")
+    decode = partial(_decoded_answers, plan, returned, answers)
     done, _ = stream(
-        codec,
-        source,
+        mapped(codec, source, decode, number=returned.number or 0),
         out,
-        partial(_decoded_answers, plan, returned, answers),
-        number=returned.number or 0,
+        n_rows=source.n_rows,
         format=None,
         overwrite=overwrite,
-        report=partial(progress or silent, "decoding"),
+        progress=partial(progress or silent, "decoding"),
     )
     by_count = returned.number is not None and not returned.is_checked
     return replace(done, number=returned.number, by_count=by_count)
 
 
 def _decoded_rows(
-    plan: CodecPlan, returned: Returned, numbered: tuple[int, pl.DataFrame]
+    plan: CodecPlan, returned: Returned, number: int, batch: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the original rows of a batch, and how many cells weren't known at the fit."""
-    rows = plan.undo(numbered[1], number=returned.order_of(*numbered), threads=False)
-    return rows, plan.unseen(numbered[1])
+    rows = plan.undo(batch, number=returned.order_of(number, batch), threads=False)
+    return rows, plan.unseen(batch)
 
 
 def _decoded_answers(
-    plan: CodecPlan, returned: Returned, answers: Sequence[str], numbered: tuple[int, pl.DataFrame]
+    plan: CodecPlan, returned: Returned, answers: Sequence[str], number: int, batch: pl.DataFrame
 ) -> tuple[pl.DataFrame, None]:
     """Return the predictions for a batch in the order of its rows."""
-    order = returned.order_of(*numbered)
-    found: pl.DataFrame = come_home(plan, numbered[1].select(answers), number_of=lambda _: order)
+    order = returned.order_of(number, batch)
+    found: pl.DataFrame = come_home(plan, batch.select(answers), number_of=lambda _: order)
     return found, None
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data import ReadOptions, Source, TableWriter, open_table
-from halfmask.encode._batching import batch_number, fit_rows, numbered
+from halfmask.encode._batching import batch_number, batch_rows, fit_rows
+from halfmask.encode._fit_summary import FitSummary
+from halfmask.encode._one_thread import one_blas_thread
 from halfmask.encode._receipts import EncodingReceipt, digest_of
-from halfmask.engines import LocalEngine
+from halfmask.engines import LocalEngine, check_private, fold_table, map_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -24,20 +26,26 @@ if TYPE_CHECKING:
     from halfmask.encode._codec import Codec
     from halfmask.encode._plan import CodecPlan
     from halfmask.encode._roles import Task
+    from halfmask.engines import Engine
 
 __all__ = [
     "EncodedFormat",
     "FileCount",
     "encode_file",
+    "encoded_batch",
     "fit_file",
+    "mapped",
     "opened",
+    "opened_as_fitted",
+    "receipt_of",
     "stream",
 ]
 
 #: The formats that encoded rows are written in.
 EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
-#: What is kept of a batch whose rows are written.
+#: What is kept of a batch whose rows are written, and what becomes of a batch.
 Note = TypeVar("Note")
+Part = TypeVar("Part")
 _FORMATS: tuple[EncodedFormat, ...] = ("parquet", "csv", "arrow")
 
 
@@ -65,7 +73,7 @@ class FileCount:
     by_count: bool = field(default=False, compare=False, repr=False)
 
 
-def fit_file(
+def fit_file(  # noqa: PLR0913 # each says one thing, by its name
     codec: Codec,
     table: object,
     *,
@@ -74,6 +82,7 @@ def fit_file(
     schema: Schema | None = None,
     options: ReadOptions | None = None,
     known: Collection[str] | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Codec:
     """Fit a codec to a table of any length: `Codec.fit` for files.
@@ -91,6 +100,8 @@ def fit_file(
     known
         Columns of text that are categories, whatever they look like; of others that are nearly
         numbers or dates a `ColumnWarning` says so. By default those of the schema and options.
+    engine
+        Where rows are summarized; by default in this process. Workers get no key.
     progress
         Is called with the progress.
 
@@ -102,13 +113,15 @@ def fit_file(
     ------
     DataError, SchemaError, ParameterError
         As `open_table` and `Codec.fit` do.
+    EngineError
+        If a cluster fails.
 
     Guarantees
     ----------
     The table is read once. Memory is bounded by a batch and by what the plan keeps of columns:
     each distinct value of a category, and for trees each distinct value of a number. The plan is
     the same as `Codec.fit` makes of the same rows with the same secret, except for the last bits of
-    means and deviations.
+    means and deviations, and the same on every engine.
 
     Examples
     --------
@@ -119,21 +132,29 @@ def fit_file(
     CodecPlan(learner='trees', 1 features)
     """
     source = opened(table, options)
-    report = progress or silent
-    seen = 0
-
-    def batches() -> Iterator[pl.DataFrame]:
-        nonlocal seen
-        for batch in source.batches(fit_rows(len(source.columns))):
-            seen += batch.height
-            yield batch
-            report("fitting", seen / source.n_rows)
-            # No name may keep a batch alive while the next one is read.
-            del batch
-
     if known is None:
         known = {*(schema.names if schema else ()), *(options.typed() if options else ())}
-    return codec._fit(batches(), target=target, task=task, schema=schema, known=known)  # noqa: SLF001 # of this package
+    roles = codec._roles(source.dtypes, schema=schema, target=target, task=task)  # noqa: SLF001 # of this package
+    summarize = partial(FitSummary.of, roles=roles, settings=codec._settings, known=known)  # noqa: SLF001 # as above
+    seen = fold_table(
+        # One worker: polars uses all processors, and more would hold more batches.
+        engine or LocalEngine(1),
+        source,
+        source.columns,
+        partial(_unnumbered, summarize),
+        FitSummary.__add__,
+        n_rows=fit_rows(len(source.columns)),
+        stage="fitting",
+        progress=progress or silent,
+    )
+    return codec._planned(roles, seen)  # noqa: SLF001 # as above
+
+
+def _unnumbered(
+    summarize: Callable[[pl.DataFrame], FitSummary], number: int, rows: pl.DataFrame
+) -> FitSummary:
+    del number  # a fit doesn't ask where rows stand
+    return summarize(rows)
 
 
 def encode_file(  # noqa: PLR0913 # each says one thing, by its name
@@ -146,6 +167,7 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     ids: bool = False,
     overwrite: bool = False,
     options: ReadOptions | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> FileCount:
     """Encode a table of any length into a file: `Codec.encode` for files.
@@ -170,6 +192,9 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
         Whether a file of that name may be replaced.
     options
         How to read a path, where the file doesn't say.
+    engine
+        Where rows are encoded; by default in threads of this process. Its workers get the codec's
+        plan, which is the key; this process writes the file.
     progress
         Is called with the progress.
 
@@ -184,10 +209,13 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
         As `open_table` and `Codec.encode` do.
     ReleaseError
         If the file exists and may not be replaced, or can't be written.
+    EngineError
+        If a cluster fails, or doesn't encrypt what it sends.
 
     Guarantees
     ----------
-    The file appears whole or not at all, whatever happens. It holds the encoded rows and nothing
+    The file has the same bytes on every engine. It appears whole or not at all, whatever happens.
+    It holds the encoded rows and nothing
     else: no name, statistic, dictionary or key of metadata of the table. Memory doesn't grow with
     the rows.
 
@@ -215,31 +243,47 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     """
     one_of(_FORMATS, owner="encode_file", format=format)
     plan = codec.plan_
-    source = _opened_as_fitted(table, options, plan)
+    source = opened_as_fitted(table, options, plan)
+    encode = partial(encoded_batch, plan, ids)
     done, notes = stream(
-        codec,
-        source,
+        mapped(codec, source, encode, number=number, engine=engine),
         out,
-        partial(_encoded, plan, ids),
-        number=number,
+        n_rows=source.n_rows,
         format=format,
         overwrite=overwrite,
-        report=partial(progress or silent, "encoding"),
+        progress=partial(progress or silent, "encoding"),
     )
+    return replace(done, receipt=receipt_of(codec, notes, number=number, ids=ids))
+
+
+def receipt_of(
+    codec: Codec, notes: Sequence[tuple[int, str]], *, number: int, ids: bool
+) -> EncodingReceipt:
+    """Return the receipt of an encoded file, which the codec remembers.
+
+    Parameters
+    ----------
+    codec
+        The codec that encoded it.
+    notes
+        The rows and the digest of each batch.
+    number, ids
+        As of `encode_file`.
+    """
     rows, digests = zip(*notes, strict=True)
     first = batch_number(number, 0)
     receipt = EncodingReceipt(first=first, rows=rows, digests=digests, ids=ids, file=True)
     codec.remember(receipt)
-    return replace(done, receipt=receipt)
+    return receipt
 
 
-def _encoded(
+def encoded_batch(
     plan: CodecPlan,
     ids: bool,  # noqa: FBT001 # bound by a partial
-    numbered: tuple[int, pl.DataFrame],
+    number: int,
+    batch: pl.DataFrame,
 ) -> tuple[pl.DataFrame, tuple[int, str]]:
     """Return the encoded rows of a batch, their number and their digest."""
-    number, batch = numbered
     sent = plan.apply(batch, number=number, threads=False, ids=ids)
     return sent, (sent.height, digest_of(sent, plan.tokens))
 
@@ -249,7 +293,7 @@ def opened(table: object, options: ReadOptions | None = None) -> Source:
     return table if isinstance(table, Source) else open_table(table, options=options)
 
 
-def _opened_as_fitted(table: object, options: ReadOptions | None, plan: CodecPlan) -> Source:
+def opened_as_fitted(table: object, options: ReadOptions | None, plan: CodecPlan) -> Source:
     """Open a table whose cells are read as those of the fit were, where they are texts.
 
     A file of texts says no types: a column of whole numbers may have had decimals at the fit.
@@ -266,51 +310,81 @@ def _opened_as_fitted(table: object, options: ReadOptions | None, plan: CodecPla
 
 
 def stream(
-    codec: Codec,
-    source: Source,
+    batches: Iterable[tuple[pl.DataFrame, Note]],
     out: str | Path,
-    function: Callable[[tuple[int, pl.DataFrame]], tuple[pl.DataFrame, Note]],
     *,
-    number: int,
+    n_rows: int,
     format: EncodedFormat | None,  # noqa: A002 # the word for it
     overwrite: bool,
-    report: Callable[[float], None],
+    progress: Callable[[float], None],
 ) -> tuple[FileCount, list[Note]]:
-    """Write what a function makes of each batch of a source, in order, and count it.
-
-    Plans hold keys, which stay in this process: files are mapped in threads, on no other engine.
+    """Write batches into a file, and count them.
 
     Parameters
     ----------
-    codec
-        By whose plan the source is cut into batches.
-    source, out
-        Where rows come from, and the file to write.
-    function
-        Takes the number of a batch and its rows, returns rows to write and a note; runs in several
-        threads.
-    number
-        The number of the file.
+    batches
+        Rows to write and a note of each batch, such as `mapped` yields.
+    out
+        The file to write.
+    n_rows
+        How many rows there will be.
     format, overwrite
         As of `encode_file`; without a format the end of the file's name says it.
-    report
+    progress
         Gets the share that is done.
 
     Returns
     -------
     What was written, and the notes of all batches.
     """
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only this needs it
-
-    integer_at_least(0, owner="a file's encoding", number=number)
     notes: list[Note] = []
-    # Set here, around all threads: one thread's limit must not end while another one works.
-    with (
-        threadpool_limits(1, user_api="blas"),
-        TableWriter(out, format=format, overwrite=overwrite, guard_formulas=False) as writer,
-    ):
-        for frame, note in LocalEngine().map(numbered(source, codec.plan_, file=number), function):
+    with TableWriter(out, format=format, overwrite=overwrite, guard_formulas=False) as writer:
+        for frame, note in batches:
             writer.write(frame)
             notes.append(note)
-            report(writer.rows / source.n_rows)
+            progress(writer.rows / n_rows)
     return FileCount(rows=writer.rows, batches=len(notes)), notes
+
+
+def mapped(
+    codec: Codec,
+    source: Source,
+    function: Callable[[int, pl.DataFrame], Part],
+    *,
+    number: int,
+    engine: Engine | None = None,
+) -> Iterator[Part]:
+    """Yield the function of each batch of a source, in order.
+
+    Parameters
+    ----------
+    codec
+        By whose plan the source is cut into batches.
+    source
+        Where rows come from.
+    function
+        Takes the number of a batch and its rows; runs in several threads.
+    number
+        The number of the file.
+    engine
+        Where the function runs; by default in this process.
+
+    Raises
+    ------
+    EngineError
+        If others could read what is sent to workers: plans are keys.
+    """
+    integer_at_least(0, owner="a file's encoding", number=number)
+    engine = engine or LocalEngine()
+    check_private(engine, what="the codec's plan")
+    apply = partial(_in_one_thread, function, batch_number(number, 0))
+    # Here, too: the limit is set once, and not for each batch.
+    with one_blas_thread():
+        yield from map_table(engine, source, source.columns, apply, n_rows=batch_rows(codec.plan_))
+
+
+def _in_one_thread(
+    function: Callable[[int, pl.DataFrame], Part], first: int, place: int, batch: pl.DataFrame
+) -> Part:
+    with one_blas_thread():
+        return function(first + place, batch)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask.encode._one_thread import one_blas_thread
 from halfmask.encode._ticks import to_ticks
 from halfmask.engines import map_in_order
 
@@ -174,13 +175,7 @@ class Mix:
         *,
         threads: bool,
     ) -> NDArray[np.float64]:
-        """Map vectors, that stand as columns, chunk by chunk: one thread a chunk.
-
-        Threads of BLAS would wait for each other more than they work on matrices this narrow, and
-        would round differently on machines with other numbers of processors.
-        """
-        from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
-
+        """Map vectors, that stand as columns, chunk by chunk: one thread a chunk."""
         mapped = np.empty_like(vectors)
 
         def map_part(part: tuple[NDArray[np.int64] | slice, int]) -> None:
@@ -188,7 +183,7 @@ class Mix:
             mapped[:, where] = function(vectors[:, where], self.maps[which])
 
         parts = _parts(vectors.shape[1], group, len(self.maps))
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             for _ in map_in_order(parts, map_part) if threads else map(map_part, parts):
                 pass
         return mapped

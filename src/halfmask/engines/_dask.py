@@ -7,6 +7,7 @@ from collections import deque
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Generic
 
 from halfmask._errors import EngineError, MissingDependencyError, ParameterError
@@ -22,6 +23,8 @@ __all__ = ["DaskEngine", "dask_engine"]
 
 #: Seconds to wait for a scheduler, and for its first worker.
 _PATIENCE = 30
+#: Protocols of Dask that nobody can listen to.
+_UNHEARD = {"tls", "wss", "inproc"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,12 @@ class DaskEngine:
                 f"asynchronous. Got a {type(self.client).__name__}.",
                 hint="Make one with distributed.Client(address).",
             )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the scheduler and all workers take TLS, or are on this machine."""
+        addresses = [self.client.scheduler.address, *self.client.nthreads()]
+        return all(map(_is_unheard, addresses))
 
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:
         """Yield the function of each batch, in order; see :meth:`Engine.map`."""
@@ -132,6 +141,15 @@ class DaskEngine:
         # Dask warns of batches in tasks from 10 MB on; so many are in flight as we want.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             return self.client.submit(function, *arguments, pure=False)
+
+
+def _is_unheard(address: str) -> bool:
+    """Return whether nobody else hears what goes to an address, such as ``tls://10.0.0.7:8786``."""
+    protocol, _, rest = address.partition("://")
+    host = rest.rpartition(":")[0].strip("[]")
+    with suppress(ValueError):
+        return protocol in _UNHEARD or ip_address(host).is_loopback
+    return False
 
 
 @dataclass(frozen=True, slots=True, repr=False)

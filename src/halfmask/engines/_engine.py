@@ -27,6 +27,10 @@ class Engine(Protocol):
     no open file, and may run more than once for the same batch.
     """
 
+    @property
+    def is_private(self) -> bool:
+        """Whether nobody on a network can read what is sent to workers."""
+
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:
         """Yield the function of each batch, in the order of the batches.
 

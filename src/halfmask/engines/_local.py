@@ -46,6 +46,11 @@ class LocalEngine:
         if self.workers is not None:
             integer_at_least(1, owner="LocalEngine", workers=self.workers)
 
+    @property
+    def is_private(self) -> bool:
+        """Nothing leaves this process."""
+        return True
+
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:
         """Yield the function of each batch; see `Engine.map` and `map_in_order`."""
         return map_in_order(batches, apply, workers=self.workers)

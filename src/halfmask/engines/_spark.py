@@ -24,6 +24,8 @@ __all__ = ["SparkEngine", "spark_engine"]
 
 #: Tasks of one job for each core, so that slow ones don't hold up the others much.
 _TASKS_OF_CORE = 4
+#: Settings of Spark that encrypt what its processes send each other.
+_ENCRYPTED = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,14 @@ class SparkEngine:
                 f"Got a {type(self.session).__name__}.",
                 hint="Make one with SparkSession.builder.master(...).getOrCreate().",
             )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether Spark encrypts what it sends, or runs on this machine."""
+        context = self.session.sparkContext
+        settings = context.getConf()
+        is_encrypted = any(settings.get(name, "false") == "true" for name in _ENCRYPTED)
+        return is_encrypted or context.master.partition("[")[0] == "local"
 
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:
         """Yield the function of each batch, in order; see :meth:`Engine.map`."""

@@ -27,6 +27,7 @@ def fold_table(  # what is folded, and how
     summarize: Callable[[int, pl.DataFrame], Part],
     merge: Callable[[Part, Part], Part],
     *,
+    n_rows: int | None = None,
     stage: str = "reading",
     progress: Progress = silent,
 ) -> Part:
@@ -42,6 +43,8 @@ def fold_table(  # what is folded, and how
         Takes the number of a batch, from 0, and its rows.
     merge
         Adds up two summaries.
+    n_rows
+        How many rows a batch has, as of `halfmask.data.Source.batches`.
     stage, progress
         What is being done; called with how far it is.
 
@@ -50,7 +53,7 @@ def fold_table(  # what is folded, and how
     DataError
         If a worker can't read its part.
     """
-    batches, function = _as_batches(engine, source, columns, summarize, stage, progress)
+    batches, function = _as_batches(engine, source, columns, summarize, n_rows, stage, progress)
     return engine.fold(batches, function, merge)
 
 
@@ -61,6 +64,7 @@ def map_table(  # what is mapped, and how
     apply: Callable[..., Part],
     *,
     given: Iterable[Any] | None = None,
+    n_rows: int | None = None,
     stage: str = "reading",
     progress: Progress = silent,
 ) -> Iterator[Part]:
@@ -76,6 +80,8 @@ def map_table(  # what is mapped, and how
         Takes the number of a batch, from 0, its rows, and what is given for it, if anything is.
     given
         One value for each batch.
+    n_rows
+        As of `fold_table`.
     stage, progress
         What is being done; called with how far it is.
 
@@ -84,7 +90,7 @@ def map_table(  # what is mapped, and how
     DataError
         If a worker can't read its part.
     """
-    batches, function = _as_batches(engine, source, columns, apply, stage, progress, given)
+    batches, function = _as_batches(engine, source, columns, apply, n_rows, stage, progress, given)
     return engine.map(batches, function)
 
 
@@ -93,12 +99,13 @@ def _as_batches(
     source: Source,
     columns: Sequence[str],
     function: Callable[..., Part],
+    n_rows: int | None,
     stage: str,
     progress: Progress,
     given: Iterable[Any] | None = None,
 ) -> tuple[Iterator[Any], Callable[[Any], Part]]:
     """Return what an engine takes, and its function of each."""
-    parts = source.parts()
+    parts = source.parts(n_rows)
     values = None if given is None else iter(given)
 
     def numbered(batches: Iterable[Any]) -> Iterator[Any]:
@@ -111,7 +118,7 @@ def _as_batches(
             progress(stage, min(1.0, read / max(1, source.n_rows)))
 
     if parts is None:
-        return numbered(source.batches(columns=columns)), partial(_of_rows, function)
+        return numbered(source.batches(n_rows, columns=columns)), partial(_of_rows, function)
     is_elsewhere = not isinstance(engine, LocalEngine)
     read = partial(_of_part, function, source, list(columns), is_elsewhere)
     return numbered(parts), read

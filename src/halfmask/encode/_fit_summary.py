@@ -1,0 +1,64 @@
+"""What a fit needs to know of rows: the codec's summary, and which texts are nearly numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from halfmask.data._frames import without_empty_types
+from halfmask.data._text_forms import TextWatch
+from halfmask.encode._summary import CodecSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import polars as pl
+
+    from halfmask.encode._roles import Roles
+    from halfmask.encode._settings import CodecSettings
+
+__all__ = ["FitSummary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSummary:
+    """The summary of some rows, and the forms of their texts; they add up.
+
+    Parameters
+    ----------
+    summary
+        What the plan is made of.
+    watch
+        Warns of columns whose texts are nearly numbers, dates or times.
+    """
+
+    summary: CodecSummary
+    watch: TextWatch
+
+    @classmethod
+    def of(
+        cls,
+        batch: pl.DataFrame,
+        *,
+        roles: Roles,
+        settings: CodecSettings,
+        known: Collection[str],
+    ) -> Self:
+        """Return what a fit needs to know of a batch.
+
+        Parameters
+        ----------
+        batch
+            Some rows.
+        roles, settings
+            As of `CodecSummary.of`.
+        known
+            Columns of text that are categories, whatever they look like.
+        """
+        watch = TextWatch(owner="Codec", known=known)
+        watch.see(batch)
+        typed = without_empty_types(batch, roles.dtypes)
+        return cls(summary=CodecSummary.of(typed, roles=roles, settings=settings), watch=watch)
+
+    def __add__(self, other: FitSummary) -> FitSummary:
+        return FitSummary(summary=self.summary + other.summary, watch=self.watch + other.watch)

@@ -1,0 +1,44 @@
+"""Keys that outlive a release are sent to workers only where nobody can listen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask._errors import EngineError
+
+if TYPE_CHECKING:
+    from halfmask.engines._engine import Engine
+
+__all__ = ["check_private"]
+
+
+def check_private(engine: Engine, *, what: str) -> None:
+    """Raise unless an engine encrypts what it sends, or runs on this machine.
+
+    Parameters
+    ----------
+    engine
+        Where keys would be sent.
+    what
+        What holds the keys, as it reads after "sends".
+
+    Raises
+    ------
+    EngineError
+        If somebody on the network could read them.
+
+    Edge cases
+    ----------
+    Workers that join a cluster of Dask later aren't looked at.
+
+    Examples
+    --------
+    >>> from halfmask.engines import LocalEngine
+    >>> check_private(LocalEngine(), what="the codec")
+    """
+    if not engine.is_private:
+        raise EngineError(
+            f"This sends {what} to the workers, and the cluster doesn't encrypt what it sends.",
+            hint="Give Dask certificates and the address dask+tls://HOST:PORT, or set "
+            "spark.network.crypto.enabled of Spark to true.",
+        )

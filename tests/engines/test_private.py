@@ -1,0 +1,64 @@
+"""Where keys may be sent: workers on this machine, or over what nobody else can read."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from halfmask import EngineError
+from halfmask.engines import DaskEngine, LocalEngine, SparkEngine, check_private
+
+
+def dask(scheduler, *workers):
+    """Return the engine of a cluster with these addresses."""
+    client = SimpleNamespace(
+        asynchronous=False,
+        scheduler=SimpleNamespace(address=scheduler),
+        nthreads=lambda: dict.fromkeys(workers, 1),
+    )
+    return DaskEngine(client)
+
+
+def spark(master, **settings):
+    """Return the engine of a session of a master, with these settings."""
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    context = SimpleNamespace(master=master, getConf=lambda: named)
+    return SparkEngine(SimpleNamespace(_jsc=None, sparkContext=context))
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        LocalEngine(),
+        dask("tcp://127.0.0.1:8786", "tcp://127.0.0.1:4001", "tcp://[::1]:4002"),
+        dask("tls://10.0.0.7:8786", "tls://10.0.0.8:4001"),
+        dask("inproc://10.0.0.7/19/1", "inproc://10.0.0.7/19/4"),
+        spark("local"),
+        spark("local[2,4]"),
+        spark("spark://10.0.0.7:7077", spark_network_crypto_enabled="true"),
+        spark("yarn", spark_ssl_rpc_enabled="true"),
+    ],
+)
+def test_keys_may_be_sent(engine):
+    check_private(engine, what="the key")
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        dask("tcp://10.0.0.7:8786", "tcp://10.0.0.8:4001"),
+        dask("tcp://127.0.0.1:8786", "tcp://127.0.0.1:4001", "tcp://10.0.0.8:4001"),
+        dask("tls://10.0.0.7:8786", "tcp://10.0.0.8:4001"),
+        dask("tcp://scheduler:8786"),
+        dask("ucx://10.0.0.7:8786"),
+        dask("tcp://[2001:db8::1]:8786"),
+        spark("spark://127.0.0.1:7077"),
+        spark("local-cluster[2,1,1024]"),
+        spark("yarn", spark_network_crypto_enabled="false"),
+    ],
+)
+def test_keys_may_not_be_sent(engine):
+    with pytest.raises(EngineError, match="sends the key to the workers") as caught:
+        check_private(engine, what="the key")
+    assert "10.0.0" not in str(caught.value)

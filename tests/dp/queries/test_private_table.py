@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import statistics
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -137,6 +138,37 @@ def test_keys_are_selected_if_enough_rows_share_them(tmp_path):
 
     assert frame["word"].to_list() == ["often", "some", None]
     assert frame["count"].to_list() == pytest.approx([500, 300, 200], abs=30)
+
+
+def test_quantiles_of_selected_keys_take_no_memory_of_groups_that_are_left_out(tmp_path):
+    """A table of all groups and values of the grid would have 2**16 * 4,000 entries, 2 GB."""
+    rows = pl.DataFrame({"word": [f"w{i}" for i in range(4000)] + ["often"] * 900, "x": 700})
+    table = opened(tmp_path, rows)
+    question = table.group_by({"word": None}).select(
+        Quantile(of="x", at=0.5, bounds=(0, 65535), grid=1.0)
+    )
+    tracemalloc.start()
+    frame = question.answer(epsilon=20.0, delta=1e-18).frame
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert frame.select("word", "quantile_0.5_x").rows() == [("often", pytest.approx(700, abs=5))]
+    assert most < 2e8
+
+
+def test_integers_of_128_bits_are_columns_like_others(tmp_path):
+    rows = pl.DataFrame(
+        {"x": [1, 2, None, 2**100, -(2**100)], "g": [1, 1, 2, 2, 2]},
+        schema={"x": pl.Int128, "g": pl.Int128},
+    )
+    table = opened(tmp_path, rows)
+    with pytest.raises(DataError, match="changed"):
+        table.ledger.check_table(rows.with_columns(x=pl.col("x") + 1))
+    asked = (Count(of="x"), Sum(of="x", bounds=(0, 10)), Mean(of="x", bounds=(0, 10)))
+    frame = (
+        table.where("x < 1000").group_by({"g": [1, 2]}).select(*asked).answer(epsilon=EXACT).frame
+    )
+    assert frame["count_x"].to_list() == pytest.approx([2, 1], abs=1)
+    assert frame["sum_x"].to_list() == pytest.approx([3, 0], abs=7)
 
 
 def test_keys_may_be_declared_with_the_budget(tmp_path):
@@ -447,7 +479,8 @@ def test_batches_add_up_to_the_whole(tmp_path, monkeypatch, unit):
 
     def counted():
         exact = tally(table.source, plan.question, plan.measures, table.ledger.terms)
-        return [each.tolist() for each in (*exact.sums.values(), *exact.histograms.values())]
+        histograms = [np.array(list(each)) for each in exact.histograms.values()]
+        return [each.tolist() for each in (*exact.sums.values(), *histograms)]
 
     whole = counted()
     kind = type(table.source)

@@ -61,7 +61,9 @@ def draws(rows, asked, unit, epsilon, *, tallied=None):
             exact,
             n_groups=n,
             sums={each: np.repeat(sums, n) for each, sums in exact.sums.items()},
-            histograms={each: np.repeat(it, n, axis=0) for each, it in exact.histograms.items()},
+            histograms={
+                each: it.of_groups(np.zeros(n, dtype=int)) for each, it in exact.histograms.items()
+            },
         )
         return released(plan, many)[asked.label].to_numpy()
 

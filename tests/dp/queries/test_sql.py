@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask import HalfmaskError, PolicyError, SchemaError
+from halfmask import ColumnNotFoundError, HalfmaskError, PolicyError, SchemaError
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.dp.queries import Count, PrivateTable, query_sql
 
@@ -127,6 +127,10 @@ def test_the_same_question_in_python_and_sql_is_charged_once(table):
         ("SELECT VARIANCE(age) FROM adult", "VARIANCE"),
         ("SELECT COUNT(*) FROM adult GROUP BY ROLLUP (sex)", "ROLLUP"),
         ("SELECT COUNT(*) FROM adult GROUP BY age + 1", "ADD"),
+        ("SELECT COUNT(*) FROM adult WHERE other.age = 3", "a column of 'other'"),
+        ("SELECT COUNT(*) FROM adult WHERE sexes.sex = 'f'", "a column of 'sexes'"),
+        ("SELECT SUM(other.age) FROM adult", "a column of 'other'"),
+        ("SELECT other.sex, COUNT(*) FROM adult GROUP BY other.sex", "a column of 'other'"),
         ("SELECT COUNT(*) FROM adult GROUP BY age, WIDTH_BUCKET(age, 0, 9, 3)", "twice"),
         ("SELECT COUNT(*) FROM adult WHERE age > (SELECT 1)", "SUBQUERY"),
         ("SELECT COUNT(*) FROM adult WHERE EXISTS (SELECT 1)", "EXISTS"),
@@ -153,6 +157,17 @@ def test_what_is_outside_of_the_subset_is_refused_by_name(table, sql, named):
 def test_statements_that_no_parser_likes_are_refused(table, sql):
     with pytest.raises(HalfmaskError):
         query_sql(table, sql)
+
+
+def test_a_column_is_one_of_the_table_that_it_is_said_to_be_of(table):
+    sql = "SELECT COUNT(*) FROM adult JOIN sexes USING (sex) WHERE {} = 'man'"
+    public = {"sexes": SEXES}
+    query_sql(table, sql.format("sexes.word"), public=public)
+    with pytest.raises(ColumnNotFoundError, match="'adult'"):
+        query_sql(table, sql.format("adult.word"), public=public)
+    table.where("adult.age > 3").select(Count())
+    with pytest.raises(PolicyError, match="a column of 'other'"):
+        table.where("other.age > 3").select(Count())
 
 
 def test_keys_that_where_lists_count_no_row_twice(table):

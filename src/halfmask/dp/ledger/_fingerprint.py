@@ -49,7 +49,9 @@ def fingerprint_of(source: Source) -> str:
 def _hash_cells(digest: hashlib._Hash, column: pl.Series) -> None:
     """Hash what a column's cells are, and their number; what stands behind a null is left out."""
     dtype = column.dtype
-    if not (dtype.is_numeric() or dtype.is_temporal() or dtype == pl.Boolean) or dtype.is_decimal():
+    is_plain = dtype.is_numeric() or dtype.is_temporal() or dtype == pl.Boolean
+    # NumPy has neither decimals nor numbers of 128 bits.
+    if not is_plain or dtype.is_decimal() or str(dtype).endswith("128"):
         text = column.cast(pl.String).drop_nulls()
         digest.update(text.str.len_bytes().to_numpy().astype("<u4").tobytes())
         digest.update("".join(text.to_list()).encode())

@@ -131,7 +131,7 @@ class NumericGrid:
             Its type.
         """
         values = pl.col(column)
-        if self.step == 1 and dtype.is_signed_integer():
+        if self.step == 1 and dtype.is_signed_integer() and dtype != pl.Int128:
             return values.cast(pl.Int64).clip(self.low, self.high)
         numbers = values.cast(pl.Float64)
         if dtype.is_float():

@@ -90,6 +90,12 @@ class PrivateTable:
     def __repr__(self) -> str:
         return f"PrivateTable({self.ledger.terms!r})"
 
+    @property
+    def tables(self) -> dict[str, list[str]]:
+        """The columns of the data set and of public tables, by the name of the table."""
+        public = {each.name: each.frame.columns for each in self.joins}
+        return {**public, self.ledger.terms.dataset: list(self.source.dtypes)}
+
     @classmethod
     def open(cls, table: object, *, ledger: PrivacyLedger) -> Self:
         """Open the table of a ledger. It is read once, to check that it hasn't changed.
@@ -182,7 +188,11 @@ class PrivateTable:
             If an aggregate has no bounds, or sums could overflow.
         ColumnNotFoundError
             If a column isn't there.
+        PolicyError
+            If a condition names a table that isn't there.
         """
+        for each in self.conditions:
+            each.check_tables(self.tables)
         question = Question.of(
             self.source.dtypes,
             aggregates,

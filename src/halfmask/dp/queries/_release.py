@@ -62,7 +62,7 @@ def _chosen(exact: ExactSums, answered: NDArray[np.bool_]) -> ExactSums:
         n_groups=int(answered.sum()),
         groups=exact.groups.filter(pl.Series(answered)),
         sums={each: numbers[answered] for each, numbers in exact.sums.items()},
-        histograms={each: counts[answered] for each, counts in exact.histograms.items()},
+        histograms={each: it.of_groups(answered) for each, it in exact.histograms.items()},
     )
 
 

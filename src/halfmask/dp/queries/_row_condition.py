@@ -11,12 +11,13 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, S
 from halfmask._optional import need
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from sqlglot import exp
 
 __all__ = [
     "RowCondition",
+    "check_tables",
     "column_of",
     "given",
     "literal_of",
@@ -130,6 +131,16 @@ class RowCondition:
             raise ColumnNotFoundError.of(absent, dtypes, where="the table")
         return _compiled(self._tree, dtypes)
 
+    def check_tables(self, tables: Mapping[str, Collection[str]]) -> None:
+        """Raise unless each table that a column is said to be of is there; see `check_tables`.
+
+        Parameters
+        ----------
+        tables
+            By name of a table, its columns.
+        """
+        check_tables(self._tree, tables)
+
     def listed(self) -> dict[str, list[Any]]:
         """Return the values of columns that the condition lists: they are no secret of the data."""
         from sqlglot import exp  # noqa: PLC0415 # 0.2 s
@@ -191,6 +202,35 @@ def column_of(node: exp.Expr) -> str:
     if not set(given(node)) <= {"this", "table"}:
         raise refused("a column with the name of a schema")
     return str(node.name)
+
+
+def check_tables(tree: exp.Expr, tables: Mapping[str, Collection[str]]) -> None:
+    """Raise unless each table that a column is said to be of is there, and has it.
+
+    Parameters
+    ----------
+    tree
+        A statement, or a part of one.
+    tables
+        By name of a table, its columns.
+
+    Raises
+    ------
+    PolicyError
+        If the table is no other than these.
+    ColumnNotFoundError
+        If it has no such column.
+    """
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    for each in tree.find_all(exp.Column):
+        if not each.table:
+            continue
+        if each.table not in tables:
+            raise refused(f"a column of {each.table!r}, which is neither the data set nor joined")
+        if each.name not in tables[each.table]:
+            where = f"the table {each.table!r}"
+            raise ColumnNotFoundError.of([each.name], tables[each.table], where=where)
 
 
 def literal_of(node: exp.Expr) -> str | int | float | bool:

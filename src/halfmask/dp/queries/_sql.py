@@ -18,7 +18,14 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._grouping import Bins
-from halfmask.dp.queries._row_condition import RowCondition, column_of, given, literal_of, refused
+from halfmask.dp.queries._row_condition import (
+    RowCondition,
+    check_tables,
+    column_of,
+    given,
+    literal_of,
+    refused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,6 +117,7 @@ def query_sql(
         raise PolicyError(f"FROM must name the data set {dataset!r}.")
     for join in select.args.get("joins") or []:
         table = _joined(table, join, public or {})
+    check_tables(select, table.tables)
     listed: dict[str, Sequence[Any]] = {}
     where = select.args.get("where")
     if where is not None:
@@ -198,8 +206,9 @@ def _grouped(select: exp.Select) -> dict[str, tuple[str, Bins | None]]:
     group = select.args.get("group")
     if group is None:
         return {}
-    if set(given(group)) != {"expressions"}:
-        raise refused("GROUP BY with anything but columns")
+    beyond = sorted(set(given(group)) - {"expressions"})
+    if beyond or not group.expressions:
+        raise refused(f"GROUP BY with {beyond[0].upper() if beyond else 'no column'}")
     found: dict[str, tuple[str, Bins | None]] = {}
     for each in group.expressions:
         if isinstance(each, exp.WidthBucket):

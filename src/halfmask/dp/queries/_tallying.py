@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,13 +21,54 @@ if TYPE_CHECKING:
     from halfmask.dp.queries._measures import Measure
     from halfmask.dp.queries._question import Question
 
-__all__ = ["PERSONS", "ExactSums", "tally"]
+__all__ = ["PERSONS", "ExactSums", "GroupHistograms", "tally"]
 
 #: The number of persons, or of rows, of each group, by which keys are selected.
 PERSONS: Final = "\0persons"
 _GROUP: Final = "\0group"
 _VALUE: Final = "\0value"
 _ROWS: Final = "\0rows"
+
+
+@dataclass(frozen=True)
+class GroupHistograms:
+    """Rows of groups at each value of a grid; a value without rows takes no room.
+
+    With selected keys, the number of groups is one of the data: a table of all groups and values
+    could take any amount of memory.
+
+    Parameters
+    ----------
+    groups
+        Where each group begins and ends in `at`, a row a group.
+    at
+        The values with rows, as places on the grid.
+    rows
+        How many rows each has.
+    size
+        The number of values of the grid.
+    """
+
+    groups: NDArray[np.int64]
+    at: NDArray[np.int64] = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
+    size: int
+
+    def __iter__(self) -> Iterator[NDArray[np.int64]]:
+        for begin, end in self.groups:
+            counted = np.zeros(self.size, dtype=np.int64)
+            counted[self.at[begin:end]] = self.rows[begin:end]
+            yield counted
+
+    def of_groups(self, chosen: NDArray[np.generic]) -> GroupHistograms:
+        """Return the histograms of some groups.
+
+        Parameters
+        ----------
+        chosen
+            Their numbers, or for each group whether it is chosen.
+        """
+        return replace(self, groups=self.groups[chosen])
 
 
 @dataclass(frozen=True)
@@ -43,7 +84,7 @@ class ExactSums:
     sums
         By measure, a whole number for each group.
     histograms
-        By measure of a quantile, a row for each group with the rows at each value of the grid.
+        By measure of a quantile, the rows of each group at each value of the grid.
     persons
         The persons, or rows, of each group, where keys are selected.
     """
@@ -51,7 +92,7 @@ class ExactSums:
     n_groups: int
     groups: pl.DataFrame
     sums: dict[Measure, NDArray[np.int64]] = field(repr=False)
-    histograms: dict[Measure, NDArray[np.int64]] = field(repr=False)
+    histograms: dict[Measure, GroupHistograms] = field(repr=False)
     persons: NDArray[np.int64] | None = field(repr=False)
 
 
@@ -213,15 +254,23 @@ class _Tallying:
 
     def _histogram(
         self, groups: pl.DataFrame, each: Measure, found: list[pl.DataFrame]
-    ) -> NDArray[np.int64]:
+    ) -> GroupHistograms:
         assert each.grid is not None  # noqa: S101 - quantiles have one
-        counted = np.zeros((groups.height, each.grid.high - each.grid.low + 1), dtype=np.int64)
-        if found:
-            cells = found[0].with_columns(pl.lit(0, pl.UInt32).alias(_GROUP))
-            if self._by:
-                cells = found[0].join(groups, on=self._by, how="inner", nulls_equal=True)
-            counted[cells[_GROUP].to_numpy(), cells[_VALUE].to_numpy()] = cells[_ROWS].to_numpy()
-        return counted
+        size = each.grid.high - each.grid.low + 1
+        if not found:
+            none = np.zeros(0, dtype=np.int64)
+            return GroupHistograms(np.zeros((groups.height, 2), dtype=np.int64), none, none, size)
+        cells = found[0].with_columns(pl.lit(0, pl.UInt32).alias(_GROUP))
+        if self._by:
+            cells = found[0].join(groups, on=self._by, how="inner", nulls_equal=True)
+        cells = cells.select(_GROUP, _VALUE, _ROWS).sort(_GROUP)
+        ends = np.searchsorted(cells[_GROUP].to_numpy(), np.arange(groups.height + 1))
+        return GroupHistograms(
+            np.stack([ends[:-1], ends[1:]], axis=1).astype(np.int64),
+            cells[_VALUE].to_numpy(),
+            cells[_ROWS].to_numpy(),
+            size,
+        )
 
 
 def _added(parts: list[pl.DataFrame], new: pl.DataFrame, by: list[str]) -> list[pl.DataFrame]:

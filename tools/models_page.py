@@ -22,6 +22,7 @@ import halfmask
 from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.guarantees import GUARANTEES, guarantee_from
 from halfmask.masks import TABLE_MASKS
+from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.verifier.masked import MASK_CHECKS
 from halfmask.verifier.tables import _model_checks
 
@@ -59,6 +60,8 @@ SUBSET_TEST = "`tests/guarantees/test_subset_guarantee.py`"
 AGREEMENT_TEST = "`tests/guarantees/test_agreement.py`"
 PEOPLE_MODELS = "`tests/guarantees/test_population_models.py`"
 PEOPLE_TEST = "`tests/microdata/test_population.py`"
+BOUND_TEST = "`tests/dp/safepub/test_sampling_bound.py`"
+PRIVATE_TEST = "`tests/microdata/test_differential_privacy.py`"
 #: One line for each model, by its name. Keep one entry a model, in the order of the alphabet.
 LINES: Mapping[str, Line] = {
     "alpha-k-anonymity": Line(
@@ -241,6 +244,11 @@ JUDGED = """\
 - *Kept by*: the methods that made a small release with the example, which the verifier confirmed.
 - *Tested against*: what the tests compare the model with.
 """
+ROWS = """\
+Such a guarantee is about how rows are drawn, and judges no classes. It goes with no other
+guarantee, and with no mask, method, recoding or suppression.
+[How to use it](../how-to/release-private-rows.md).
+"""
 MASKED = """\
 A [mask](masks.md) with such a claim needs no classes. The claim is made in a release of masks
 alone.
@@ -270,6 +278,13 @@ def page() -> str:
                 (f"`{name}`", f"`{GUARANTEES[name].__name__}`", line.arx, line.sdcmicro)
                 for name, line in ((name, LINES[name]) for name in sorted(GUARANTEES))
             ),
+        ),
+        "\n## Guarantees without classes\n",
+        ROWS,
+        *table(
+            ("model", "parameters", "what it says", "source", "checks of the verifier",
+             "tested against", "ARX"),
+            iter([private_row()]),
         ),
         "\n## Models that masks keep\n",
         MASKED,
@@ -335,6 +350,26 @@ def source(kind: type) -> str:
 def parameter_row(name: str) -> tuple[str, ...]:
     """Return the parameters of a model with their bounds."""
     kind = GUARANTEES[name]
+    side = "at most" if kind.worse_when_larger else "at least"
+    return f"`{name}`", parameters(kind), f"{side} `{kind.bounded}`", check_of(name)
+
+
+def private_row() -> tuple[str, ...]:
+    """Return what differential privacy says of itself."""
+    kind = DifferentialPrivacy
+    return (
+        f"`{kind.model}`",
+        parameters(kind),
+        summary(kind),
+        source(kind),
+        "`verifier/safepub/_safepub_release.py`: epsilon is accounted, k is counted",
+        f"both neighbours in fractions ({BOUND_TEST}); releases of neighbours ({PRIVATE_TEST})",
+        "`EDDifferentialPrivacy`",
+    )
+
+
+def parameters(kind: type) -> str:
+    """Return the parameters of a model with their bounds."""
     given = [entry for entry in fields(kind) if entry.init and entry.name != "hierarchy"]
     words = []
     for entry in given:
@@ -343,8 +378,7 @@ def parameter_row(name: str) -> tuple[str, ...]:
                   if key in entry.metadata]  # fmt: skip
         bounds += [] if entry.default is MISSING else [f"default `{entry.default}`"]
         words.append(f"`{entry.name}`" + (f" ({', '.join(bounds)})" if bounds else ""))
-    side = "at most" if kind.worse_when_larger else "at least"
-    return f"`{name}`", ", ".join(words), f"{side} `{kind.bounded}`", check_of(name)
+    return ", ".join(words)
 
 
 def check_of(name: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.dp.ledger import PrivacyLedger
 
-__all__ = ["Declarations", "LedgerOptions", "pairs"]
+__all__ = ["Declarations", "LedgerOptions", "ReleaseLedger", "pairs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +63,45 @@ class LedgerOptions:
         from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # half a second
 
         return PrivacyLedger.open(self.vault, dataset=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseLedger:
+    """The ledger that a release under an epsilon is charged to, if there is one."""
+
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            "--ledger",
+            metavar="VAULT",
+            help="For a policy with epsilon: the private folder of TABLE's ledger, made by "
+            "halfmask budget set. The release is charged before anything is drawn.",
+        ),
+    ] = None
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            "--dataset",
+            metavar="NAME",
+            help="With --ledger, the data set's name; without, the name of TABLE without its "
+            "ending.",
+        ),
+    ] = None
+
+    def open(self, table: str, *, is_read_otherwise: bool) -> PrivacyLedger | None:
+        """Open the ledger of a table, if one is named."""
+        if self.ledger is None:
+            if self.dataset is not None:
+                raise UsageError(
+                    "--dataset names a ledger, and none is given.", hint="Add --ledger."
+                )
+            return None
+        if is_read_otherwise:
+            raise UsageError(
+                "--ledger doesn't go with options for reading TABLE.",
+                hint="Write them into [input] of POLICY.",
+            )
+        return LedgerOptions(vault=self.ledger, dataset=self.dataset).open(table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

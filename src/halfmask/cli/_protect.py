@@ -17,10 +17,12 @@ from halfmask.cli._console import console, say_json
 from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._failures import UsageError
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
+from halfmask.cli._ledger_options import ReleaseLedger  # typer reads it
 from halfmask.cli._opening import OpenOption, open_report
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._policy_file import PolicyFile
+from halfmask.cli._private_summary import private_dict, show_private
 from halfmask.cli._protect_database import copy_database, is_whole_database
 from halfmask.cli._pseudonym_vault import PseudonymVault  # typer reads it
 from halfmask.cli._summary import as_dict, show_summary
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data import Source
+    from halfmask.dp.ledger import PrivacyLedger
     from halfmask.engines import Engine
     from halfmask.microdata import Policy
     from halfmask.vault import Vault
@@ -120,6 +123,7 @@ def protect(
     pseudonyms: PseudonymVault,
     strict: StrictOption = False,
     report: ReportOption = None,
+    budget: ReleaseLedger,
     head: HeaderOptions,
     where_run: EngineOptions,
     show: OpenOption = False,
@@ -150,6 +154,8 @@ def protect(
             head.options(),
             show,
             where_run.engine,
+            budget.ledger,
+            budget.dataset,
         )
         key, vault = key_in(key_file), pseudonyms.open(policy or "")
         return copy_database(table, policy, folder or out, report, key, vault, saying, unused)
@@ -171,8 +177,10 @@ def protect(
     else:
         wanted = Policy.from_toml(policy_text()) if policy == "-" else Policy.load(policy)
     options = {} if made else head.options()
+    ledger = budget.open(table, is_read_otherwise=bool(options))
     if wanted.is_masks_alone:
         _check_masks_alone(population, persons, strict=strict)
+        _check_no_budget(ledger)
         opened = opened_by(table, wanted, options) if options else table
         with where_run.connected() as engine:
             return _mask(
@@ -200,13 +208,16 @@ def protect(
             population=population,
             strict=strict,
             engine=engine,
+            ledger=ledger,
             progress=stages,
         )
     if saying.as_json:
         more = {"policy": str(where), "decisions": made.decisions} if made else {}
-        say_json({"ok": True, **as_dict(release, out), **more})
+        shown = private_dict if wanted.is_private else as_dict
+        say_json({"ok": True, **shown(release, out), **more})
     else:
-        show_summary(release, out, console(), verbose=saying.verbose)
+        say = show_private if wanted.is_private else show_summary
+        say(release, out, console(), verbose=saying.verbose)
     if show:
         open_report(out)
     return 0
@@ -238,6 +249,13 @@ def _mask(  # each says one thing, by its name
     if show:
         open_report(out)
     return 0
+
+
+def _check_no_budget(ledger: PrivacyLedger | None) -> None:
+    if ledger is not None:
+        raise UsageError(
+            "--ledger is for a policy with epsilon, and POLICY has none.", hint="Leave it out."
+        )
 
 
 def _check_masks_alone(population: str | None, persons: str | None, *, strict: bool) -> None:
@@ -333,6 +351,10 @@ def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Sourc
     """Open a table as the policy says, except for options of the command line."""
     from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
 
+    if policy.is_private:
+        from halfmask.microdata._private_release import text_columns  # noqa: PLC0415 - as above
+
+        overrides = {"dtypes": text_columns(policy), **overrides}
     try:
         options = replace(policy.read_options(), **overrides)
     except ParameterError as error:

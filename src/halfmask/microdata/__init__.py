@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._made_policy import MadePolicy, make_policy
     from halfmask.microdata._masked_release import MaskedRelease, mask
     from halfmask.microdata._policy import Policy
+    from halfmask.microdata._private_release import PrivateRelease
     from halfmask.microdata._protect import protect, protect_to
     from halfmask.microdata._release import Release
     from halfmask.microdata._synthetic_release import SyntheticRelease, synthesize
@@ -24,6 +25,7 @@ _HOMES = {
     "MadePolicy": "_made_policy",
     "MaskedRelease": "_masked_release",
     "Policy": "_policy",
+    "PrivateRelease": "_private_release",
     "Release": "_release",
     "SyntheticRelease": "_synthetic_release",
     "explore": "exploring",
@@ -39,6 +41,7 @@ __all__ = [
     "MadePolicy",
     "MaskedRelease",
     "Policy",
+    "PrivateRelease",
     "Release",
     "SyntheticRelease",
     "explore",

@@ -7,6 +7,7 @@ values that guarantee nothing.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, partial
@@ -18,6 +19,7 @@ from halfmask._policy_files import Names, Number, Section, Whole
 from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.anonymize.lattice import OBJECTIVES, Objective
 from halfmask.guarantees import GUARANTEES
+from halfmask.microdata._differential_privacy import DifferentialPrivacy
 
 if TYPE_CHECKING:
     from dataclasses import Field as DataclassField
@@ -113,9 +115,12 @@ def _by_name(choice: object) -> object:
     return {"name": choice} if isinstance(choice, str) else choice
 
 
+#: Guarantees that no class is judged by.
+_OF_ROWS: dict[str, type[Any]] = {DifferentialPrivacy.model: DifferentialPrivacy}
+
 #: What can be chosen, by the key of the policy.
 CHOICES: Mapping[str, OneOf] = {
-    "guarantees": OneOf(GUARANTEES, "model"),
+    "guarantees": OneOf(ChainMap(_OF_ROWS, GUARANTEES), "model"),  # type: ignore[arg-type] # nobody writes to it
     "method": OneOf(METHODS, "name"),
     "recoding": OneOf(RECODINGS, "name"),
     "objective": OneOf(OBJECTIVES, "name"),

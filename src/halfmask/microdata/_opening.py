@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from halfmask._errors import ParameterError
 from halfmask.data import ReadOptions, Source, open_table
 
-__all__ = ["frame_given", "opened_as"]
+__all__ = ["frame_given", "ledger_view", "opened_as"]
 
 
 def opened_as(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
@@ -19,3 +22,26 @@ def frame_given(table: object) -> object:
     """Return the frame that the caller gave; ``None`` for a path or an opened table."""
     is_read = isinstance(table, str | Source) or hasattr(table, "__fspath__")
     return None if is_read else table
+
+
+def ledger_view(table: object, options: ReadOptions) -> Source:
+    """Open a table as its ledger was set for it: cells in their own spelling.
+
+    Parameters
+    ----------
+    table
+        The table that a caller gives.
+    options
+        How the policy reads it.
+
+    Raises
+    ------
+    ParameterError
+        If it is standard input, which can be read only once.
+    """
+    if isinstance(table, str) and table == "-":
+        raise ParameterError(
+            "A table with a ledger is read twice, and standard input only once.",
+            hint="Give the table as a file.",
+        )
+    return opened_as(table, replace(options, normalize={}))

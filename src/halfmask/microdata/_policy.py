@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import tomlkit
 from pydantic import ConfigDict, Field, StrictStr, ValidationError, model_validator
 
+from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._policy_files import WrittenPolicy
 from halfmask.anonymize import METHODS, Level
@@ -23,6 +24,7 @@ from halfmask.data import (
 )
 from halfmask.guarantees import GUARANTEES, Guarantee
 from halfmask.microdata._choices import CHOICES, Choice, in_old_keys
+from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
 from halfmask.microdata._mask_checks import check_masks, masks_of
 from halfmask.microdata._mask_section import TableMaskSection
@@ -40,6 +42,7 @@ from halfmask.microdata._policy_sections import (
     OutputSection,
     SuppressionSection,
 )
+from halfmask.microdata._private_checks import check_private_rows
 from halfmask.microdata._synthesis_section import SynthesisSection
 
 if TYPE_CHECKING:
@@ -279,9 +282,14 @@ class Policy(WrittenPolicy):
             ),
             (
                 f"Guarantees: {'; '.join(map(_stated, self.guarantee_sections))}.",
-                f"Method: {self.method.named}; recoding: {self.recoding.named}.",
-                f"At most {self.suppression.max_fraction:.1%} of the rows may be suppressed.",
+                *(() if self.is_private else self._facts_of_classes()),
             ),
+        )
+
+    def _facts_of_classes(self) -> tuple[str, ...]:
+        return (
+            f"Method: {self.method.named}; recoding: {self.recoding.named}.",
+            f"At most {self.suppression.max_fraction:.1%} of the rows may be suppressed.",
         )
 
     @classmethod
@@ -341,8 +349,14 @@ class Policy(WrittenPolicy):
         Raises
         ------
         PolicyError
-            If a distance needs a hierarchy whose rule needs the values of the table.
+            If a distance needs a hierarchy whose rule needs the values of the table, or the
+            guarantee is differential privacy, which judges no classes.
         """
+        if self.is_private:
+            raise PolicyError(
+                "The guarantee 'differential-privacy' judges no classes.",
+                hint="Only halfmask.protect makes rows by such a policy.",
+            )
         known = schema
         if known is None and any(asks_for_tree(it, self.columns) for it in self.guarantee_sections):
             known = self.schema()
@@ -415,6 +429,11 @@ class Policy(WrittenPolicy):
         return not self.guarantee_sections and self.synthesis is None
 
     @property
+    def is_private(self) -> bool:
+        """Whether rows are drawn under differential privacy, in the place of classes."""
+        return any(each.kind is DifferentialPrivacy for each in self.guarantee_sections)
+
+    @property
     def split_targets(self) -> tuple[str, ...]:
         """The columns that the method predicts: those named, else the labels; else none."""
         named = getattr(self.method, "split_targets", None)
@@ -433,6 +452,9 @@ class Policy(WrittenPolicy):
         )
         self.read_options()  # raises where they can't be
         check_masks(self.columns, self.table_masks, is_alone=self.is_masks_alone)
+        check_private_rows(
+            self.columns, self.guarantee_sections, self.table_masks, self.model_fields_set
+        )
         for number, section in enumerate(self.guarantee_sections, start=1):
             check_guarantee(
                 f"[[guarantees]] number {number}",

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halfmask._errors import ColumnWarning, PolicyError
+from halfmask._errors import ColumnWarning, ParameterError, PolicyError
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
@@ -36,8 +36,15 @@ from halfmask.microdata._folds import drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._made_policy import policy_of
 from halfmask.microdata._opening import frame_given, opened_as
+from halfmask.microdata._policy import Policy
 from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 from halfmask.microdata._prepared import Prepared
+from halfmask.microdata._private_release import (
+    check_place,
+    check_unused,
+    private_release,
+    sampler_of,
+)
 from halfmask.microdata._release import Release
 from halfmask.microdata._released_columns import (
     SEARCH_ROWS,
@@ -52,8 +59,8 @@ if TYPE_CHECKING:
 
     from halfmask.assess.utility import ModelUtility
     from halfmask.data import Schema, Source
+    from halfmask.dp.ledger import PrivacyLedger
     from halfmask.microdata._given_hierarchies import Hierarchies
-    from halfmask.microdata._policy import Policy
     from halfmask.vault import Vault
 
 __all__ = ["protect", "protect_to"]
@@ -75,6 +82,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     population: object = None,
     strict: bool = False,
     engine: Engine | None = None,
+    ledger: PrivacyLedger | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table by a policy.
@@ -114,13 +122,17 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     engine
         Where batches are summarized, counted and given their cells: in threads by default, or on a
         cluster. This process reads the table and writes the files.
+    ledger
+        With the guarantee ``"differential-privacy"``: the budget of the table. The release is
+        booked before a row is drawn.
     progress
         Called with what is being done and how far it is.
 
     Returns
     -------
     Release
-        ``.data``, ``.claims``, ``.risk``, ``.utility``; ``.write(out)`` verifies it on disk.
+        ``.data``, ``.claims``, ``.risk``, ``.utility``; ``.write(out)`` verifies it on disk. With
+        differential privacy it is a :class:`PrivateRelease`, without risk and utility.
 
     Raises
     ------
@@ -130,7 +142,10 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         If the policy has masks and no guarantee: `halfmask.mask` is for those.
     ParameterError
         If ``policy`` isn't a `Policy` but, for example, a path. If both a policy and columns are
-        given, or neither.
+        given, or neither. If a parameter doesn't go with differential privacy, or ``ledger`` goes
+        with it alone.
+    BudgetError
+        If the ledger has less left than the release costs. Nothing is drawn then.
     GuaranteeNotMetError
         If the guarantees can't be met, or if ``strict`` and unchanged columns single rows out:
         nothing is returned.
@@ -207,9 +222,6 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     """
     need("numba", "scipy", "sklearn", "threadpoolctl")
     progress = progress or silent
-    engine = engine or LocalEngine()
-    key = key if key is not None else fresh_key()
-    check_key(key)
     asked = {
         "sensitive": sensitive,
         "label": label,
@@ -219,6 +231,18 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         "hierarchies": hierarchies,
     }
     policy = policy_of(table, policy, quasi_identifiers, asked)
+    sampler = sampler_of(policy)
+    if sampler is not None:
+        check_unused(key=key, vault=vault, population=population, strict=strict, engine=engine)
+        return private_release(table, policy, sampler, ledger=ledger, progress=progress)
+    if ledger is not None:
+        raise ParameterError(
+            "The 'ledger' parameter of protect goes with the guarantee 'differential-privacy'.",
+            hint="Other guarantees cost no budget: leave it out.",
+        )
+    engine = engine or LocalEngine()
+    key = key if key is not None else fresh_key()
+    check_key(key)
     opened = opened_as(table, policy.read_options())
     policy.schema().check(opened.columns)
     vault_key = None if vault is None else pseudonym_key(vault)
@@ -310,6 +334,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     population: object = None,
     strict: bool = False,
     engine: Engine | None = None,
+    ledger: PrivacyLedger | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Protect a table and write the release, verified on disk, or nothing.
@@ -323,13 +348,17 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
         As of `protect`.
     out, overwrite, persons
         As of `Release.write`.
-    key, vault, population, strict, engine, progress
+    key, vault, population, strict, engine, ledger, progress
         As of `protect`.
 
     See Also
     --------
     protect : Returns the release, to look at before it is written.
     """
+    given: object = policy  # a caller may have a path here, which protect refuses
+    if isinstance(given, Policy) and given.is_private:
+        check_unused(persons=persons)
+        check_place(out, overwrite=overwrite)
     release = protect(
         table,
         policy,
@@ -338,6 +367,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
         population=population,
         strict=strict,
         engine=engine,
+        ledger=ledger,
         progress=progress,
     )
     return release.write(out, overwrite=overwrite, persons=persons, progress=progress)

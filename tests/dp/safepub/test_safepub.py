@@ -26,7 +26,7 @@ from halfmask._errors import (
     ParameterError,
     VerificationError,
 )
-from halfmask.data import Groups, Hierarchy, Intervals, Prefix
+from halfmask.data import Dates, Groups, Hierarchy, Intervals, Order, Prefix
 from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
 from halfmask.dp.safepub import SafePub, _level_choice
 from halfmask.dp.safepub._level_choice import level_scores
@@ -115,6 +115,67 @@ def test_one_row_moves_a_score_by_no_more_than_the_sensitivity(seed):
     assert np.abs(before - after).max() <= sensitivity
 
 
+@pytest.mark.parametrize(
+    ("rule", "series"),
+    [
+        (Dates(levels=("month", "year")), pl.Series(["2020-01-31", "2021-02-01", "2021-02-03"])),
+        (Prefix(keep=(3, 1), length=4), pl.Series([1234, 1299, 7])),
+        (Order(["a", "b", "c", "d"], sizes=(2,)), pl.Series(["a", "b", "d"])),
+    ],
+)
+def test_labels_by_any_rule_depend_on_no_other_row(rule, series):
+    whole = LeveledColumn.of(series, rule)
+    for i in range(3):
+        one = LeveledColumn.of(series[i : i + 1], rule)
+        assert one.height == whole.height
+        for level in range(one.height + 1):
+            assert one.at(level)[0] == whole.at(level)[i]
+    none = pl.Series([None, None], dtype=series.dtype)
+    assert LeveledColumn.of(none, rule).height == whole.height
+
+
+def test_levels_are_chosen_within_what_is_allowed(monkeypatch):
+    asked = []
+
+    def choose(scores, **_):
+        asked.append(len(scores))
+        return len(scores) - 1
+
+    monkeypatch.setattr(_level_choice, "choose", choose)
+    levels = {"age": (1, 2), "town": (1, None), "sex": 0}
+    given = {"search_epsilon": 0.25, "sampling_fraction": 0.4, "levels": levels}
+    assert SafePub(**GIVEN | given).release(people()).levels == {"age": 2, "town": 2, "sex": 0}
+    assert asked == [4]
+
+
+def visits():
+    """One patient has half of all rows, with a town of their own."""
+    rows = people(4000)
+    many = pl.DataFrame({"age": [70] * 4000, "town": "d", "sex": "f", "name": "canary"})
+    return pl.concat([rows, many.select(rows.columns)])
+
+
+def test_one_row_of_each_person_takes_part():
+    levels = {"age": 1, "town": 0, "sex": 0}
+    safe = SafePub(**GIVEN | {"levels": levels})
+    old = pl.col("age") == "[70, 80)"
+    assert not safe.release(visits()).data.filter(old).is_empty()
+    released = SafePub(**GIVEN | {"levels": levels, "person": "name"}).release(visits())
+    assert released.data.height
+    assert released.data.filter(old).is_empty()
+    claim = released.claims()[0]
+    assert claim.about["unit"] == "person"
+    assert claim.about["neighbours"] == "all rows of one person are added or removed"
+
+
+def test_a_row_without_a_person_is_refused_without_a_value():
+    table = people().with_columns(name=pl.lit(None, dtype=pl.String))
+    with pytest.raises(DataError, match="names no person in 6,007 rows"):
+        SafePub(**GIVEN, person="name").release(table)
+    with pytest.raises(ColumnNotFoundError, match="name"):
+        SafePub(**GIVEN, person="name").release(table.drop("name"))
+
+
 def test_half_of_the_sensitivity_would_be_too_little():
     """Power: T rows that become T + 0 are all of the score at once."""
     table = pl.DataFrame({"sex": ["f"] * 5})
@@ -183,6 +244,8 @@ def test_a_root_is_written_the_same_if_all_cells_are_missing():
         ({"levels": None}, "Got none"),
         ({"search_epsilon": 1.0, "levels": None}, "search_epsilon"),
         ({"levels": {"age": 1}}, "one level for each"),
+        ({"levels": {"name": 1}}, "of no other"),
+        ({"person": "age"}, "is dropped"),
         ({"sampling_fraction": 0.7}, r"1 - exp\(-epsilon\)"),
         ({"hierarchies": {}}, "for each released column"),
         ({"epsilon": 0}, "epsilon"),
@@ -227,15 +290,17 @@ def test_a_release_is_booked_before_a_row_is_drawn(tmp_path, monkeypatch):
     assert len(ledger.charges) == 1
 
 
-def test_a_budget_of_persons_is_refused(tmp_path):
+def test_a_budget_of_another_unit_is_refused(tmp_path):
     table = people()
     unit = PrivacyUnit(person="name", max_rows=1)
     ledger = PrivacyLedger.create(
         tmp_path / "vault", table, dataset="x", epsilon=2.0, delta=2e-3, unit=unit
     )
-    with pytest.raises(ParameterError, match="protects one row"):
+    with pytest.raises(ParameterError, match="of one 'name', and the release single"):
         SafePub(**GIVEN).release(table, ledger=ledger)
     assert not ledger.charges
+    SafePub(**GIVEN, person="name").release(table, ledger=ledger)
+    assert len(ledger.charges) == 1
 
 
 @pytest.fixture

@@ -98,6 +98,30 @@ class BudgetTerms:
                 "new one that takes into account what was answered on the old one.",
             )
 
+    def check_person(self, person: str | None) -> None:
+        """Raise unless the budget protects what a release protects.
+
+        Parameters
+        ----------
+        person
+            The column of persons whose rows a release protects; ``None``: it protects single rows.
+
+        Raises
+        ------
+        ParameterError
+            If the budget has another unit.
+        """
+        if person != self.unit.person:
+            ours, theirs = (
+                "single rows" if it is None else f"all rows of one {it!r}"
+                for it in (self.unit.person, person)
+            )
+            raise ParameterError(
+                f"The budget protects {ours}, and the release {theirs}: their costs don't add up.",
+                hint="Name the budget's person for the release, or leave person out if the budget "
+                "has none.",
+            )
+
     def to_text(self) -> str:
         """Return the terms as JSON, for the ledger's own file."""
         return json.dumps(asdict(self), sort_keys=True)

@@ -27,7 +27,11 @@ _MOST_CANDIDATES: Final = 20_000
 
 
 def choose_levels(
-    columns: Sequence[LeveledColumn], *, least_rows: int, epsilon: float
+    columns: Sequence[LeveledColumn],
+    allowed: Sequence[range],
+    *,
+    least_rows: int,
+    epsilon: float,
 ) -> tuple[int, ...]:
     """Return one level for each column, by the exponential mechanism.
 
@@ -35,6 +39,8 @@ def choose_levels(
     ----------
     columns
         The columns at their levels.
+    allowed
+        For each column the levels that may be chosen.
     least_rows
         The rows that a class needs to count in the score.
     epsilon
@@ -50,13 +56,13 @@ def choose_levels(
     The choice is (epsilon, 0)-differentially private: candidates depend on the heights of the
     hierarchies alone, and one row moves a score by `level_scores`'s sensitivity at most.
     """
-    candidates = list(itertools.product(*(range(each.height + 1) for each in columns)))
-    if len(candidates) > _MOST_CANDIDATES:
+    if (n := math.prod(map(len, allowed))) > _MOST_CANDIDATES:
         raise ParameterError(
-            f"There are {len(candidates):,} generalizations to choose from, and at most "
+            f"There are {n:,} generalizations to choose from, and at most "
             f"{_MOST_CANDIDATES:,} can be scored.",
             hint="Give levels, or hierarchies of fewer levels.",
         )
+    candidates = list(itertools.product(*allowed))
     scores, sensitivity = level_scores(columns, candidates, least_rows=least_rows)
     return candidates[choose(scores, sensitivity=float(sensitivity), epsilon=epsilon)]
 

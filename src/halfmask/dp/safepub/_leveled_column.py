@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -10,12 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask._errors import HierarchyError, ParameterError
-from halfmask.data import Groups, Hierarchy, Intervals, leaf_text
+from halfmask.data import Dates, Groups, Hierarchy, Intervals, Order, Prefix, leaf_text
 
 if TYPE_CHECKING:
     from halfmask.data import HierarchyRule
 
-__all__ = ["ROOT", "LeveledColumn"]
+__all__ = ["ROOT", "LeveledColumn", "depends_on_rows"]
 
 #: What is written for a column without a hierarchy where its values aren't.
 ROOT = "*"
@@ -52,7 +53,8 @@ class LeveledColumn:
         series
             The values.
         hierarchy
-            Its hierarchy, :class:`Intervals` or :class:`Groups`; ``None``: the value, and ``"*"``.
+            Its hierarchy, or a rule that `depends_on_rows` refutes; ``None``: the value, and
+            ``"*"``.
 
         Raises
         ------
@@ -61,11 +63,12 @@ class LeveledColumn:
         HierarchyError
             If the hierarchy lacks a value.
         """
-        if hierarchy is not None and not isinstance(hierarchy, Hierarchy | Intervals | Groups):
+        if depends_on_rows(hierarchy):
             raise ParameterError(
                 f"The hierarchy of column {series.name!r} depends on the values that there are: "
                 f"{type(hierarchy).__name__}.",
-                hint="Give Intervals, Groups, or a hierarchy with all possible values.",
+                hint="Give Intervals, Groups, Order, Dates, Prefix with a length, or a hierarchy "
+                "with all possible values.",
             )
         texts = leaf_text(series)
         known = texts.drop_nulls().unique().sort()
@@ -80,7 +83,7 @@ class LeveledColumn:
         else:
             values = series.drop_nulls().unique().sort()
             if not len(values):  # a table of missing cells has as many levels as any other
-                values = pl.Series([0]) if isinstance(hierarchy, Intervals) else values
+                values = _placeholder(hierarchy, values)
             levels = _levels(hierarchy.build(values, column=series.name), known)
         written = [
             pl.concat([each.cast(pl.String), pl.Series([None], dtype=pl.String)])
@@ -113,6 +116,34 @@ class LeveledColumn:
             The level.
         """
         return self.labels[level].gather(self.codes.astype(np.uint32)).alias(self.name)
+
+
+def depends_on_rows(hierarchy: Hierarchy | HierarchyRule | None) -> bool:
+    """Return whether the labels or levels of a value depend on which other values there are.
+
+    Parameters
+    ----------
+    hierarchy
+        A hierarchy, a rule, or ``None``.
+
+    Examples
+    --------
+    >>> depends_on_rows(Prefix(keep=(2,))), depends_on_rows(Prefix(keep=(2,), length=5))
+    (True, False)
+    """
+    if isinstance(hierarchy, Prefix):
+        return hierarchy.length is None  # then labels are as long as the longest value
+    known = Hierarchy | Intervals | Groups | Order | Dates
+    return hierarchy is not None and not isinstance(hierarchy, known)
+
+
+def _placeholder(rule: HierarchyRule, none: pl.Series) -> pl.Series:
+    """Return one value, where a rule needs one to have its levels."""
+    if isinstance(rule, Intervals):
+        return pl.Series([0])
+    if isinstance(rule, Dates):
+        return pl.Series([dt.date(2000, 1, 1)])
+    return pl.Series(["0"]) if isinstance(rule, Prefix) else none
 
 
 def _levels(tree: Hierarchy, known: pl.Series) -> list[pl.Series]:

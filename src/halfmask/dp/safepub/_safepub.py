@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -16,6 +16,8 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import number_between
 from halfmask.data import to_polars
 from halfmask.dp.accounting import EpsilonDeltaEvent
+from halfmask.dp.ledger import PrivacyUnit
+from halfmask.dp.ledger._unit_rows import rows_of_units
 from halfmask.dp.safepub._level_choice import choose_levels
 from halfmask.dp.safepub._leveled_column import LeveledColumn
 from halfmask.dp.safepub._private_rows import PrivateRows
@@ -23,6 +25,7 @@ from halfmask.dp.safepub._sampling_bound import LEAST_FRACTION, least_class_size
 from halfmask.dp.safepub._sampling_terms import SamplingTerms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from numpy.typing import NDArray
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from halfmask.data import Hierarchy, HierarchyRule
     from halfmask.dp.ledger import PrivacyLedger
 
-__all__ = ["SafePub"]
+__all__ = ["SafePub", "released"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +52,14 @@ class SafePub:
     search_epsilon
         The part of epsilon for the choice of levels, below epsilon; 0 with `levels`.
     hierarchies
-        For each released column its hierarchy, :class:`~halfmask.data.Intervals` or
-        :class:`~halfmask.data.Groups`; ``None``: the value or ``"*"``. Other columns are dropped.
+        For each released column its hierarchy, or a rule whose labels depend on no other value;
+        ``None``: the value or ``"*"``. Other columns are dropped.
     levels
-        One level for each column, chosen without a look at the rows; ``None``: chosen by the
-        exponential mechanism.
+        The level of each column, chosen without a look at the rows. With `search_epsilon`, some
+        may lack or be ``(least, greatest)``: the exponential mechanism chooses these.
+    person
+        The column that names the person of each row: one row of each person is drawn from, and
+        all rows of a person are protected. ``None``: single rows are.
 
     Attributes
     ----------
@@ -103,7 +109,8 @@ class SafePub:
     sampling_fraction: float
     search_epsilon: float
     hierarchies: Mapping[str, Hierarchy | HierarchyRule | None]
-    levels: Mapping[str, int] | None = None
+    levels: Mapping[str, int | Sequence[int | None]] | None = None
+    person: str | None = None
 
     def __post_init__(self) -> None:
         owner = "SafePub"
@@ -120,14 +127,18 @@ class SafePub:
         given: object = self.hierarchies  # a caller may have anything here
         if not isinstance(given, Mapping) or not given:
             raise ParameterError("SafePub needs a hierarchy, or None, for each released column.")
-        if (self.levels is None) == (self.search_epsilon == 0):
+        if self.person in self.hierarchies:
+            raise ParameterError("The column that names the person is dropped, and has no levels.")
+        levels = self.levels or {}
+        if not set(levels) <= set(self.hierarchies):
+            raise ParameterError("SafePub takes levels of released columns, and of no other.")
+        chosen = [name for name in self.hierarchies if not isinstance(levels.get(name), int)]
+        if bool(chosen) == (self.search_epsilon == 0):
             raise ParameterError(
-                "SafePub takes levels, or a search_epsilon above 0 to choose them. Got "
-                f"{'none' if self.levels is None else 'both'}.",
+                "SafePub takes one level for each released column, or a search_epsilon above 0 to "
+                f"choose them. Got {'none' if chosen else 'both'}.",
                 hint="Levels may not be chosen by a look at the rows.",
             )
-        if self.levels is not None and set(self.levels) != set(self.hierarchies):
-            raise ParameterError("SafePub needs one level for each released column, and no other.")
         object.__setattr__(self, "_k", self._least_class())
 
     @property
@@ -145,7 +156,8 @@ class SafePub:
             search_epsilon=float(self.search_epsilon),
             k=self.k,
             columns=tuple(self.hierarchies),
-            levels=None if self.levels is None else dict(self.levels),
+            levels=dict(self.levels or {}),
+            person=self.person,
         )
 
     @property
@@ -177,7 +189,7 @@ class SafePub:
         Parameters
         ----------
         table
-            A frame with a row for each person.
+            A frame with a row for each person, or with the column `person`.
         ledger
             The budget of the table: the release is booked before a row is drawn. Without one, you
             add up the costs of all releases yourself.
@@ -193,57 +205,74 @@ class SafePub:
         ParameterError
             If a column lacks the level that is asked for, or there are too many levels to choose.
         """
-        frame = to_polars(table)
-        lacking = [name for name in self.hierarchies if name not in frame.columns]
-        if lacking:
-            raise ColumnNotFoundError.of(lacking, frame.columns, where="the table")
-        if not frame.height:
-            raise DataError("The table has no rows.")
-        columns = [LeveledColumn.of(frame[name], tree) for name, tree in self.hierarchies.items()]
-        if self.levels is not None:
-            self._check_levels(columns, self.levels)
+        return released(self, to_polars(table), lambda: self._book(ledger, table))
+
+    def _book(self, ledger: PrivacyLedger | None, table: object) -> None:
         if ledger is not None:
-            self._book(ledger, table)
-        levels = self._levels(columns)
-        drawn = _drawn(frame.height, self.sampling_fraction)
-        written = pl.DataFrame(
-            [column.at(level) for column, level in zip(columns, levels, strict=True)]
-        )
-        classes = written.filter(pl.Series(drawn)).group_by(written.columns).len("n")
-        kept = classes.filter(pl.col("n") >= self.k).sort(written.columns)
-        rows = kept.select(pl.exclude("n").repeat_by("n")).explode(
-            written.columns, empty_as_null=False
-        )
-        return PrivateRows(
-            terms=self.terms,
-            data=rows.select(written.columns),
-            levels=dict(zip(self.hierarchies, levels, strict=True)),
-            heights={column.name: column.height for column in columns},
-        )
+            ledger.terms.check_person(self.person)
+            ledger.check_table(table)
+            ledger.charge([self.event()], purpose=self.purpose)
 
-    def _levels(self, columns: list[LeveledColumn]) -> tuple[int, ...]:
-        if self.levels is None:
-            enough = math.ceil(self.k / self.sampling_fraction)
-            return choose_levels(columns, least_rows=enough, epsilon=self.search_epsilon)
-        return tuple(self.levels[column.name] for column in columns)
+    @property
+    def purpose(self) -> str:
+        """What a ledger notes of a release."""
+        return f"SafePub: rows of {len(self.hierarchies)} columns"
 
-    @staticmethod
-    def _check_levels(columns: list[LeveledColumn], levels: Mapping[str, int]) -> None:
-        for column in columns:
-            level = levels[column.name]
-            if type(level) is not int or not 0 <= level <= column.height:
-                raise ParameterError(
-                    f"Column {column.name!r} has levels 0 to {column.height}. Got {level!r}."
-                )
 
-    def _book(self, ledger: PrivacyLedger, table: object) -> None:
-        if ledger.terms.unit.person is not None:
-            raise ParameterError(
-                "The budget protects all rows of a person, and SafePub protects one row.",
-                hint="Give it one row for each person, and a budget whose unit is a row.",
-            )
-        ledger.check_table(table)
-        ledger.charge([self.event()], purpose=f"SafePub: rows of {len(self.hierarchies)} columns")
+def released(sampler: SafePub, table: pl.DataFrame, book: Callable[[], None]) -> PrivateRows:
+    """Return rows that may be released; see `SafePub.release`.
+
+    Parameters
+    ----------
+    sampler
+        The parameters.
+    table
+        The rows.
+    book
+        Called once everything is checked, before anything is drawn.
+    """
+    lacking = [name for name in sampler.hierarchies if name not in table.columns]
+    if lacking:
+        raise ColumnNotFoundError.of(lacking, table.columns, where="the table")
+    if not table.height:
+        raise DataError("The table has no rows.")
+    # Whose rows are kept is drawn at random, too, and reveals nothing that the release doesn't.
+    frame = rows_of_units(table, PrivacyUnit(person=sampler.person))
+    columns = [LeveledColumn.of(frame[name], tree) for name, tree in sampler.hierarchies.items()]
+    allowed = [_allowed(column, sampler.levels or {}) for column in columns]
+    book()
+    levels = tuple(each.start for each in allowed)
+    if sampler.search_epsilon:
+        enough = math.ceil(sampler.k / sampler.sampling_fraction)
+        levels = choose_levels(columns, allowed, least_rows=enough, epsilon=sampler.search_epsilon)
+    drawn = _drawn(frame.height, sampler.sampling_fraction)
+    written = pl.DataFrame(
+        [column.at(level) for column, level in zip(columns, levels, strict=True)]
+    )
+    classes = written.filter(pl.Series(drawn)).group_by(written.columns).len("\0n")
+    kept = classes.filter(pl.col("\0n") >= sampler.k).sort(written.columns)
+    rows = kept.select(pl.exclude("\0n").repeat_by("\0n")).explode(
+        written.columns, empty_as_null=False
+    )
+    return PrivateRows(
+        terms=sampler.terms,
+        data=rows.select(written.columns),
+        levels=dict(zip(sampler.hierarchies, levels, strict=True)),
+        heights={column.name: column.height for column in columns},
+    )
+
+
+def _allowed(column: LeveledColumn, levels: Mapping[str, int | Sequence[int | None]]) -> range:
+    """Return the levels that a column may have."""
+    given = levels.get(column.name, (0, None))
+    low, high = (given, given) if isinstance(given, int) else given
+    low = 0 if low is None else low
+    high = column.height if high is None else high
+    if type(low) is not int or type(high) is not int or not 0 <= low <= high <= column.height:
+        raise ParameterError(
+            f"Column {column.name!r} has levels 0 to {column.height}. Got {given!r}."
+        )
+    return range(low, high + 1)
 
 
 def _drawn(n: int, share: float) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 __all__ = ["SamplingTerms"]
@@ -23,7 +23,9 @@ class SamplingTerms:
     columns
         The released columns.
     levels
-        The level of each column, where they were given; ``None`` where they are chosen.
+        The level of each column, or the least and the greatest that may be chosen.
+    person
+        The column of persons of whom one row each is drawn from; ``None``: each row counts.
     """
 
     epsilon: float
@@ -32,7 +34,13 @@ class SamplingTerms:
     search_epsilon: float
     k: int
     columns: tuple[str, ...]
-    levels: Mapping[str, int] | None
+    levels: Mapping[str, int | Sequence[int | None]]
+    person: str | None
+
+    @property
+    def are_levels_given(self) -> bool:
+        """Whether no level was chosen by a look at the rows."""
+        return self.search_epsilon == 0
 
     @property
     def sha256(self) -> str:

@@ -214,6 +214,12 @@ def _check_policy(policy: Policy) -> None:
             f"The 'policy' parameter of explore must be a Policy. Got a {type(policy).__name__}.",
             hint="Load it from a file with halfmask.Policy.load(path).",
         )
+    if policy.is_private:
+        raise PolicyError(
+            "explore compares risk and utility on the rows, and the guarantee is "
+            "'differential-privacy': each comparison would cost more epsilon.",
+            hint="Choose the parameters without the rows.",
+        )
     if policy.is_masks_alone:
         raise PolicyError(
             "The policy has masks and no [[guarantees]], so there is nothing to vary.",

@@ -12,6 +12,7 @@ from halfmask.claims._manifest import PRIVATE_MICRODATA
 from halfmask.verifier._checks import CHECKS, ClaimCount
 from halfmask.verifier._released import CheckedRelease, check_release
 from halfmask.verifier.safepub._decimal_tails import delta_of, least_epsilon
+from halfmask.verifier.tables._part import open_part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,9 +87,10 @@ def _smallest(files: tuple[Path, ...]) -> int:
 
 def _sizes(files: tuple[Path, ...]) -> pl.Series:
     """Return the rows of each class over all columns of the files."""
-    table = pl.concat([pl.read_parquet(path) for path in files])
-    counted: pl.Series = table.group_by(table.columns).len("rows")["rows"]
-    return counted.cast(pl.Int64)
+    parts = [open_part(path, path.suffix.removeprefix(".")).collect() for path in files]
+    table = pl.concat(parts)
+    counted = table.group_by(table.columns).agg(pl.len().alias("\0rows"))
+    return counted["\0rows"].cast(pl.Int64)
 
 
 def _number(given: object, name: str) -> float:

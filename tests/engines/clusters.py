@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from engines.on_workers import with_most  # type: ignore[import-not-found] # beside
@@ -17,6 +18,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
     COLUMNS,
     KEY,
     K,
+    people,
     policy,
     promise,
 )
@@ -29,13 +31,25 @@ PROMISES = [
 ]
 
 
+def many_people(n=60_000):
+    """Return many people: those of a small table again and again, of other ages and incomes."""
+    rng = np.random.default_rng(3)
+    rows = people(1500)[rng.integers(1500, size=n)]
+    return rows.with_columns(
+        row=np.arange(n),
+        name=pl.Series([f"Person {i}" for i in range(n)]),
+        age=pl.col("age") + rng.integers(12, size=n),
+        spent=pl.col("spent") * rng.random(n),
+    )
+
+
 def parquet_folder(table, folder, n_files=3):
     """Write a table into files of different sizes, the first of several row groups."""
     folder.mkdir()
     first, bounds = 0, [table.height * n * n // n_files**2 for n in range(1, n_files + 1)]
     for number, stop in enumerate(bounds):
         rows = table.slice(first, stop - first)
-        rows.write_parquet(folder / f"{number}.parquet", row_group_size=17)
+        rows.write_parquet(folder / f"{number}.parquet", row_group_size=max(17, rows.height // 5))
         first = stop
     return folder
 

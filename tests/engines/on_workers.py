@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from pathlib import Path
 
@@ -88,4 +89,23 @@ def removing(parent, function, batch):
     """Remove the folder that files are written to, and do what another function does."""
     for folder in parent.glob(".halfmask-*.tmp"):
         folder.rmdir()
+    return function(batch)
+
+
+def on_a_full_disk(function, *given):
+    """Do what another function does while no file may grow beyond 1000 bytes, as if a disk is full.
+
+    Of this process: a worker has one thread.
+    """
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        return function(*given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def losing(path, function, batch):
+    """Remove a file of the table, and do what another function does."""
+    path.unlink(missing_ok=True)
     return function(batch)

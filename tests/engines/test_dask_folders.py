@@ -14,6 +14,7 @@ from engines.clusters import (  # type: ignore[import-not-found] # beside, not i
     contents,
     encoded,
     files_in,
+    many_people,
     masked,
     parquet_folder,
     protected,
@@ -22,7 +23,9 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
     hiding,
     killing_once,
     killing_other,
+    losing,
     moving,
+    on_a_full_disk,
     removing,
 )
 from halfmask import DataError, EngineError, ParameterError, ReleaseError, Secret, verify
@@ -112,6 +115,24 @@ def test_a_release_has_the_bytes_of_a_local_one(address, folder, tmp_path, job):
     measured = ("risk", "utility") if job == "protect" else ("assessment",)
     for name in measured:
         assert getattr(theirs, name).to_dict() == getattr(ours, name).to_dict()
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
+    address, tmp_path, monkeypatch, job
+):
+    """60,000 people in 30 parts, and 12 files: k, l and t, or masks."""
+    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 2000)
+    monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
+    monkeypatch.setattr("halfmask.microdata._masked_release.ASSESSED_ROWS", 300)
+    folder = parquet_folder(many_people(), tmp_path / "people")
+    ours = JOBS[job](folder, tmp_path / "local", LocalEngine())
+    with connect(address) as engine:
+        theirs = JOBS[job](folder, tmp_path / "dask", engine)
+
+    assert contents(tmp_path / "dask") == contents(tmp_path / "local")
+    assert (theirs.claims, theirs.rows) == (ours.claims, ours.rows)
+    assert len(theirs.manifest.files) == (12 if job == "protect" else 9)
 
 
 @pytest.mark.usefixtures("small")
@@ -204,6 +225,32 @@ def test_a_folder_to_write_that_workers_cannot_see(cluster, folder, tmp_path):
         pytest.raises(ReleaseError, match="A worker can't write to the folder of the release"),
     ):
         protected(folder, tmp_path / "out", Interrupted.at(client, "map", wrap))
+    assert [path.name for path in tmp_path.iterdir()] == ["people"]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("job", JOBS)
+def test_a_disk_of_a_worker_that_fills_up(cluster, folder, tmp_path, job):
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    with (
+        Client(cluster) as client,
+        pytest.raises(ReleaseError, match=r"the disk is full\. Nothing was left behind"),
+    ):
+        JOBS[job](folder, tmp_path / "out", Interrupted.at(client, "map", partial(on_a_full_disk)))
+    assert [path.name for path in tmp_path.iterdir()] == ["people"]
+
+
+@pytest.mark.usefixtures("small")
+def test_a_file_that_vanishes_while_parts_are_written(cluster, folder, tmp_path):
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    wrap = partial(losing, folder / "2.parquet")
+    with (
+        Client(cluster) as client,
+        pytest.raises(DataError, match=r"A worker can't read its part of the table\. File 3 .*"),
+    ):
+        masked(folder, tmp_path / "out", Interrupted.at(client, "map", wrap))
     assert [path.name for path in tmp_path.iterdir()] == ["people"]
 
 

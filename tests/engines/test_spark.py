@@ -13,6 +13,7 @@ from engines.clusters import (  # type: ignore[import-not-found] # beside, not i
     contents,
     encoded,
     files_in,
+    many_people,
     masked,
     parquet_folder,
     protected,
@@ -110,6 +111,23 @@ def test_encoded_files_have_the_bytes_of_local_ones(engine, tmp_path, monkeypatc
 
     assert theirs.to_bytes() == ours.to_bytes()
     assert files_in(tmp_path / "spark") == files_in(tmp_path / "local")
+
+
+@pytest.mark.parametrize("job", [protected, masked], ids=["protect", "mask"])
+def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
+    engine, tmp_path, monkeypatch, job
+):
+    """60,000 people in 30 parts, and 12 files; the same on Dask is in test_dask_folders."""
+    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 2000)
+    monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
+    monkeypatch.setattr("halfmask.microdata._masked_release.ASSESSED_ROWS", 300)
+    folder = parquet_folder(many_people(), tmp_path / "people")
+
+    ours = job(folder, tmp_path / "local", LocalEngine())
+    theirs = job(folder, tmp_path / "spark", engine)
+
+    assert contents(tmp_path / "spark") == contents(tmp_path / "local")
+    assert (theirs.claims, theirs.rows) == (ours.claims, ours.rows)
 
 
 def test_a_frame_is_sent_in_batches(engine, tmp_path, monkeypatch):

@@ -294,18 +294,3 @@ def test_killed_in_the_middle(tmp_path, release, limit):
     assert len(names(tmp_path)) == 2, "it was killed too early"
     protect_to(people(), WANTED, tmp_path / "new")
     assert names(tmp_path) == ["new", "out"]
-
-
-def test_a_full_disk_while_rows_are_spilled(tmp_path, monkeypatch):
-    """A disk that fills up with the parts' temporary rows is told as one."""
-    monkeypatch.setattr(_writing, "PART_ROWS", 80)
-    release = protect(people(), policy())
-
-    def refuse(*_args):
-        raise OSError(errno.ENOSPC, "CANARY")
-
-    monkeypatch.setattr(Path, "write_bytes", refuse)
-    with pytest.raises(ReleaseError, match="disk is full"):
-        release.write(tmp_path / "out")
-
-    assert not names(tmp_path)

@@ -317,8 +317,14 @@ def _check_words(
         raise ReleaseError(
             "OUT exists already.", hint="Choose another name, or --overwrite an earlier release."
         )
-    if not Path(out).absolute().parent.is_dir():
+    parent = Path(out).absolute().parent
+    if not parent.is_dir():
         raise ReleaseError("The parent folder of OUT doesn't exist.", hint="Create it first.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ReleaseError(
+            "The parent folder of OUT can't be written.",
+            hint="Check its permissions, and that its disk isn't read-only.",
+        )
 
 
 def key_in(where: str | None) -> bytes | None:

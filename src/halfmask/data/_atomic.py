@@ -22,7 +22,7 @@ from typing import BinaryIO
 from halfmask._errors import ReleaseError
 from halfmask.data._rename import exchange, rename_new
 
-__all__ = ["atomic_file", "atomic_folder", "locked_file", "writing"]
+__all__ = ["atomic_file", "atomic_folder", "check_new_folder", "locked_file", "writing"]
 
 _TEMPORARY = re.compile(r"\.halfmask-[0-9a-f]{16}\.tmp")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -129,8 +129,7 @@ def atomic_folder(
     with writing("The folder to write"):
         _check_parent(target.parent, "folder")
         _put_back(target)
-        if os.path.lexists(target):
-            _check_replaceable(target, overwrite=overwrite, marker=marker)
+        check_new_folder(target, overwrite=overwrite, marker=marker)
         _sweep(target.parent)
         temporary, descriptor = _new_folder(target.parent)
         try:
@@ -146,6 +145,32 @@ def atomic_folder(
         finally:
             os.close(descriptor)
         _sync_folder(target.parent)
+
+
+def check_new_folder(path: str | Path, *, overwrite: bool, marker: str | None) -> None:
+    """Raise if a folder can't be made: what fills it may take hours.
+
+    Parameters
+    ----------
+    path, overwrite, marker
+        As of `atomic_folder`.
+
+    Raises
+    ------
+    ReleaseError
+        If the folder exists and may not be replaced or lacks the marker, or its parent folder
+        doesn't exist or can't be written.
+    """
+    target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
+    with writing("The folder to write"):
+        _check_parent(target.parent, "folder")
+        if os.path.lexists(target):
+            _check_replaceable(target, overwrite=overwrite, marker=marker)
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            raise ReleaseError(
+                "The parent folder of the folder to write can't be written.",
+                hint="Check its permissions, and that its disk isn't read-only.",
+            )
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from halfmask.anonymize import (
     Protection,
     Summary,
 )
+from halfmask.claims import MANIFEST_NAME
+from halfmask.data._atomic import check_new_folder
 from halfmask.data._person_key import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
 from halfmask.masks import MaskedTable, pseudonym_key
@@ -359,6 +361,7 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     if isinstance(given, Policy) and given.is_private:
         check_unused(persons=persons)
         check_place(out, overwrite=overwrite)
+    check_new_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)  # before hours of work
     release = protect(
         table,
         policy,

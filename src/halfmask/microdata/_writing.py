@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import secrets
 import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
@@ -12,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ReleaseError
 from halfmask._random import keyed_integers, keyed_order
 from halfmask.claims._manifest import DataFile
 from halfmask.data import write_table
 from halfmask.engines import LocalEngine
+from halfmask.microdata._rows_aside import put_aside, taken_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -102,7 +100,7 @@ def write_parts(
     Without the key, the order of the rows looks random: each row goes to
     a random file, and to a random place in it.
     """
-    n_parts = -(-prepared.n_out // PART_ROWS)
+    n_files = -(-prepared.n_out // PART_ROWS)
     write = partial(
         _write_part,
         prepared.finisher() if prepared.is_divided else prepared.finished,
@@ -112,25 +110,23 @@ def write_parts(
         name=f"data/{prefix}-{{:05d}}.{ENDINGS[prepared.format]}",
         noted=aside is not None,
     )
-    if n_parts <= 1:
+    between = folder / ".order"
+    if n_files <= 1:
         rows = pl.concat(list(prepared.each(_same, progress)))
         written: Iterable[Written] = [write((0, rows))]
     else:
-        spill = folder / ".order"
-        spill.mkdir()
-        bucket = partial(_bucketed, spill, prepared.key, n_parts)
-        n_batches = sum(prepared.each(bucket, progress))
+        between.mkdir()
+        n_parts = sum(prepared.each(partial(_put_aside, between, prepared.key, n_files), progress))
         engine = prepared.engine if prepared.is_divided else LocalEngine()
-        written = engine.map(range(n_parts), partial(_gathered, spill, n_batches, write))
+        gather = partial(_gathered, between, n_parts, n_files, write)
+        written = engine.map(range(n_files), gather)
     files = []
     for number, (file, placed) in enumerate(written):
         if aside is not None and placed is not None:
             aside(number, placed)
         files.append(file)
-        for path in (folder / ".order").glob(f"{number}-*.arrow"):
-            path.unlink()
-    if n_parts > 1:
-        shutil.rmtree(folder / ".order")
+    if n_files > 1:
+        shutil.rmtree(between)
     return tuple(files)
 
 
@@ -139,42 +135,31 @@ def _same(number: int, rows: pl.DataFrame) -> pl.DataFrame:
     return rows
 
 
-def _bucketed(
-    spill: Path, key: bytes, n_parts: int, number: int, batch: pl.DataFrame
+def _put_aside(
+    aside: Path, key: bytes, n_files: int, number: int, batch: pl.DataFrame
 ) -> Literal[1]:
-    """Write the rows of a batch aside, those of each part into a file; return that it is done.
+    """Write the rows of a batch aside, by the files that they go to; return that it is done.
 
-    A batch may be done twice, where an engine lost a worker: each file appears whole.
+    A batch may be done twice, where an engine lost a worker.
     """
-    part_of_row = keyed_integers(batch.height, key=key, stream=BUCKET_STREAMS + number) % n_parts
-    order = np.argsort(part_of_row, kind="stable")
-    ends = np.cumsum(np.bincount(part_of_row, minlength=n_parts))
-    sorted_rows = batch[order]
-    for part in range(n_parts):
-        first = int(ends[part - 1]) if part else 0
-        rows = sorted_rows[first : int(ends[part])]
-        # Through memory: polars' own error of a full disk loses the reason of the system.
-        held = io.BytesIO()
-        rows.write_ipc(held)
-        path = spill / f"{part}-{number}.arrow"
-        aside = path.with_suffix(f".{secrets.token_hex(8)}")
-        try:
-            aside.write_bytes(held.getbuffer())
-            aside.replace(path)
-        except FileNotFoundError:
-            raise ReleaseError(
-                "A worker can't write to the folder of the release.",
-                hint="Give OUT in a folder that every worker sees under the same path.",
-            ) from None
+    file_of_row = keyed_integers(batch.height, key=key, stream=BUCKET_STREAMS + number) % n_files
+    order = np.argsort(file_of_row, kind="stable")
+    ends = np.cumsum(np.bincount(file_of_row, minlength=n_files))
+    rows = batch[order]
+    pieces = zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)
+    put_aside(aside, number, (rows[first:stop] for first, stop in pieces))
     return 1
 
 
 def _gathered(
-    spill: Path, n_batches: int, write: Callable[[tuple[int, pl.DataFrame]], Written], part: int
+    aside: Path,
+    n_parts: int,
+    n_files: int,
+    write: Callable[[tuple[int, pl.DataFrame]], Written],
+    number: int,
 ) -> Written:
-    """Write the rows of a part that were written aside."""
-    paths = [spill / f"{part}-{number}.arrow" for number in range(n_batches)]
-    return write((part, pl.concat([pl.read_ipc(path) for path in paths])))
+    """Write the rows of a file that were written aside."""
+    return write((number, taken_back(aside, n_parts, number, n_files)))
 
 
 def _write_part(

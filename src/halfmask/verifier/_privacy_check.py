@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier._objective_check import OBJECTIVE, curvature_loss, objective_losses
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -34,6 +35,7 @@ _NAMES: Final = {
         *("noise_multiplier", "sampling_probability", "steps", "coordinates"),
     },
     "exponential": {"epsilon"},
+    OBJECTIVE: {"noise_multiplier", "curvature", "classes", "coordinates"},
     "epsilon-delta": {"epsilon", "delta"},
 }
 
@@ -68,6 +70,8 @@ class _Stated:
     sampling_probability: float = 1.0
     steps: float = 1.0
     coordinates: float = 0.0
+    curvature: float = 0.0
+    classes: float = 2.0
     epsilon: float = math.inf
     delta: float = 0.0
 
@@ -81,6 +85,8 @@ class _Stated:
         """How large the privacy loss is, about."""
         if math.isfinite(self.pure):
             return self.pure
+        if self.mechanism == OBJECTIVE:
+            return curvature_loss(self.curvature, self.classes) + self.noise_multiplier**-2
         return self.steps * (self.sampling_probability / self.noise_multiplier) ** 2
 
 
@@ -100,7 +106,8 @@ def _stated(event: object) -> _Stated:
             raise TypeError("A parameter of an event is a number.")
         least = value >= 0 if name == "delta" else value > 0
         most = value <= 1 if name in {"delta", "sampling_probability"} else value < math.inf
-        whole = name not in {"steps", "coordinates"} or float(value).is_integer()
+        whole = name not in {"steps", "coordinates", "classes"} or float(value).is_integer()
+        least = least and (name != "classes" or value >= 2)
         if not (least and most and whole):
             raise ValueError("A parameter of an event is outside of its range.")
     return _Stated(mechanism, **{name: float(value) for name, value in numbers.items()})
@@ -114,9 +121,10 @@ def _epsilon(events: Counter[_Stated], delta: float) -> float:
     if left > 0:
         # A thousandth of delta is for noise on a grid.
         entries = math.fsum(n * each.steps * each.coordinates for each, n in events.items())
+        analyses = (_renyi(events, left * 0.999), _losses(events, left * 0.999))
         bounds += [
             bound
-            for bound in (_renyi(events, left * 0.999), _losses(events, left * 0.999))
+            for bound in analyses
             if bound < 100 and (1 + math.exp(bound)) * entries * _GRID <= left * 0.001
         ]
     return min(bounds, default=math.inf)
@@ -125,6 +133,8 @@ def _epsilon(events: Counter[_Stated], delta: float) -> float:
 def _renyi(events: Counter[_Stated], delta: float) -> float:
     from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # for claims of privacy alone
 
+    if any(each.mechanism == OBJECTIVE for each in events):
+        return math.inf  # counted by its loss distribution alone
     # For sampled noise whole orders: the series of others don't always converge.
     sampled = any(each.sampling_probability < 1 for each in events)
     orders = [*range(2, 64), 80, 100, 128, 192, 256, 512] if sampled else None
@@ -164,6 +174,10 @@ def _losses_of(event: _Stated, count: int, step: float) -> PrivacyLossDistributi
     from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415 # the same
     from dp_accounting.pld.common import DifferentialPrivacyParameters  # noqa: PLC0415 # the same
 
+    if event.mechanism == OBJECTIVE:
+        return objective_losses(
+            event.noise_multiplier, event.curvature, int(event.classes), step
+        ).self_compose(count)
     if event.mechanism == "laplace":
         return pld.from_laplace_mechanism(
             event.noise_multiplier, value_discretization_interval=step

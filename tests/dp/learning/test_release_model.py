@@ -18,6 +18,7 @@ from halfmask.dp.accounting import (
     ExponentialEvent,
     GaussianEvent,
     LaplaceEvent,
+    ObjectivePerturbationEvent,
     SampledGaussianEvent,
     epsilon_of,
 )
@@ -36,6 +37,9 @@ MODELS = {
     "output": PrivateLogisticRegression(
         epsilon=1.0, delta=0.0, row_norm=2.0, classes=[0, 1], C=0.1
     ),
+    "objective": PrivateLogisticRegression(
+        epsilon=1.0, delta=1e-5, row_norm=2.0, classes=[0, 1], C=0.1, perturbation="objective"
+    ),
     "sgd": PrivateSGDClassifier(epsilon=2.0, delta=1e-5, classes=[0, 1], clip_norm=1.0, steps=5),
     "bayes": PrivateGaussianNB(epsilon=1.0, delta=1e-5, bounds=(-3, 3), classes=[0, 1]),
 }
@@ -49,6 +53,11 @@ RUNS: dict[str, list[Any]] = {
         LAPLACE,
     ],
     "choices": [ExponentialEvent(epsilon=0.1)] * 100 + [LAPLACE],
+    "objective": [
+        ObjectivePerturbationEvent(noise_multiplier=k, curvature=c, classes=n, coordinates=5)
+        for k, c, n in ((4.0, 0.2, 2), (8.0, 3.0, 2), (8.0, 0.1, 3))
+    ]
+    + [GaussianEvent(noise_multiplier=40.0, coordinates=5), LAPLACE],
     "paid": [EpsilonDeltaEvent(epsilon=0.3, delta=1e-6), LAPLACE],
 }
 
@@ -89,6 +98,10 @@ def test_without_a_delta_epsilons_add_up():
     [{"mechanism": "exponential", "epsilon": -1.0}],
     [{"mechanism": "epsilon-delta", "epsilon": 0.1, "delta": -0.5}],
     [{"mechanism": "exponential", "epsilon": 0.1, "more": 1}],
+    [{"mechanism": "objective-perturbation", "noise_multiplier": 9.0, "curvature": 0.1,
+      "classes": 1, "coordinates": 1}],
+    [{"mechanism": "objective-perturbation", "noise_multiplier": 9.0, "curvature": -0.1,
+      "classes": 2, "coordinates": 1}],
 ])  # fmt: skip
 def test_events_that_cannot_be_do_not_hold(wrong):
     try:

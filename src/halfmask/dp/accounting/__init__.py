@@ -6,6 +6,7 @@ answers. An event is a frozen value that states what one mechanism did:
 
 - :class:`LaplaceEvent`, :class:`GaussianEvent`: noise on a vector;
 - :class:`SampledGaussianEvent`: Gaussian noise on Poisson samples of the rows, such as DP-SGD;
+- :class:`ObjectivePerturbationEvent`: the minimum of a loss with a noisy linear term;
 - :class:`ExponentialEvent`: one choice among candidates;
 - :class:`EpsilonDeltaEvent`: any mechanism of which no more is known than its epsilon and delta.
 """
@@ -21,6 +22,7 @@ from halfmask.dp.accounting._events import (
     GaussianEvent,
     LaplaceEvent,
     MechanismEvent,
+    ObjectivePerturbationEvent,
     SampledGaussianEvent,
     event_from_json,
 )
@@ -31,6 +33,7 @@ __all__ = [
     "GaussianEvent",
     "LaplaceEvent",
     "MechanismEvent",
+    "ObjectivePerturbationEvent",
     "SampledGaussianEvent",
     "adaptive_epsilon_of",
     "calibrate",

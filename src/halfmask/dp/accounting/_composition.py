@@ -15,8 +15,10 @@ from halfmask.dp.accounting._events import (
     GaussianEvent,
     LaplaceEvent,
     MechanismEvent,
+    ObjectivePerturbationEvent,
     SampledGaussianEvent,
 )
+from halfmask.dp.accounting._objective_loss import objective_losses, usual_loss
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -81,7 +83,8 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
     The least of these bounds, by dp-accounting where it isn't a sum: basic composition; Renyi
     differential privacy (Mironov 2017; zero-concentrated by Bun and Steinke 2016 for choices and
     pure mechanisms); privacy loss distributions (Koskela et al. 2020, Doroshenko et al. 2022).
-    Gaussian noise alone has a closed form (Balle and Wang 2018).
+    Gaussian noise alone has a closed form (Balle and Wang 2018). Objective perturbation has a
+    distribution of its own.
 
     Examples
     --------
@@ -201,7 +204,7 @@ def _gaussian(counted: Counter[MechanismEvent], delta: float) -> float:
 
 def _renyi(counted: Counter[MechanismEvent], delta: float) -> float:
     left = _remaining(counted, delta)
-    if left <= 0:
+    if left <= 0 or any(isinstance(event, ObjectivePerturbationEvent) for event in counted):
         return math.inf
     sampled = any(isinstance(event, SampledGaussianEvent) for event in counted)
     orders = _WHOLE_ORDERS if sampled else None
@@ -276,6 +279,8 @@ def _known_epsilon(event: MechanismEvent) -> float:
         return 1 / event.noise_multiplier**2
     if isinstance(event, SampledGaussianEvent):
         return event.steps * event.sampling_probability**2 / event.noise_multiplier**2
+    if isinstance(event, ObjectivePerturbationEvent):
+        return usual_loss(event)
     return event.pure_epsilon
 
 
@@ -296,6 +301,8 @@ def _losses(event: MechanismEvent, count: int, step: float) -> PrivacyLossDistri
                 value_discretization_interval=step,
                 sampling_prob=event.sampling_probability,
             ).self_compose(count * event.steps)
+        case ObjectivePerturbationEvent():
+            once = objective_losses(event, step)
         case LaplaceEvent():
             once = pld.from_laplace_mechanism(
                 event.noise_multiplier, value_discretization_interval=step

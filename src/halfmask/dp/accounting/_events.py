@@ -17,6 +17,7 @@ __all__ = [
     "GaussianEvent",
     "LaplaceEvent",
     "MechanismEvent",
+    "ObjectivePerturbationEvent",
     "SampledGaussianEvent",
     "event_from_json",
 ]
@@ -162,6 +163,47 @@ class ExponentialEvent(MechanismEvent):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ObjectivePerturbationEvent(MechanismEvent):
+    """A penalised logistic loss with a Gaussian linear term was minimised exactly.
+
+    Parameters
+    ----------
+    noise_multiplier
+        Standard deviation of the linear term, divided by the L2 bound of a row's gradient.
+    curvature
+        The square of the L2 bound of a row, divided by the strength of the penalty. Above 0.
+    classes
+        Labels, at least 2. Two have one score, more have one each.
+    coordinates
+        Entries of the linear term, at least 1.
+
+    Notes
+    -----
+    Kifer, Smith, Thakurta 2012. A minimum that is found inexactly needs noise of its own, which is
+    a `GaussianEvent`.
+    """
+
+    mechanism: ClassVar[str] = "objective-perturbation"
+    noise_multiplier: float
+    curvature: float
+    classes: int
+    coordinates: int
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        _positive(owner, noise_multiplier=self.noise_multiplier, curvature=self.curvature)
+        integer_at_least(2, owner=owner, classes=self.classes)
+        integer_at_least(1, owner=owner, coordinates=self.coordinates)
+
+    @property
+    def determinant_loss(self) -> float:
+        """The most that a row's curvature adds to the privacy loss: no noise lowers it."""
+        if self.classes == 2:
+            return math.log1p(self.curvature / 4)
+        return (self.classes - 1) * math.log1p(self.curvature / self.classes)
+
+
+@dataclass(frozen=True, kw_only=True)
 class EpsilonDeltaEvent(MechanismEvent):
     """A mechanism was used, and only its epsilon and delta are known.
 
@@ -199,6 +241,7 @@ _KINDS: dict[str, type[MechanismEvent]] = {
         GaussianEvent,
         SampledGaussianEvent,
         ExponentialEvent,
+        ObjectivePerturbationEvent,
         EpsilonDeltaEvent,
     )
 }

@@ -1,4 +1,4 @@
-"""Logistic regression by output perturbation: noise on the coefficients."""
+"""Logistic regression with noise on the coefficients, or in the loss."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import math
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from halfmask._errors import DivergenceError
 from halfmask._optional import need
-from halfmask._validation import number_between
+from halfmask._validation import number_between, one_of
 from halfmask.dp.learning._bounded_rows import with_constant, within_norm
+from halfmask.dp.learning._logistic_minimum import logistic_minimum
+from halfmask.dp.learning._objective_noise import ObjectiveNoise
 from halfmask.dp.learning._score_classifier import ScoreClassifier
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearPredictions", "PrivateLogisticRegression"]
 
-#: How far from 0 the gradient may end, relative to what one row adds to it.
+#: How far from 0 the gradient of output perturbation may end, relative to what one row adds.
 _TOLERANCE: Final = 1e-4
 
 
@@ -51,7 +50,7 @@ class LinearPredictions(ScoreClassifier):
 
 
 class PrivateLogisticRegression(LinearPredictions):
-    """Logistic regression, binary or multinomial, by output perturbation.
+    """Logistic regression by output or objective perturbation.
 
     Parameters
     ----------
@@ -59,14 +58,19 @@ class PrivateLogisticRegression(LinearPredictions):
         The budget, above 0.
     delta
         0 for Laplace noise; above 0, below 1 for Gaussian noise, which is smaller.
+        Objective perturbation needs it above 0.
     row_norm
         Rows with a larger L2 norm are scaled down to it. Above 0.
     classes
         All labels that can occur, at least two.
     C
-        Inverse strength of the L2 penalty as in scikit-learn, above 0. Noise grows with it.
+        Inverse strength of the L2 penalty as in scikit-learn, above 0. Noise on the coefficients
+        grows with it; noise in the loss doesn't up to about epsilon / (1 + row_norm**2).
     fit_intercept
         Whether rows get a constant, which is penalised too.
+    perturbation
+        ``"output"``: noise on the coefficients. ``"objective"``: noise in the loss, which is
+        usually more accurate.
     ledger
         Where the budget is booked; ``None``: nowhere.
 
@@ -75,14 +79,14 @@ class PrivateLogisticRegression(LinearPredictions):
     coef_, intercept_, classes_
         As of scikit-learn's, with noise.
     mechanism_
-        The noise on the coefficients.
+        The noise on the coefficients, or in the loss.
     events_, spent_epsilon_
         What the training cost.
 
     Raises
     ------
     BudgetError
-        If the ledger refuses; nothing was trained then.
+        If the ledger refuses, or no noise fits the budget; nothing was trained then.
     DivergenceError
         If the solver doesn't come near enough to the minimum: nothing is kept.
 
@@ -93,11 +97,14 @@ class PrivateLogisticRegression(LinearPredictions):
 
     Notes
     -----
-    Chaudhuri, Monteleoni, Sarwate 2011, algorithm 1. The penalised loss
+    Output perturbation: Chaudhuri, Monteleoni, Sarwate 2011, algorithm 1. The penalised loss
     sum(loss) + |w|^2 / (2 C) is 1/C-strongly convex, and one row changes its gradient by at most
     L: row_norm for two classes, sqrt(2) row_norm for more. So it moves the minimum by at most
-    C L. With n fixed and one row replaced that is their 2 / (n lambda), with C = 1 / (n lambda).
-    A solver that ends at a gradient of at most t is at most C t from the minimum, which adds 2 C t.
+    C L. A solver that ends at a gradient of at most t is at most C t from the minimum.
+
+    Objective perturbation: Kifer, Smith, Thakurta 2012, with the output noise of Iyengar et al.
+    2019 (approximate minima perturbation). ``docs/explanation/differential-privacy.md`` has the
+    proofs.
 
     See Also
     --------
@@ -124,6 +131,7 @@ class PrivateLogisticRegression(LinearPredictions):
         classes: Sequence[object],
         C: float = 1.0,
         fit_intercept: bool = True,
+        perturbation: str = "output",
         ledger: BudgetLedger | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -132,6 +140,7 @@ class PrivateLogisticRegression(LinearPredictions):
         self.classes = classes
         self.C = C
         self.fit_intercept = fit_intercept
+        self.perturbation = perturbation
         self.ledger = ledger
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -148,83 +157,75 @@ class PrivateLogisticRegression(LinearPredictions):
         self._check_budget()
         owner = type(self).__name__
         number_between(0, math.inf, owner=owner, low_open=True, row_norm=self.row_norm, C=self.C)
+        one_of(("output", "objective"), owner=owner, perturbation=self.perturbation)
         rows, codes = self._rows_and_codes(X, y, self.classes)
         rows = within_norm(rows, self.row_norm)
         rows = with_constant(rows) if self.fit_intercept else rows
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        self.mechanism_ = self._mechanism(outputs * rows.shape[1])
-        self._spend([self.mechanism_.event(outputs * rows.shape[1])])
-        found = _minimum(rows, codes, outputs, penalty=1 / self.C, limit=self._lipschitz)
-        noisy = self.mechanism_.release(found)
+        perturbed = self._objective if self.perturbation == "objective" else self._output
+        noisy = perturbed(rows, codes, np.zeros((outputs, rows.shape[1])))
         self.intercept_ = noisy[:, 0] if self.fit_intercept else np.zeros(outputs)
         self.coef_ = noisy[:, 1:] if self.fit_intercept else noisy
         return self
 
     @property
+    def _longest(self) -> float:
+        """The largest norm of a row."""
+        return math.hypot(self.row_norm, 1.0) if self.fit_intercept else self.row_norm
+
+    @property
     def _lipschitz(self) -> float:
         """The most by which one row changes the gradient."""
-        longest = math.hypot(self.row_norm, 1.0) if self.fit_intercept else self.row_norm
-        return longest * (1.0 if len(self.classes_) == 2 else math.sqrt(2))
+        return self._longest * (1.0 if len(self.classes_) == 2 else math.sqrt(2))
 
-    def _mechanism(self, coordinates: int) -> NoiseMechanism:
-        """Return the noise that the coefficients need: how far one row moves them."""
-        moved = self.C * self._lipschitz * (1 + 2 * _TOLERANCE)
+    def _output(
+        self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the minimum with noise on it."""
+        tolerance = _TOLERANCE * self._lipschitz
+        moved = self.C * (self._lipschitz + 2 * tolerance)
         if self.delta > 0:
-            return GaussianMechanism.calibrated(
+            self.mechanism_: NoiseMechanism = GaussianMechanism.calibrated(
                 sensitivity=moved, epsilon=self.epsilon, delta=self.delta
             )
-        return LaplaceMechanism.calibrated(
-            sensitivity=moved * math.sqrt(coordinates), epsilon=self.epsilon
-        )
-
-
-def _minimum(
-    rows: NDArray[np.float64],
-    codes: NDArray[np.int64],
-    outputs: int,
-    *,
-    penalty: float,
-    limit: float,
-) -> NDArray[np.float64]:
-    """Return coefficients at which the gradient is at most the tolerance times ``limit``.
-
-    The gradient is computed with half of the tolerance left for rounding.
-    """
-    shape = (outputs, rows.shape[1])
-    truth = codes[:, None] if outputs == 1 else np.eye(outputs)[codes]
-
-    def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scores = rows @ flat.reshape(shape).T
-        if outputs == 1:
-            value = float((np.logaddexp(0.0, scores) - truth * scores).sum())
-            residuals = expit(scores) - truth
         else:
-            value = -float((truth * log_softmax(scores, axis=1)).sum())
-            residuals = softmax(scores, axis=1) - truth
-        gradient = (residuals.T @ rows).ravel() + penalty * flat
-        return value + penalty / 2 * float(flat @ flat), gradient
+            self.mechanism_ = LaplaceMechanism.calibrated(
+                sensitivity=moved * math.sqrt(zeros.size), epsilon=self.epsilon
+            )
+        self._spend([self.mechanism_.event(zeros.size)])
+        return self.mechanism_.release(self._minimum(rows, codes, zeros, tolerance))
 
-    goal = _TOLERANCE / 2 * limit
-    found = np.zeros(outputs * rows.shape[1])
-    for _ in range(5):
-        done = minimize(
-            loss,
-            found,
-            jac=True,
-            method="L-BFGS-B",
-            options={
-                "gtol": goal / math.sqrt(found.size) / 2,
-                "ftol": 0.0,
-                "maxiter": 20_000,
-                "maxfun": 40_000,
-                "maxcor": 30,
-            },
+    def _objective(
+        self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the minimum of the loss with noise in it, and noise for the solver's error."""
+        noise = ObjectiveNoise.calibrated(
+            lipschitz=self._lipschitz,
+            longest=self._longest,
+            penalty=1 / self.C,
+            classes=len(self.classes_),
+            coordinates=zeros.size,
+            epsilon=self.epsilon,
+            delta=self.delta,
         )
-        found = done.x
-        if float(np.linalg.norm(loss(found)[1])) <= goal:
-            coefficients: NDArray[np.float64] = found.reshape(shape)
-            return coefficients
-    raise DivergenceError(
-        "The solver of PrivateLogisticRegression didn't come near enough to the minimum.",
-        hint="Choose a smaller C.",
-    )
+        self.mechanism_ = noise.in_the_loss
+        self._spend(noise.events)
+        linear = noise.in_the_loss.release(zeros)
+        found = self._minimum(rows, codes, linear, noise.tolerance)
+        return noise.on_the_minimum.release(found)
+
+    def _minimum(
+        self,
+        rows: NDArray[np.float64],
+        codes: NDArray[np.int64],
+        linear: NDArray[np.float64],
+        tolerance: float,
+    ) -> NDArray[np.float64]:
+        return logistic_minimum(
+            rows,
+            codes,
+            linear,
+            penalty=1 / self.C,
+            tolerance=tolerance,
+            longest=self._longest,
+        )

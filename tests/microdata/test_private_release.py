@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 import halfmask
-from halfmask import Policy, PolicyError, ReleaseError
+from halfmask import BudgetError, ParameterError, Policy, PolicyError, ReleaseError
 from halfmask.cli import main
+from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
+from halfmask.dp.synthesis import _private_synthesizer
 from halfmask.verifier import CheckedRelease
 
 if TYPE_CHECKING:
@@ -138,8 +140,63 @@ def test_nothing_is_measured_and_the_command_says_so(tmp_path, monkeypatch, caps
         (COLUMNS + BUDGET.replace("1.0", "0.0") + DOMAIN, "epsilon"),
         (TEXT.replace('"full"', '"hybrid"\nk = 5'), "goes with kind 'full'"),
         (TEXT + '[synthesis.domain.name]\nvalues = ["a"]\n', "an identifier"),
+        (COLUMNS + BUDGET + "max_rows = 2\n" + DOMAIN, "max_rows is about persons"),
+        (COLUMNS + "max_rows = 2\n", "lacks the key 'epsilon'"),
+        (f'person = "name"\n{COLUMNS}', "has no epsilon"),
     ],
 )
 def test_policies_that_lack_something_are_refused(text, fault):
     with pytest.raises(PolicyError, match=fault):
         Policy.from_toml(text)
+
+
+PERSONS = f'person = "name"\n{COLUMNS}{BUDGET}max_rows = 3\n{DOMAIN}'
+
+
+def test_persons_are_protected_with_so_many_rows_of_each(tmp_path):
+    one = people(1)
+    table = pl.concat([people(400), *[one] * 2_000])
+    policy = Policy.from_toml(PERSONS.replace("epsilon = 1.0", "epsilon = 8.0"))
+    release = halfmask.synthesize(table, policy).write(tmp_path / "out")
+    assert release.rows["in"] < 1_500
+    manifest = manifest_of(tmp_path / "out")
+    about = claim(manifest)["about"]
+    assert (about["unit"], about["max_rows"]) == ("person", 3)
+    assert manifest["details"]["synthesis"]["parameters"]["max_rows"] == 3
+    assert not any("rows-not-persons" in it for it in manifest["weaknesses"])
+    assert "at most 3 of each were counted" in (tmp_path / "out/report.html").read_text()
+    assert halfmask.verify(tmp_path / "out").holds
+
+
+def test_a_ledger_is_charged_before_a_row_is_counted(tmp_path, monkeypatch):
+    table, policy = people(300), Policy.from_toml(TEXT)
+    ledger = PrivacyLedger.create(tmp_path / "v", table, dataset="x", epsilon=1.5, delta=1e-5)
+    halfmask.synthesize(table, policy, ledger=ledger)
+    assert [it.purpose for it in ledger.charges] == ["synthetic rows"]
+    assert ledger.spent == pytest.approx(1.0)
+    monkeypatch.setattr(_private_synthesizer, "AdaptiveTables", None)  # nothing is counted
+    with pytest.raises(BudgetError):
+        halfmask.synthesize(table, policy, ledger=ledger)
+    with pytest.raises(halfmask.DataError, match="isn't the one"):
+        halfmask.synthesize(people(299), policy, ledger=ledger)
+    with pytest.raises(ParameterError, match="goes with epsilon"):
+        halfmask.synthesize(table, Policy.from_toml(COLUMNS), ledger=ledger)
+    with pytest.raises(ParameterError, match="protects single rows"):
+        halfmask.synthesize(table, Policy.from_toml(PERSONS), ledger=ledger)
+    assert len(ledger.charges) == 1
+
+
+def test_the_command_charges_the_ledger_of_persons(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    people(300).write_csv("people.csv")
+    (tmp_path / "policy.toml").write_text(PERSONS)
+    budget = ["--epsilon", "1.5", "--delta", "1e-5", "--vault", "vault", "--person", "name"]
+    assert main(["budget", "set", "people.csv", *budget]) == 0
+    command = ["synthesize", "people.csv", "policy.toml"]
+    assert main([*command, "out", "--ledger", "vault"]) == 0
+    assert main([*command, "more", "--ledger", "vault"]) == 1
+    assert "costs more than is left" in capsys.readouterr().err
+    assert not (tmp_path / "more").exists()
+    ledger = PrivacyLedger.open("vault", dataset="people")
+    assert ledger.terms.unit == PrivacyUnit(person="name")
+    assert len(ledger.charges) == 1

@@ -10,6 +10,7 @@ import typer
 from halfmask._errors import ReleaseError
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
+from halfmask.cli._ledger_options import ReleaseLedger  # typer reads it
 from halfmask.cli._opening import OpenOption, open_report
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import OverwriteOption, SayingOptions, TableArgument
@@ -47,6 +48,7 @@ def synthesize(
     *,
     overwrite: OverwriteOption = False,
     key_file: KeyFileOption = None,
+    budget: ReleaseLedger,
     head: HeaderOptions,
     show: OpenOption = False,
     saying: SayingOptions,
@@ -66,9 +68,10 @@ def synthesize(
 
     wanted = Policy.from_toml(policy_text()) if policy == "-" else Policy.load(policy)
     options = head.options()
+    ledger = budget.open(table, is_read_otherwise=bool(options))
     with saying.stages() as stages:
         source = opened_by(table, wanted, options) if options else table
-        release = draw(source, wanted, key=key, progress=stages)
+        release = draw(source, wanted, key=key, ledger=ledger, progress=stages)
         release = release.write(out, overwrite=overwrite, progress=stages)
     if saying.as_json:
         say_json({"ok": True, **_as_dict(release, out)})

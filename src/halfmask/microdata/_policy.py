@@ -448,6 +448,7 @@ class Policy(WrittenPolicy):
             self.guarantee_sections,
             has_masks=bool(self.masks or self.table_masks),
             synthesis=self.synthesis,
+            person=self.person,
             given=self.model_fields_set,
         )
         self.read_options()  # raises where they can't be

@@ -32,14 +32,15 @@ def check_sections(
     *,
     has_masks: bool,
     synthesis: SynthesisSection | None,
+    person: str | None,
     given: AbstractSet[str],
 ) -> None:
     """Raise unless a policy has sections that go together.
 
     Parameters
     ----------
-    columns, guarantees, synthesis
-        Its sections.
+    columns, guarantees, synthesis, person
+        Its sections, and whose row it is.
     has_masks
         Whether there are masks of any kind.
     given
@@ -54,6 +55,7 @@ def check_sections(
         raise PolicyError("A column must have a name that is not empty.")
     if synthesis is not None:
         _check_synthesis(synthesis, columns, has_masks=has_masks, given=given)
+        check_synthesis(synthesis, {name: it.role for name, it in columns.items()}, person)
         return
     if not guarantees and not has_masks:
         raise PolicyError(
@@ -93,7 +95,6 @@ def _check_synthesis(
             hint="Make a policy of its own for each release.",
         )
     _check_named("[synthesis]", section.named, columns)
-    check_synthesis(section, {name: each.role for name, each in columns.items()})
 
 
 def check_guarantee(

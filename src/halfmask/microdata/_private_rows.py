@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from halfmask.claims import Claim
 from halfmask.dp.synthesis import CategoryDomain, NumberDomain, PrivateSynthesizer
+from halfmask.dp.synthesis._private_synthesizer import charge_rows, fit_booked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.claims._claim import Json
     from halfmask.dp.accounting import MechanismEvent
+    from halfmask.dp.ledger import PrivacyLedger
     from halfmask.dp.synthesis._declared_domain import ColumnDomain
     from halfmask.microdata._synthesis_section import DomainSection, SynthesisSection
 
@@ -35,12 +37,15 @@ class PaidBudget:
         How many rows the table has, as the noisy counts say it.
     events
         What each measurement and choice cost.
+    rows_of_person
+        How many rows of each person were counted at most; ``None``: single rows are protected.
     """
 
     epsilon: float
     delta: float
     n_rows: int
     events: tuple[MechanismEvent, ...]
+    rows_of_person: int | None
 
     def claim(self, columns: Sequence[str]) -> Claim:
         """Return the claim, with all events as evidence.
@@ -58,35 +63,64 @@ class PaidBudget:
         return Claim(
             model="differential-privacy",
             parameters={"epsilon": self.epsilon, "delta": self.delta},
-            about={"columns": list(columns), "unit": "row", "neighbours": "add or remove"},
+            about={
+                "columns": list(columns),
+                "neighbours": "add or remove",
+                **(
+                    {"unit": "row"}
+                    if self.rows_of_person is None
+                    else {"unit": "person", "max_rows": self.rows_of_person}
+                ),
+            },
             basis="accounted",
             evidence={"events": events},
         )
 
 
 def draw_private(
-    table: pl.DataFrame, section: SynthesisSection, rng: np.random.Generator
+    table: pl.DataFrame,
+    section: SynthesisSection,
+    rng: np.random.Generator,
+    *,
+    person: str | None,
+    ledger: PrivacyLedger | None,
 ) -> tuple[pl.DataFrame, PaidBudget]:
     """Return rows that are drawn from noisy counts of a table, and what they cost.
 
     Parameters
     ----------
     table
-        The original rows, without identifiers.
+        The original rows, without identifiers except that of the person.
     section
         The policy's ``[synthesis]``, with epsilon.
     rng
         Where drawn rows come from; noise is from the operating system.
+    person
+        The column that names the person of each row, if persons are protected.
+    ledger
+        The ledger of the table, which was checked; it is charged before a row is counted.
     """
     epsilon, delta = float(section.epsilon or 0), float(section.delta or 0)
     model = PrivateSynthesizer(
-        domain={name: _declared(section.domain[name]) for name in table.columns},
+        domain={name: _declared(section.domain[name]) for name in table.columns if name != person},
         epsilon=epsilon,
         delta=delta,
+        person=person,
+        max_rows=section.max_rows,
         random_state=int(rng.integers(2**31)),
-    ).fit(table)
+    )
+
+    def book() -> None:
+        if ledger is not None:
+            charge_rows(model, ledger)
+
+    fit_booked(model, table, book)
     paid = PaidBudget(
-        epsilon=epsilon, delta=delta, n_rows=model.n_rows_, events=tuple(model.events_)
+        epsilon=epsilon,
+        delta=delta,
+        n_rows=model.n_rows_,
+        events=tuple(model.events_),
+        rows_of_person=None if person is None else section.max_rows,
     )
     return model.sample(section.rows), paid
 

@@ -130,6 +130,10 @@ class SynthesisSection(Section):
     delta: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
         default=None, description="With epsilon: far below one in the number of rows."
     )
+    max_rows: Annotated[Whole, Field(ge=1)] = Field(
+        default=1,
+        description="With epsilon and person: so many rows of a person are learnt from at most.",
+    )
     domain: dict[str, DomainSection] = Field(
         default_factory=dict, description="With epsilon: what each column may hold."
     )
@@ -143,7 +147,7 @@ class SynthesisSection(Section):
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
         own = {
-            "full": {"rows", "epsilon", "delta", "domain"},
+            "full": {"rows", "epsilon", "delta", "domain", "max_rows"},
             "partial": {"columns", "class_size_below"},
             "hybrid": {"original_share", "k"},
         }
@@ -164,12 +168,14 @@ class SynthesisSection(Section):
         budget = {"epsilon", "delta", "domain"}
         given = budget & self.model_fields_set
         if not given:
+            if "max_rows" in self.model_fields_set:
+                raise PolicyError("lacks the key 'epsilon', which goes with 'max_rows'.")
             return
         if given != budget:
             raise PolicyError(
                 f"lacks the key {min(budget - given)!r}, which goes with {min(given)!r}."
             )
-        other = self.model_fields_set - budget - {"kind", "rows"}
+        other = self.model_fields_set - budget - {"kind", "rows", "max_rows"}
         if other:
             raise PolicyError(
                 f"has the keys 'epsilon' and {min(other)!r}: rows under a budget are drawn from "
@@ -195,14 +201,27 @@ class SynthesisSection(Section):
             )
 
 
-def check_synthesis(section: SynthesisSection, roles: Mapping[str, Role]) -> None:
+def check_synthesis(
+    section: SynthesisSection, roles: Mapping[str, Role], person: str | None
+) -> None:
     """Raise where a section doesn't fit the columns of its policy.
 
     Raises
     ------
     PolicyError
-        If it names an identifier, or needs quasi-identifiers and there are none.
+        If it names an identifier, needs quasi-identifiers and there are none, or protects no
+        persons and one is named.
     """
+    if person is not None and section.epsilon is None:
+        raise PolicyError(
+            "person says whose rows are protected, and [synthesis] has no epsilon.",
+            hint="Leave it out: rows are then learnt from one by one.",
+        )
+    if person is None and "max_rows" in section.model_fields_set:
+        raise PolicyError(
+            "[synthesis] max_rows is about persons, and the policy names none.",
+            hint='Name the identifier that says whose row it is: person = "...".',
+        )
     dropped = [name for name in section.named if roles[name] == "identifier"]
     if dropped:
         raise PolicyError(

@@ -95,7 +95,8 @@ def _product(
 
 def _weaknesses(rows: SyntheticRows) -> list[str]:
     if rows.paid is not None:
-        return ["rows-not-persons"]
+        named = ["rows-not-persons"] if rows.paid.rows_of_person is None else []
+        return [*named, "one-release"]
     named = ["no-privacy-model", "learnt-from-people", "background-knowledge"]
     if rows.section.kind == "partial":
         named.append("unchanged-cells")
@@ -173,7 +174,14 @@ def _budget_sentences(paid: PaidBudget) -> list[str]:
     budget = f"epsilon {paid.epsilon:g} and delta {paid.delta:g}"
     drawn = f"Rows are drawn from a model of {n} tables of counts with Gaussian noise."
     rows = f"By the noisy counts there are about {paid.n_rows:,} original rows."
+    unit = "Each row is protected."
+    if paid.rows_of_person is not None:
+        unit = (
+            f"All rows of a person are protected; at most {paid.rows_of_person:,} of each were "
+            "counted."
+        )
     return [
         f"{drawn} Together they cost {budget}. The policy declares what a column may hold.",
+        unit,
         f"{rows} Nothing was measured against them: that would cost more than the budget.",
     ]

@@ -13,7 +13,7 @@ from halfmask._random import check_key, fresh_key
 from halfmask.assess.synthesis import SynthesisAssessment, assess_synthetic
 from halfmask.data import like, orders_of
 from halfmask.data._orders import with_orders
-from halfmask.microdata._opening import frame_given, opened_as
+from halfmask.microdata._opening import frame_given, ledger_view, opened_as
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim, Manifest
+    from halfmask.dp.ledger import PrivacyLedger
     from halfmask.verifier import CheckedRelease
 
 __all__ = ["SyntheticRelease", "synthesize"]
@@ -164,6 +165,7 @@ def synthesize(
     policy: Policy,
     *,
     key: bytes | None = None,
+    ledger: PrivacyLedger | None = None,
     progress: Progress | None = None,
 ) -> SyntheticRelease:
     """Draw synthetic rows by a policy that has ``[synthesis]``.
@@ -178,6 +180,9 @@ def synthesize(
     key
         32 secret bytes that fix every draw. Without one a fresh key is drawn from the operating
         system and forgotten.
+    ledger
+        For a policy with epsilon: the budget of the table. The release is booked before a row is
+        counted.
     progress
         Called with what is being done and how far it is.
 
@@ -188,6 +193,10 @@ def synthesize(
 
     Raises
     ------
+    BudgetError
+        If the ledger has less left than the release costs. Nothing is counted then.
+    ParameterError
+        If there is a ledger and the policy has no epsilon, or they protect different units.
     PolicyError
         If the policy has no ``[synthesis]``.
     SchemaError
@@ -250,11 +259,17 @@ def synthesize(
     check_key(key)
     source = opened_as(table, policy.read_options())
     policy.schema().check(source.columns)
-    wanted = [name for name in source.columns if policy.columns[name].role != "identifier"]
     progress("reading", 0.0)
+    if ledger is not None:
+        _check_ledger(ledger, table, policy)
+    wanted = [
+        name
+        for name in source.columns
+        if policy.columns[name].role != "identifier" or name == policy.person
+    ]
     rows = source.read(columns=wanted)
     progress("drawing rows", 0.1)
-    drawn = draw_rows(rows, policy, policy.synthesis, key=key)
+    drawn = draw_rows(rows, policy, policy.synthesis, key=key, ledger=ledger)
     progress("measuring risk and quality", 0.5)
     return SyntheticRelease(
         claims=drawn.claims(),
@@ -262,6 +277,16 @@ def synthesize(
         rows_to_write=drawn,
         original=frame_given(table),
     )
+
+
+def _check_ledger(ledger: PrivacyLedger, table: object, policy: Policy) -> None:
+    if policy.synthesis is None or policy.synthesis.epsilon is None:
+        raise ParameterError(
+            "The 'ledger' parameter of synthesize goes with epsilon, and [synthesis] has none.",
+            hint="Leave it out: without epsilon nothing is guaranteed that a ledger could add up.",
+        )
+    ledger.terms.check_person(policy.person)
+    ledger.check_table(ledger_view(table, policy.read_options()))
 
 
 def _assessed(drawn: SyntheticRows) -> SynthesisAssessment:

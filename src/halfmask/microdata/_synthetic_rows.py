@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from halfmask.claims._claim import Json
     from halfmask.data import Format
+    from halfmask.dp.ledger import PrivacyLedger
     from halfmask.engines._engine import Part
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._synthesis_section import SynthesisSection
@@ -207,21 +208,30 @@ class SyntheticRows:
 
 
 def draw_rows(
-    table: pl.DataFrame, policy: Policy, section: SynthesisSection, *, key: bytes
+    table: pl.DataFrame,
+    policy: Policy,
+    section: SynthesisSection,
+    *,
+    key: bytes,
+    ledger: PrivacyLedger | None = None,
 ) -> SyntheticRows:
     """Draw synthetic rows.
 
     Parameters
     ----------
     table
-        The original rows, without identifiers.
+        The original rows, without identifiers except that of the person.
     policy, section
         What the owner wants, and its ``[synthesis]``.
     key
         32 secret bytes that fix every draw.
+    ledger
+        The ledger of the table, which was checked.
 
     Raises
     ------
+    BudgetError
+        If the ledger has less left.
     DataError
         If the table has no rows, or rows break a rule.
     SchemaError
@@ -231,7 +241,7 @@ def draw_rows(
         raise DataError("There are no rows to learn from.")
     rng = np.random.default_rng(np.frombuffer(key, dtype=np.uint32))
     if section.epsilon is not None:
-        drawn, paid = draw_private(table, section, rng)
+        drawn, paid = draw_private(table, section, rng, person=policy.person, ledger=ledger)
         none = drawn.clear()
         return SyntheticRows(
             policy=policy, copies=(drawn,), learnt=none, control=none, key=key, paid=paid

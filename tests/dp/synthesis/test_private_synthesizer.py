@@ -11,9 +11,15 @@ import pytest
 
 from halfmask import BudgetError, ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.dp.accounting import ExponentialEvent, GaussianEvent
-from halfmask.dp.ledger import PrivacyLedger
+from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
 from halfmask.dp.noise import GaussianMechanism
-from halfmask.dp.synthesis import CategoryDomain, NumberDomain, PrivateSynthesizer, rho_of
+from halfmask.dp.synthesis import (
+    CategoryDomain,
+    NumberDomain,
+    PrivateSynthesizer,
+    _adaptive_tables,
+    rho_of,
+)
 from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
 
 if TYPE_CHECKING:
@@ -66,9 +72,7 @@ def test_rows_are_of_the_domain_and_what_belongs_together_stays_together():
     assert model.sample(50).equals(model.sample(50))
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (3.0, 1e-9)])
-def test_what_is_spent_is_the_budget(epsilon, delta):
-    model = fitted(epsilon=epsilon, delta=delta).fit(people(300))
+def rho_spent(model: PrivateSynthesizer) -> float:
     spent = 0.0
     for event in model.events_:
         if isinstance(event, GaussianEvent):
@@ -76,12 +80,22 @@ def test_what_is_spent_is_the_budget(epsilon, delta):
         else:
             assert isinstance(event, ExponentialEvent)
             spent += event.epsilon**2 / 8
+    return spent
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (3.0, 1e-9)])
+def test_what_is_spent_is_the_budget(epsilon, delta):
+    model = fitted(epsilon=epsilon, delta=delta).fit(people(300))
+    spent = rho_spent(model)
     assert spent == pytest.approx(rho_of(epsilon, delta=delta), rel=1e-9)
     assert spent <= model.rho_ * (1 + 1e-9)
 
 
-def spread_of_noise() -> float:
-    """Return the standard deviation of the first tables' noise, in what their events state."""
+def spread_of_noise(max_rows: int = 1) -> float:
+    """Return the standard deviation of the first tables' noise, in what their events state.
+
+    It is the noise of one row's share: all rows of a unit may lie in one cell.
+    """
     codes = np.stack([np.arange(4_000) % 40, np.arange(4_000) % 50])
     rounds = AdaptiveTables(
         codes=codes,
@@ -91,6 +105,7 @@ def spread_of_noise() -> float:
         cells=10_000,
         steps=1,
         rng=np.random.default_rng(0),
+        max_rows=max_rows,
     )
     found = []
     tables: dict[tuple[int, ...], NoisyTable] = {}
@@ -99,13 +114,16 @@ def spread_of_noise() -> float:
         for i, size in enumerate((40, 50)):
             tables.clear()
             rounds._measure((i,), 30.0, tables, events)
-            found.append((tables[(i,)].counts - 4_000 / size) * events[-1].noise_multiplier ** -1)
+            assert tables[(i,)].scale == 30.0 * max_rows
+            share = events[-1].noise_multiplier * max_rows
+            found.append((tables[(i,)].counts - 4_000 / size) / share)
     return float(np.concatenate(found).std())
 
 
 def test_noise_is_as_large_as_its_event_states(monkeypatch):
     """1,800 draws: a third too little noise is 20 standard errors away."""
-    assert abs(spread_of_noise() - 1) < 0.08
+    assert abs(spread_of_noise() - 1) < 0.1
+    assert abs(spread_of_noise(max_rows=5) - 1) < 0.1
     weaker = GaussianMechanism.release
 
     def too_little(self, vector):
@@ -170,3 +188,60 @@ def test_a_ledger_is_charged_before_a_row_is_counted(tmp_path):
     with pytest.raises(BudgetError):
         fitted(ledger=ledger).fit(table)
     assert len(ledger.charges) == 1
+
+
+@pytest.mark.parametrize("max_rows", [1, 4])
+def test_the_sensitivity_of_a_choice_is_reached_by_the_rows_of_a_unit(monkeypatch, max_rows):
+    """Whatever a unit's rows are: no score moves by more, and some score moves by as much."""
+    asked: list[float] = []
+    scores: list[list[float]] = []
+
+    def choose(given, *, sensitivity, **_):
+        scores.append(list(given))
+        asked.append(sensitivity)
+        return 0
+
+    monkeypatch.setattr(_adaptive_tables, "choose", choose)
+    monkeypatch.setattr(GaussianMechanism, "release", lambda _, vector: np.asarray(vector) * 0.0)
+    rows = np.zeros((2, 50), dtype=np.int64)
+    for codes in (rows, np.concatenate([rows, np.zeros((2, max_rows), dtype=np.int64)], axis=1)):
+        AdaptiveTables(
+            codes=codes,
+            shape=(2, 2),
+            rho=1e-3,
+            degree=2,
+            cells=100,
+            steps=1,
+            rng=np.random.default_rng(0),
+            max_rows=max_rows,
+        ).measured()
+    first, second = scores[0], scores[len(scores) // 2]
+    moved = np.abs(np.array(first) - np.array(second)).max()
+    assert set(asked) == {2.0 * max_rows}
+    assert moved == pytest.approx(asked[0], rel=0.05)
+
+
+def test_persons_cost_the_same_and_count_with_at_most_so_many_rows():
+    others = people(400)
+    many = pl.concat([people(1).with_columns(name=pl.lit("canary-x"))] * 2_000)
+    model = fitted(epsilon=8.0, person="name", max_rows=5).fit(pl.concat([others, many]))
+    assert abs(model.n_rows_ - 405) < 800
+    assert "name" not in model.sample(5).columns
+    assert rho_spent(model) == pytest.approx(rho_of(8.0, delta=1e-6), rel=1e-9)
+
+
+def test_persons_need_a_ledger_of_persons(tmp_path):
+    table, unit = people(300), PrivacyUnit(person="name", max_rows=3)
+    settled: dict[str, Any] = {"epsilon": 1.5, "delta": 1e-5}
+    rows = PrivacyLedger.create(tmp_path / "vault", table, dataset="rows", **settled)
+    persons = PrivacyLedger.create(tmp_path / "vault", table, dataset="x", unit=unit, **settled)
+    with pytest.raises(ParameterError, match="protects single rows, and the release all rows"):
+        fitted(ledger=rows, person="name").fit(table)
+    with pytest.raises(ParameterError, match="of one 'name', and the release single rows"):
+        fitted(ledger=persons).fit(table)
+    fitted(ledger=persons, person="name").fit(table)
+    assert [len(it.charges) for it in (rows, persons)] == [0, 1]
+    with pytest.raises(ParameterError, match="is dropped"):
+        fitted(person="ill").fit(table)
+    with pytest.raises(ParameterError, match="no column names them"):
+        fitted(max_rows=2).fit(table)

@@ -54,6 +54,9 @@ class AdaptiveTables:
         Steps of mirror descent in each round.
     rng
         For drawn rows, which cost nothing: noise and choices are from the operating system.
+    max_rows
+        How many of the rows one unit of privacy may have. All of them may be in one cell, so that
+        noise and the sensitivity of a choice are so many times as large, for the same cost.
     """
 
     codes: NDArray[np.int64]
@@ -63,6 +66,7 @@ class AdaptiveTables:
     cells: int
     steps: int
     rng: np.random.Generator
+    max_rows: int = 1
 
     def measured(self) -> tuple[GraphicalModel, list[MechanismEvent]]:
         """Return the fitted model, and what all measurements and choices cost."""
@@ -101,7 +105,7 @@ class AdaptiveTables:
                 break
             after = model.marginal(found)
             moved = 0.0 if after is None else float(np.abs(after - before).sum())
-            if moved <= MEAN_NOISE * scale * before.size:
+            if moved <= self._mean_noise(scale) * before.size:
                 scale, epsilon = scale / 2, epsilon * 2
         return model.fit(tables, steps=10 * self.steps), events
 
@@ -112,9 +116,11 @@ class AdaptiveTables:
         tables: dict[Columns, NoisyTable],
         events: list[MechanismEvent],
     ) -> None:
-        mechanism = GaussianMechanism(sensitivity=1.0, scale=scale)
+        sensitivity = float(self.max_rows)
+        mechanism = GaussianMechanism(sensitivity=sensitivity, scale=sensitivity * scale)
         counts = self._counts(self.codes, columns)
-        found = NoisyTable(columns=columns, counts=mechanism.release(counts), scale=scale)
+        noisy = mechanism.release(counts)
+        found = NoisyTable(columns=columns, counts=noisy, scale=sensitivity * scale)
         events.append(mechanism.event(counts.size))
         tables[columns] = found.joined(tables[columns]) if columns in tables else found
 
@@ -132,10 +138,15 @@ class AdaptiveTables:
         scores = []
         for columns in names:
             apart = np.abs(truth[columns] - self._expected(model, drawn, columns)).sum()
-            noise = MEAN_NOISE * scale * truth[columns].size
+            noise = self._mean_noise(scale) * truth[columns].size
             scores.append(weights[columns] * float(apart - noise))
-        # A row changes one count of a table by 1.
-        return names[choose(scores, sensitivity=float(max(weights.values())), epsilon=epsilon)]
+        # A unit changes the counts of a table by 1 for each of its rows.
+        sensitivity = float(max(weights.values()) * self.max_rows)
+        return names[choose(scores, sensitivity=sensitivity, epsilon=epsilon)]
+
+    def _mean_noise(self, scale: float) -> float:
+        """Return the mean absolute noise of a count."""
+        return MEAN_NOISE * scale * self.max_rows
 
     def _fits(
         self,

@@ -14,19 +14,21 @@ from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
 from halfmask.data import like, to_polars
 from halfmask.dp.accounting import EpsilonDeltaEvent
+from halfmask.dp.ledger import PrivacyUnit
+from halfmask.dp.ledger._unit_rows import rows_of_units
 from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
 from halfmask.dp.synthesis._concentrated import rho_of
 from halfmask.dp.synthesis._declared_domain import DeclaredDomain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike
 
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.dp.synthesis._declared_domain import ColumnDomain
 
-__all__ = ["PrivateSynthesizer"]
+__all__ = ["PrivateSynthesizer", "charge_rows", "fit_booked"]
 
 #: Steps of mirror descent after each table.
 STEPS = 50
@@ -49,6 +51,12 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         Tables of up to so many columns matter, 1 to 4.
     max_cells
         The model's tables have so many cells at most, in all. More cells take more time.
+    person
+        The column that names the person of each row: all rows of a person are protected. It is
+        dropped. ``None``: single rows are protected.
+    max_rows
+        With `person`, so many rows of each person are learnt from at most, drawn at random. Noise
+        is so many times as large.
     ledger
         The ledger of the table's budget, which is charged before a row is counted; ``None``: none.
     random_state
@@ -77,8 +85,9 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     Notes
     -----
     **Guarantees.** The fitted model, and every row drawn from it, is (epsilon,
-    delta)-differentially private for the neighbouring relation "one row is added or removed". If a
-    person has several rows, it protects each row, not the person.
+    delta)-differentially private for the neighbouring relation "one row is added or removed". With
+    `person` it is "all rows of one person are added or removed". Without it, each row of a person
+    who has several is protected, not the person.
 
     **Edge cases.** Values outside of the domain count as the nearest edge, as missing, or as the
     first value; they raise nothing, because an error would reveal that they are there.
@@ -103,7 +112,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     'no'
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 # each says one thing, by its name
         self,
         *,
         domain: Mapping[str, ColumnDomain],
@@ -111,6 +120,8 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         delta: float,
         degree: int = 3,
         max_cells: int = 200_000,
+        person: str | None = None,
+        max_rows: int = 1,
         ledger: PrivacyLedger | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -119,6 +130,8 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         self.delta = delta
         self.degree = degree
         self.max_cells = max_cells
+        self.person = person
+        self.max_rows = max_rows
         self.ledger = ledger
         self.random_state = random_state
 
@@ -132,6 +145,10 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         y
             Not used.
         """
+        self._fit(X, lambda: self._charge(X))
+        return self
+
+    def _fit(self, X: Any, book: Callable[[], None]) -> None:  # noqa: ANN401 # any table
         need("opendp")
         owner = "PrivateSynthesizer"
         number_between(
@@ -144,11 +161,13 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
                 f"The 'degree' parameter of {owner} must be at most 4. Got {self.degree}.",
                 hint="Tables of more columns are mostly noise.",
             )
+        unit = PrivacyUnit(person=self.person, max_rows=self.max_rows)
+        if self.person in self.domain:
+            raise ParameterError("The column that names the person is dropped, and has no domain.")
         declared = DeclaredDomain(columns=dict(self.domain))
-        table = to_polars(X)
-        codes = declared.codes(table)
-        if self.ledger is not None:
-            self._charge(self.ledger, X)
+        # Whose rows are counted is drawn at random, too, and reveals nothing that counts don't.
+        codes = declared.codes(rows_of_units(to_polars(X), unit))
+        book()
         rounds = AdaptiveTables(
             codes=codes,
             shape=declared.shape,
@@ -157,13 +176,13 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
             cells=self.max_cells,
             steps=STEPS,
             rng=self._generator(),
+            max_rows=unit.max_rows,
         )
         self._model, self.events_ = rounds.measured()
         self.rho_ = rounds.rho
         self.n_rows_ = max(1, round(self._model.total))
         self._declared = declared
         self._none = X[:0]
-        return self
 
     def sample(self, n: int | None = None, *, random_state: int | None = None) -> Any:  # noqa: ANN401
         """Return synthetic rows, in the library of the fitted rows.
@@ -183,16 +202,46 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         codes = self._model.sample(n, rng)
         return like(self._declared.cells(codes[:, rng.permutation(n)], rng), self._none)
 
-    def _charge(self, ledger: PrivacyLedger, table: object) -> None:
+    def _charge(self, table: object) -> None:
         """Book the whole budget of the model before a row is counted."""
-        if ledger.terms.unit.person is not None:
-            raise ParameterError(
-                "The ledger protects persons with all their rows, PrivateSynthesizer single rows.",
-                hint="Give a table with one row a person, and a ledger whose unit is the row.",
-            )
-        ledger.check_table(table)
-        event = EpsilonDeltaEvent(epsilon=self.epsilon, delta=self.delta)
-        ledger.charge([event], purpose="synthetic rows")
+        if self.ledger is not None:
+            self.ledger.terms.check_person(self.person)
+            self.ledger.check_table(table)
+            charge_rows(self, self.ledger)
 
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(self.random_state)
+
+
+def fit_booked(
+    model: PrivateSynthesizer,
+    table: Any,  # noqa: ANN401 # any table
+    book: Callable[[], None],
+) -> PrivateSynthesizer:
+    """Fit a model to a table; see `PrivateSynthesizer.fit`.
+
+    Parameters
+    ----------
+    model
+        The parameters; its ledger is left alone.
+    table
+        The rows.
+    book
+        Called once everything is checked, before a row is counted.
+    """
+    model._fit(table, book)  # noqa: SLF001 # the same module
+    return model
+
+
+def charge_rows(model: PrivateSynthesizer, ledger: PrivacyLedger) -> None:
+    """Book what a model costs.
+
+    Parameters
+    ----------
+    model
+        The parameters.
+    ledger
+        The ledger of the table, which was checked.
+    """
+    event = EpsilonDeltaEvent(epsilon=model.epsilon, delta=model.delta)
+    ledger.charge([event], purpose="synthetic rows")

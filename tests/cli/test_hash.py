@@ -144,6 +144,17 @@ def test_rows_to_be_predicted(run, home):
 
 
 @pytest.mark.slow
+def test_a_name_that_ends_in_a_slash_is_a_folder(run, home):
+    words = home.hash("sent.arrows", "--fit", "--label", "pays")
+    into = [*words[:2], f"{home / 'sent'}/", *words[3:]]
+    made, one = run(*into, "--engine", "local"), run(*home.hash("sent.arrows"))
+    file = run(*home.hash("more.arrows", "--engine", "dask://127.0.0.1:1"))
+
+    assert [made.status, one.status, file.status] == [0, 0, 2], made.err + one.err
+    assert read(home / "sent").equals(read(home / "sent.arrows"))
+    assert "Let OUT end in /" in file.err
+
+
 def test_a_pipe_in_and_a_pipe_out(home):
     table = home.rows.write_csv().encode()
     words = home.hash("-", "--fit", "--label", "pays", table="-")

@@ -13,6 +13,7 @@ import polars as pl
 from engines.on_workers import with_most  # type: ignore[import-not-found] # beside
 from halfmask import Secret
 from halfmask.encode import Codec, encode_file, encode_folder, fit_file
+from halfmask.hashing import FileHasher, HasherSettings
 from halfmask.microdata import Policy, mask, protect_to
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     COLUMNS,
@@ -86,6 +87,17 @@ def encoded(table, out, engine):
     encode_folder(codec, table, out / "folder", number=1, engine=engine)
     encode_file(codec, table, out / "one.parquet", number=1, ids=True, engine=engine)
     return codec
+
+
+def hashed(table, out, engine):
+    """Fit a hasher to a folder, and hash it into a folder; return the hasher."""
+    settings = HasherSettings(
+        text=("note",), numbers="quantiles", bins=7, interactions=(("town", "smoker"),)
+    )
+    secret = Secret.from_bytes(KEY)
+    hasher = FileHasher.fit(table, settings=settings, secret=secret, label="illness")
+    hasher.write_folder(table, out, engine=engine)
+    return hasher
 
 
 def files_in(out):

@@ -14,6 +14,7 @@ from engines.clusters import (  # type: ignore[import-not-found] # beside, not i
     contents,
     encoded,
     files_in,
+    hashed,
     many_people,
     masked,
     parquet_folder,
@@ -162,6 +163,21 @@ def test_a_worker_that_is_killed_changes_nothing(cluster, folder, tmp_path, job,
     assert marker.exists()
     assert contents(tmp_path / "dask") == contents(tmp_path / "local")
     assert {path.name for path in tmp_path.iterdir()} == {"people", "killed", "local", "dask"}
+
+
+@pytest.mark.usefixtures("small")
+def test_hashed_files_have_the_bytes_of_local_ones(cluster, folder, tmp_path):
+    """Also where a worker is killed on the way."""
+    from distributed import Client  # noqa: PLC0415 # an extra
+
+    hashed(folder, tmp_path / "local", LocalEngine())
+    with Client(cluster) as client:
+        wrap = partial(killing_once, str(tmp_path / "killed"))
+        hashed(folder, tmp_path / "dask", Interrupted.at(client, "map", wrap))
+
+    assert (tmp_path / "killed").exists()
+    assert files_in(tmp_path / "dask") == files_in(tmp_path / "local")
+    assert len(files_in(tmp_path / "dask")) == 5
 
 
 @pytest.mark.usefixtures("small")

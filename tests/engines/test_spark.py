@@ -13,6 +13,7 @@ from engines.clusters import (  # type: ignore[import-not-found] # beside, not i
     contents,
     encoded,
     files_in,
+    hashed,
     many_people,
     masked,
     parquet_folder,
@@ -102,12 +103,15 @@ def test_a_sample_is_that_of_one_machine(engine, tmp_path, monkeypatch):
     assert contents(tmp_path / "spark") == contents(tmp_path / "local")
 
 
-def test_encoded_files_have_the_bytes_of_local_ones(engine, tmp_path, monkeypatch):
+def test_encoded_and_hashed_files_have_the_bytes_of_local_ones(engine, tmp_path, monkeypatch):
     monkeypatch.setattr("halfmask.encode._batching._MAX_ROWS", 50)
     folder = parquet_folder(people(), tmp_path / "people")
 
     ours = encoded(folder, tmp_path / "local", LocalEngine())
     theirs = encoded(folder, tmp_path / "spark", engine)
+
+    hashed(folder, tmp_path / "local" / "hashed", LocalEngine())
+    hashed(folder, tmp_path / "spark" / "hashed", engine)
 
     assert theirs.to_bytes() == ours.to_bytes()
     assert files_in(tmp_path / "spark") == files_in(tmp_path / "local")

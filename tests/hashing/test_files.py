@@ -365,7 +365,7 @@ def test_damaged_files_are_reported(tmp_path):
             list(read_rows(bad))
     with pytest.raises(DataError):
         list(read_rows(tmp_path / "nowhere"))
-    with pytest.raises(DataError, match="one file"):
+    with pytest.raises(DataError, match="hashed-rows/1"):
         list(read_rows(tmp_path))
 
 

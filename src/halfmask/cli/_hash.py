@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +10,8 @@ import typer
 from halfmask.cli._codec_settings import TaskOption  # typer reads annotations
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._encoded_format import names_folder
+from halfmask.cli._engine import EngineOptions  # as above
 from halfmask.cli._failures import UsageError
 from halfmask.cli._hash_settings import HashOptions  # as above
 from halfmask.cli._hashers import (  # as above
@@ -37,7 +40,8 @@ OutArgument = Annotated[
     typer.Argument(
         metavar="OUT",
         show_default=False,
-        help="The file of hashed rows to write and send; - for standard output.",
+        help="The file of hashed rows to write and send; - for standard output. A name that ends "
+        "in / makes a folder of such files, from a TABLE in Parquet files.",
     ),
 ]
 LabelOption = Annotated[
@@ -67,13 +71,15 @@ def hash_(
     options: HashOptions,
     overwrite: OverwriteOption = False,
     reading: Reading,
+    where: EngineOptions,
     place: StoredHasher,
     saying: SayingOptions,
 ) -> int:
     """Hash the rows of TABLE with a hasher from the vault.
 
     OUT is an Arrow stream of integers and label codes. It holds no name, no value and no key.
-    Settings such as --bits belong to a new hasher, made with --fit.
+    Settings such as --bits belong to a new hasher, made with --fit. --fit reads TABLE in this
+    process, whatever the engine.
     """
     check_streams(table, out, place.lock, as_json=saying.as_json)
     if not fit and (options.given() or label or task):
@@ -81,12 +87,17 @@ def hash_(
             "The settings and the label are those of a hasher that is fitted, and it has them.",
             hint="Give --fit to fit a new one, or leave them away.",
         )
+    if where.engine not in {None, "local"} and not names_folder(out):
+        raise UsageError(
+            "On a cluster, workers write the hashed rows into a folder.",
+            hint="Let OUT end in /, or leave --engine away.",
+        )
     vault = place.lock.open(place.vault)
     if fit:
         check_hasher_free(vault, place.hasher)
     settings = options.settings()
     hasher = None if fit else unseal_hasher(vault, place.hasher)
-    with saying.stages() as stages:
+    with where.connected() as engine, saying.stages() as stages:
         source, how = reading.for_hashing(table)
         if hasher is None:
             from halfmask.hashing import FileHasher  # noqa: PLC0415 # polars takes half a second
@@ -102,7 +113,8 @@ def hash_(
             )
             stages("sealing the hasher")
             seal_hasher(vault, place.hasher, hasher)
-        rows = hasher.write(
+        write = partial(hasher.write_folder, engine=engine) if names_folder(out) else hasher.write
+        rows = write(
             source,
             out,
             overwrite=overwrite,

@@ -168,7 +168,7 @@ def _arrays(
 
 def plain_slots(plan: HashPlan) -> dict[str, PlainSlot] | None:
     """Return the slot of each column, if each has one and nothing else is asked for."""
-    wired = plan._wired  # noqa: SLF001 # of this package
+    wired = plan._hasher.wired  # noqa: SLF001 # of this package
     if wired.bags or plan.settings.signed:
         return None
     found: dict[str, PlainSlot] = {}

@@ -6,43 +6,39 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._progress import silent
-from halfmask._validation import one_of
 from halfmask.engines import LocalEngine
-from halfmask.hashing._cells import kind_of, numbers_of
 from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._fitting import fitted
+from halfmask.hashing._hashed_folder import divided, write_hashed
+from halfmask.hashing._labelled_hasher import LabelledHasher, number_labels
 from halfmask.hashing._labels import LabelCodes
+from halfmask.hashing._labels_seen import LabelsSeen, LabelTask
 from halfmask.hashing._parquet_plan import parquet_rows
 from halfmask.hashing._parquet_rows import Labels
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._reading import TableReading, opened
 from halfmask.hashing._rows import HashedRows
 from halfmask.hashing._streams import RowsWriter
-from halfmask.hashing._tables import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from halfmask._progress import Progress
+    from halfmask.engines import Engine
     from halfmask.hashing._csv_rows import Hashed
-    from halfmask.hashing._reading import Readable
     from halfmask.hashing._settings import HasherSettings
     from halfmask.vault import Secret
 
 __all__ = ["FileHasher", "LabelTask"]
-
-#: What the label is: classes or numbers.
-LabelTask: TypeAlias = Literal["classification", "regression"]
-_TASKS = ("classification", "regression")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,9 +115,9 @@ class FileHasher:
         """
         reading = reading or TableReading()
         source = opened(table, reading)
-        features = _features(source, label, reading.leave_out)
+        features = _features(source.columns, label, reading.leave_out)
         report, seen = progress or silent, 0
-        labels = _LabelsSeen(label, task)
+        labels = LabelsSeen(label, task)
 
         def frames() -> Iterator[Any]:
             nonlocal seen
@@ -194,7 +190,7 @@ class FileHasher:
         if self.label is None:
             return None
         if self.codes is None:
-            return Labels(column=self.label, of=partial(_numbers, label=self.label), classes=2)
+            return Labels(column=self.label, of=partial(number_labels, label=self.label), classes=2)
         return Labels(column=self.label, of=self.codes.encode, classes=self.codes.classes)
 
     def _labelled(self, found: Hashed) -> HashedRows:
@@ -236,30 +232,27 @@ class FileHasher:
         if self.label is not None and self.codes is not None:
             kinds[self.label] = self.codes.kind
         source = opened(table, reading, kinds=kinds)
-        there = self.label is not None and self.label in source.columns
-        sent = there if labelled is None else labelled
-        if sent and not there:
-            raise ColumnNotFoundError.of([self.label or "label"], source.columns, where="the table")
-        features = _features(source, self.label if there else None, reading.leave_out)
-        wanted, seen = [*features, *([self.label] if sent and self.label else [])], 0
-        for rows in LocalEngine().map(source.batches(wanted), partial(self._hashed, sent=sent)):
+        hasher, wanted = self._sent(source.columns, reading, labelled=labelled)
+        seen = 0
+        for rows in LocalEngine().map(source.batches(wanted), hasher.rows):
             new = rows if seen >= given else rows.slice(given - seen, len(rows))
             if len(new):
                 yield new
             seen += len(rows)
             progress("hashing", seen / source.n_rows)
 
-    def _hashed(self, batch: Any, *, sent: bool) -> HashedRows:  # noqa: ANN401 # no types
-        if not sent or self.label is None:
-            return self.plan.rows(batch)
-        features = [name for name in batch.schema.names if name != self.label]
-        column = columns_of(batch.select([self.label]))[self.label]
-        if self.codes is None:
-            labels: Any = _numbers(column, self.label)
-            return self.plan.rows(batch.select(features), labels=labels)
-        return self.plan.rows(
-            batch.select(features), labels=self.codes.encode(column), classes=self.codes.classes
-        )
+    def _sent(
+        self, columns: Sequence[str], reading: TableReading, *, labelled: bool | None
+    ) -> tuple[LabelledHasher, list[str]]:
+        """Return what hashes the batches of a table, and the columns that it takes."""
+        there = self.label is not None and self.label in columns
+        sent = there if labelled is None else labelled
+        if sent and not there:
+            raise ColumnNotFoundError.of([self.label or "label"], columns, where="the table")
+        label = self.label if sent else None
+        features = _features(columns, self.label if there else None, reading.leave_out)
+        hasher = LabelledHasher(hasher=self.plan._hasher, label=label, codes=self.codes)  # noqa: SLF001 # of this package
+        return hasher, [*features, *([label] if label else [])]
 
     def write(
         self,
@@ -304,6 +297,61 @@ class FileHasher:
                 writer.write(rows)
         return writer.rows
 
+    def write_folder(
+        self,
+        table: object,
+        out: str | Path,
+        *,
+        overwrite: bool = False,
+        labelled: bool | None = None,
+        reading: TableReading | None = None,
+        engine: Engine | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Hash Parquet files into a folder to send, and return its number of rows.
+
+        Parameters
+        ----------
+        table
+            A Parquet file, a folder of them, or a `Source` of one.
+        out
+            The folder to write, of streams as `write` writes one. On a cluster, it lies in a folder
+            that every worker sees under the same path.
+        overwrite
+            Whether a folder that this wrote earlier may be replaced.
+        labelled, reading, progress
+            As of `rows`.
+        engine
+            Where rows are read, hashed and written; by default in threads of this process. Its
+            workers get the keys of the columns and the classes of the label, not the secret.
+
+        Raises
+        ------
+        ParameterError
+            If the table isn't in files of Parquet, or columns are sets.
+        DataError, SchemaError, ColumnNotFoundError
+            As `rows` does.
+        ReleaseError, EngineError
+            If a folder can't be written, or a cluster fails or doesn't encrypt what it sends.
+
+        Guarantees
+        ----------
+        The files have the same bytes on every engine. The folder appears whole or not at all.
+        `read_rows` gives the rows of `write`, in the same order.
+        """
+        reading = reading or TableReading()
+        source = divided(table, reading, self.plan)
+        hasher, wanted = self._sent(source.columns, reading, labelled=labelled)
+        return write_hashed(
+            source,
+            wanted,
+            hasher,
+            out,
+            overwrite=overwrite,
+            engine=engine or LocalEngine(),
+            progress=progress or silent,
+        )
+
     def to_bytes(self) -> bytes:
         """Return it without its key: JSON, to be sealed in a vault."""
         codes = None if self.codes is None else self.codes.to_dict()
@@ -342,56 +390,12 @@ class FileHasher:
         )
 
 
-class _LabelsSeen:
-    """The classes of a label, gathered batch by batch, unless it is a number."""
-
-    def __init__(self, label: str | None, task: LabelTask | None) -> None:
-        if task is not None:
-            one_of(_TASKS, owner="FileHasher", task=task)
-        self._label, self._task = label, task
-        self._found: list[Any] = []
-
-    def see(self, batch: Any) -> None:  # noqa: ANN401 # pyarrow ships no types
-        """Look at a batch."""
-        if self._label is None:
-            return
-        column = columns_of(batch.select([self._label]))[self._label]
-        kind = kind_of(column.type, self._label)
-        if self._task is None and kind == "integer":
-            raise SchemaError(
-                f"Column {self._label!r} is a label of whole numbers: classes, or numbers?",
-                hint="Say the task: classification or regression.",
-            )
-        if self._task is None:
-            self._task = "regression" if kind == "float" else "classification"
-        if self._task == "regression":
-            _numbers(column, self._label)
-        else:
-            self._found.append(column.unique())
-
-    def codes(self, secret: Secret, name: str) -> LabelCodes | None:
-        """Return the classes' codes; None of numbers."""
-        if self._label is None or self._task == "regression":
-            return None
-        return LabelCodes.fit_batches(self._found, secret=secret, name=name)
-
-
-def _numbers(column: Any, label: str) -> Any:  # noqa: ANN401 # pyarrow ships no types
-    if kind_of(column.type, label) not in {"integer", "float"}:
-        raise SchemaError(f"Column {label!r} is to be predicted as a number, and isn't one.")
-    numbers = numbers_of(column)
-    if not np.isfinite(numbers).all():
-        raise DataError("A label is missing or infinite.", hint="Leave out the rows without one.")
-    with np.errstate(over="ignore"):
-        return numbers.astype(np.float32)
-
-
-def _features(source: Readable, label: str | None, leave_out: Sequence[str]) -> list[str]:
+def _features(columns: Sequence[str], label: str | None, leave_out: Sequence[str]) -> list[str]:
     asked = [*leave_out, *([label] if label else [])]
-    absent = [name for name in asked if name not in source.columns]
+    absent = [name for name in asked if name not in columns]
     if absent:
-        raise ColumnNotFoundError.of(absent, source.columns, where="the table")
-    left = [name for name in source.columns if name not in asked]
+        raise ColumnNotFoundError.of(absent, columns, where="the table")
+    left = [name for name in columns if name not in asked]
     if not left:
         raise SchemaError("No column of the table is left to be hashed.")
     return left

@@ -128,32 +128,33 @@ class RowsWriter:
 
 
 def read_rows(where: str | Path) -> Iterator[HashedRows]:
-    """Yield the rows of a file of hashed rows, batch by batch.
+    """Yield the rows of files of hashed rows, batch by batch.
 
     Parameters
     ----------
     where
-        A file, or ``"-"`` for standard input.
+        A file, a folder of them that are read in the order of their names, or ``"-"`` for
+        standard input.
 
     Raises
     ------
     DataError
-        If it isn't there, is damaged or cut off, or holds something else.
+        If it isn't there, or a file is damaged or cut off, or holds something else.
     """
     places = places_of(where)
-    if len(places) > 1:
-        raise DataError("Hashed rows are read from one file.", hint="Give one file.")
-    with reading("The file of hashed rows", _FORM), places[0].open() as raw:
-        with pa.ipc.open_stream(pa.PythonFile(raw, mode="r")) as stream:
-            for batch in stream:
-                yield HashedRows.from_batch(batch)
-        read, end = raw.tell(), raw.seek(0, os.SEEK_END)
-        if read != end:
-            raise DataError("Something stands behind the hashed rows of the file.")
-        # A stream that was cut between two batches reads as a whole one.
-        raw.seek(max(0, end - len(_END)))
-        if raw.read() != _END:
-            raise DataError(
-                "The hashed rows end too early: what wrote them was stopped.",
-                hint="Hash the table again.",
-            )
+    for place in places:
+        what = "The file of hashed rows" if len(places) == 1 else place.what
+        with reading(what, _FORM), place.open() as raw:
+            with pa.ipc.open_stream(pa.PythonFile(raw, mode="r")) as stream:
+                for batch in stream:
+                    yield HashedRows.from_batch(batch)
+            read, end = raw.tell(), raw.seek(0, os.SEEK_END)
+            if read != end:
+                raise DataError("Something stands behind the hashed rows of the file.")
+            # A stream that was cut between two batches reads as a whole one.
+            raw.seek(max(0, end - len(_END)))
+            if raw.read() != _END:
+                raise DataError(
+                    "The hashed rows end too early: what wrote them was stopped.",
+                    hint="Hash the table again.",
+                )

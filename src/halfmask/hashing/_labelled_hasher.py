@@ -1,0 +1,70 @@
+"""Batches into hashed rows with their labels, without the secret that keys follow from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._errors import DataError, SchemaError
+from halfmask.hashing._cells import kind_of, numbers_of
+from halfmask.hashing._tables import columns_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.hashing._labels import LabelCodes
+    from halfmask.hashing._row_hasher import RowHasher
+    from halfmask.hashing._rows import HashedRows
+
+__all__ = ["LabelledHasher", "number_labels"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LabelledHasher:
+    """What hashes batches of a table, where its label is sent and where it isn't.
+
+    Parameters
+    ----------
+    hasher
+        What hashes the other columns.
+    label
+        The column that is sent as a label; None where none is.
+    codes
+        The codes of its classes; None where it is a number.
+    """
+
+    hasher: RowHasher
+    label: str | None
+    codes: LabelCodes | None
+
+    def rows(self, batch: Any) -> HashedRows:  # noqa: ANN401 # pyarrow ships no types
+        """Return the hashed rows of a batch, with their labels."""
+        if self.label is None:
+            return self.hasher.rows(batch)
+        features = [name for name in batch.schema.names if name != self.label]
+        column = columns_of(batch.select([self.label]))[self.label]
+        if self.codes is None:
+            labels: Any = number_labels(column, self.label)
+            return self.hasher.rows(batch.select(features), labels=labels)
+        return self.hasher.rows(
+            batch.select(features), labels=self.codes.encode(column), classes=self.codes.classes
+        )
+
+
+def number_labels(column: Any, label: str) -> NDArray[np.float32]:  # noqa: ANN401 # pyarrow ships no types
+    """Return labels that are numbers.
+
+    Raises
+    ------
+    SchemaError, DataError
+        If they aren't, or one is missing or infinite.
+    """
+    if kind_of(column.type, label) not in {"integer", "float"}:
+        raise SchemaError(f"Column {label!r} is to be predicted as a number, and isn't one.")
+    numbers = numbers_of(column)
+    if not np.isfinite(numbers).all():
+        raise DataError("A label is missing or infinite.", hint="Leave out the rows without one.")
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32)

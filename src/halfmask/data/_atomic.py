@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from halfmask._errors import ReleaseError
+from halfmask.data._object_store import refuse_object_address
 from halfmask.data._rename import exchange, rename_new
 
 __all__ = ["atomic_file", "atomic_folder", "check_new_folder", "locked_file", "writing"]
@@ -63,6 +64,7 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
     ...     (pathlib.Path(folder) / "note.txt").read_text()
     'whole'
     """
+    refuse_object_address(path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
     with writing("The file to write"):
         _check_parent(target.parent, "file")
@@ -125,6 +127,7 @@ def atomic_folder(
     is renamed first. If the process is killed before the new folder gets the name, the old folder
     stays complete next to it. The next call with the same path restores it first.
     """
+    refuse_object_address(path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
     with writing("The folder to write"):
         _check_parent(target.parent, "folder")
@@ -161,6 +164,7 @@ def check_new_folder(path: str | Path, *, overwrite: bool, marker: str | None) -
         If the folder exists and may not be replaced or lacks the marker, or its parent folder
         doesn't exist or can't be written.
     """
+    refuse_object_address(path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
     with writing("The folder to write"):
         _check_parent(target.parent, "folder")

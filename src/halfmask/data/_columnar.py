@@ -129,29 +129,30 @@ class ColumnarReader:
 def _parquet_facts(place: Place) -> _Facts:
     import pyarrow.parquet as pq  # noqa: PLC0415 - heavy, and only files of this format need it
 
-    with _native_file(place) as file:
+    here = place.fetched()
+    with _native_file(here) as file:
         written = pq.ParquetFile(file)
         check_names(written.schema_arrow.names)
         refuse_foreign_types(written.schema_arrow)
         rows = written.metadata.num_rows
-        orders = _orders_in_groups(written)
-    with place.local() as local:
+        orders = _orders_in_groups(place, written.schema_arrow)
+    with here.local() as local:
         dtypes = dict(_scan(local).collect_schema())
     return _Facts(dtypes, rows, orders_of(pl.DataFrame(schema=dtypes)) | orders)
 
 
-def _orders_in_groups(written: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - no types
+def _orders_in_groups(place: Place, schema: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - no types
     """Return the orders of pandas' ordered categories, which stand in the row groups."""
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
 
     ordered = [
-        field.name
-        for field in written.schema_arrow
-        if pa.types.is_dictionary(field.type) and field.type.ordered
+        field.name for field in schema if pa.types.is_dictionary(field.type) and field.type.ordered
     ]
     if not ordered:
         return {}
-    return orders_of(written.read(columns=ordered))
+    with _native_file(place.fetched(ordered)) as file:
+        return orders_of(pq.ParquetFile(file).read(columns=ordered))
 
 
 def _parquet_frames(
@@ -159,7 +160,7 @@ def _parquet_frames(
 ) -> Iterator[pl.DataFrame]:
     # Slices of a file are read 2 to 8 times faster than record batches or polars' own batches,
     # in half the memory: 10 million rows of Adult in 0.4 s and 330 MB, in one row group, too.
-    with place.local() as local:
+    with place.fetched(columns, rows).local() as local:
         for start in rows[::n_rows]:
             n = min(n_rows, rows.stop - start)
             yield _scan(local).select(columns).slice(start, n).collect()

@@ -9,12 +9,13 @@ import stat
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from halfmask._errors import DataError
+from halfmask.data._object_store import is_object_address
 from halfmask.data._reading import reading
 
 __all__ = ["TABLE", "Place", "places_of", "spooled"]
@@ -70,6 +71,19 @@ class Place:
         with reading(self.what):
             found = self._path.stat()
         return found.st_ino, found.st_size, found.st_mtime_ns
+
+    def fetched(self, columns: Sequence[str] = (), rows: range | None = None) -> Place:
+        """Return a place near by with the footer of a Parquet file, and some columns of some rows.
+
+        Parameters
+        ----------
+        columns
+            The columns that will be read.
+        rows
+            The rows that will be; all by default.
+        """
+        del columns, rows  # a file here has all of them
+        return self
 
     @contextmanager
     def local(self) -> Iterator[Path | BinaryIO]:
@@ -143,10 +157,16 @@ def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
     Raises
     ------
     DataError
-        If it isn't there, may not be read, is a folder without files or with folders inside.
+        If it isn't there, may not be read, is a folder without files or with folders inside, or
+        an address in an object store: `object_places` is for those.
     """
     if str(where) == STANDARD_INPUT:
         return [_spooled(sys.stdin.buffer, called)]
+    if is_object_address(where):
+        raise DataError(
+            f"{called} is in an object store, which this job doesn't read.",
+            hint="Copy it to a local path, or mount the store.",
+        )
     if not str(where):
         # A shell's variable that isn't set: the empty path is the folder that one is in.
         raise DataError(
@@ -181,7 +201,7 @@ def _in_folder(folder: Path, called: str) -> list[Place]:
     ]
 
 
-def spooled(write: Callable[[IO[bytes]], None], called: str) -> Place:
+def spooled(write: Callable[[IO[bytes]], None], called: str, *, name: str = "") -> Place:
     """Return the place of bytes that a function writes into a temporary file.
 
     Parameters
@@ -190,8 +210,10 @@ def spooled(write: Callable[[IO[bytes]], None], called: str) -> Place:
         Writes the bytes to the file that it is given.
     called
         The table's name in errors.
+    name
+        The name that the bytes have elsewhere, for its endings.
     """
-    return Place(called, spool=_Spool(write))
+    return Place(called, name=name, spool=_Spool(write))
 
 
 def _spooled(pipe: IO[bytes], called: str) -> Place:

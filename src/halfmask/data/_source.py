@@ -23,6 +23,7 @@ from halfmask.data._formats import (
     format_of_bytes,
 )
 from halfmask.data._frames import settle, to_polars
+from halfmask.data._object_store import is_object_address
 from halfmask.data._orders import orders_of
 from halfmask.data._places import TABLE, Place, places_of
 from halfmask.data._read_options import ReadOptions
@@ -375,8 +376,9 @@ def open_table(
     Edge cases
     ----------
     All files of a folder are parts of the table, in the order of their names, except those whose
-    names start with a dot or an underscore. Files of Excel, SPSS, Stata, SAS, SQLite and DuckDB
-    are known by their first bytes, and ``options`` names the sheet or the table.
+    names start with a dot or an underscore. An address in an object store, such as
+    ``"s3://bucket/people"``, is one object or a folder of objects. Files of Excel, SPSS, Stata,
+    SAS, SQLite and DuckDB are known by their first bytes; ``options`` names the sheet or the table.
     An empty text in CSV is a missing cell. A column without any value has the type text. A key
     that a JSON object lacks is a missing cell. In a CSV file, ``NaN`` is a missing cell in a column
     of numbers, and text in a column of text.
@@ -396,7 +398,7 @@ def open_table(
     if isinstance(where, str) and is_database_url(where):
         source = _in_database(where, options, called)
     elif isinstance(where, str | Path):
-        places = places_of(where, called=called)
+        places = _places(where, called)
         reader, found = _file_reader(places, format, options)
         source = Source(reader, format=found, places=places)
     else:
@@ -405,6 +407,14 @@ def open_table(
     if not source.n_rows:
         raise DataError(f"{called} has no rows.", hint="Give a table of at least one row.")
     return source
+
+
+def _places(where: str | Path, called: str) -> list[Place]:
+    if isinstance(where, str) and is_object_address(where):
+        from halfmask.data._object_places import object_places  # noqa: PLC0415 - only when needed
+
+        return object_places(where, called)
+    return places_of(where, called=called)
 
 
 def _in_database(url: str, options: ReadOptions, called: str) -> Source:

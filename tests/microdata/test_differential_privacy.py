@@ -188,6 +188,23 @@ def test_the_text_of_a_cell_depends_on_no_other_row(tmp_path):
     assert set(released[0].rows()) == {("05", "0.50")}
 
 
+@pytest.mark.usefixtures("_same_draws")
+def test_whose_row_it_is_depends_on_no_other_row(tmp_path):
+    """As numbers, "1" and "1.0" would be one person; a row of "x" would part them."""
+    names = [f"{i}{zero}" for i in range(400) for zero in ("", ".0")]
+    table = pl.DataFrame({"name": names, "age": [15] * 800, "town": ["a"] * 800})
+    other = pl.DataFrame({"name": ["x"], "age": [85], "town": ["x"]})
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    table.write_csv(one)
+    pl.concat([table, other]).write_csv(two)
+    policy = Policy.from_toml('person = "name"\n' + TEXT)
+
+    released = [halfmask.protect(str(path), policy).data for path in (one, two)]
+
+    assert released[0].equals(released[1])
+    assert released[0].height > 300
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl", "arrow"])
 def test_every_format_is_verified(tmp_path, form):
     gaps = people().with_columns(town=pl.when(pl.col("town") == "a").then(None).otherwise("town"))

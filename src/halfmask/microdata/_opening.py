@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ParameterError
 from halfmask.data import ReadOptions, Source, open_table
 
-__all__ = ["frame_given", "ledger_view", "opened_as"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["frame_given", "ledger_view", "opened_as", "opened_as_texts"]
+
+#: Formats whose readers decide a column's type by all of its cells.
+_TEXTS: Final = ("csv", "tsv", "jsonl")
 
 
 def opened_as(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
@@ -22,6 +29,27 @@ def frame_given(table: object) -> object:
     """Return the frame that the caller gave; ``None`` for a path or an opened table."""
     is_read = isinstance(table, str | Source) or hasattr(table, "__fspath__")
     return None if is_read else table
+
+
+def opened_as_texts(table: object, options: ReadOptions, dtypes: Mapping[str, str]) -> Source:
+    """Open a table such that no cell of a text file is read differently because of other rows.
+
+    Parameters
+    ----------
+    table
+        The table that a caller gives; a frame and an opened table have their types.
+    options
+        How the policy reads it.
+    dtypes
+        The types of columns in text files.
+    """
+    as_texts = replace(options, dtypes={**options.dtypes, **dtypes})
+    if isinstance(table, str) and table == "-":  # it can be read once
+        return opened_as(table, as_texts)
+    source = opened_as(table, options)
+    if isinstance(table, Source) or source.format not in _TEXTS:
+        return source
+    return opened_as(table, as_texts)
 
 
 def ledger_view(table: object, options: ReadOptions) -> Source:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
-from halfmask.data import Source, like, open_table
+from halfmask.data import like
 from halfmask.dp.safepub import SafePub
 from halfmask.dp.safepub._safepub import released
 from halfmask.engines import LocalEngine
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
-from halfmask.microdata._opening import frame_given, ledger_view, opened_as
+from halfmask.microdata._opening import frame_given, ledger_view, opened_as_texts
 from halfmask.microdata._release import Release
 from halfmask.release import publish_verified
 
@@ -37,8 +36,6 @@ __all__ = [
     "text_columns",
 ]
 
-#: Formats whose readers decide a column's type by all of its cells.
-_TEXTS: Final = ("csv", "tsv", "jsonl")
 #: Why `protect` refuses its other parameters.
 _UNUSED: Final = {
     "key": "Rows are drawn by the operating system's randomness and written in a fixed order.",
@@ -260,7 +257,7 @@ def private_release(
     if ledger is not None:
         ledger.terms.check_person(sampler.person)
         ledger.check_table(ledger_view(table, policy.read_options()))
-    source = _opened(table, policy)
+    source = opened_as_texts(table, policy.read_options(), text_columns(policy))
     policy.schema().check(source.columns)
     wanted = [*sampler.hierarchies, *([] if sampler.person is None else [sampler.person])]
     rows = source.read(columns=wanted)
@@ -287,21 +284,9 @@ def text_columns(policy: Policy) -> dict[str, str]:
     undeclared = {
         name: "string"
         for name, it in policy.columns.items()
-        if name not in known and it.role != "identifier"
+        if name not in known and (it.role != "identifier" or name == policy.person)
     }
     return {**declared.dtypes, **undeclared}
-
-
-def _opened(table: object, policy: Policy) -> Source:
-    """Open a table such that the text of a cell depends on no other row."""
-    options = policy.read_options()
-    as_texts = replace(options, dtypes=text_columns(policy))
-    if isinstance(table, str) and table == "-":  # it can be read once
-        return open_table(table, options=as_texts)
-    source = opened_as(table, options)
-    if isinstance(table, Source) or source.format not in _TEXTS:
-        return source
-    return opened_as(table, as_texts)
 
 
 def check_unused(**given: object) -> None:

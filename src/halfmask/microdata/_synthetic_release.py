@@ -13,7 +13,7 @@ from halfmask._random import check_key, fresh_key
 from halfmask.assess.synthesis import SynthesisAssessment, assess_synthetic
 from halfmask.data import like, orders_of
 from halfmask.data._orders import with_orders
-from halfmask.microdata._opening import frame_given, ledger_view, opened_as
+from halfmask.microdata._opening import frame_given, ledger_view, opened_as, opened_as_texts
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim, Manifest
+    from halfmask.data import ReadOptions
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.verifier import CheckedRelease
 
@@ -257,7 +258,9 @@ def synthesize(
         )
     key = key if key is not None else fresh_key()
     check_key(key)
-    source = opened_as(table, policy.read_options())
+    options = policy.read_options()
+    as_texts = _person_as_text(policy, options)
+    source = opened_as_texts(table, options, as_texts) if as_texts else opened_as(table, options)
     policy.schema().check(source.columns)
     progress("reading", 0.0)
     if ledger is not None:
@@ -277,6 +280,12 @@ def synthesize(
         rows_to_write=drawn,
         original=frame_given(table),
     )
+
+
+def _person_as_text(policy: Policy, options: ReadOptions) -> dict[str, str]:
+    """Return the type of the person's column: whose row it is depends on no other row."""
+    person = policy.person
+    return {} if person is None or person in options.declarations() else {person: "string"}
 
 
 def _check_ledger(ledger: PrivacyLedger, table: object, policy: Policy) -> None:

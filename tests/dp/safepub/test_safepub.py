@@ -267,6 +267,11 @@ def test_tables_that_do_not_fit_are_refused_without_values():
     assert "secret" not in str(caught.value)
     with pytest.raises(ParameterError, match=r"levels 0 to 3\. Got 4"):
         SafePub(**GIVEN | {"levels": {"age": 4, "town": 0, "sex": 0}}).release(people())
+    for odd in (1.5, (0, 1, 2), (2, 1), "ab"):
+        levels = {"age": odd, "town": 0, "sex": 0}
+        given = {"levels": levels, "search_epsilon": 0.1, "sampling_fraction": 0.4}
+        with pytest.raises(ParameterError, match="has levels 0 to 3"):
+            SafePub(**GIVEN | given).release(people())
     rule = {"town": Prefix(keep=[1])}
     with pytest.raises(ParameterError, match="depends on the values"):
         SafePub(**GIVEN | {"hierarchies": rule, "levels": {"town": 1}}).release(people())

@@ -264,8 +264,8 @@ def released(sampler: SafePub, table: pl.DataFrame, book: Callable[[], None]) ->
 
 def _allowed(column: LeveledColumn, levels: Mapping[str, int | Sequence[int | None]]) -> range:
     """Return the levels that a column may have."""
-    given = levels.get(column.name, (0, None))
-    low, high = (given, given) if isinstance(given, int) else given
+    given: object = levels.get(column.name, (0, None))  # a caller may have anything here
+    low, high = given if isinstance(given, tuple | list) and len(given) == 2 else (given, given)
     low = 0 if low is None else low
     high = column.height if high is None else high
     if type(low) is not int or type(high) is not int or not 0 <= low <= high <= column.height:

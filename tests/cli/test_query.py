@@ -64,6 +64,21 @@ def test_a_question_is_charged_once(table, vault, capsys):
     assert shown["spent"] == pytest.approx(1, rel=1e-3)
 
 
+def test_answers_and_budgets_are_released(table, vault, tmp_path, capsys):
+    options = ("--epsilon", 1, "--vault", vault, "--out")
+    assert run(capsys, "query", table, SQL, *options, tmp_path / "answer")[0] == 0
+    show = ("budget", "show", "people", "--vault", vault, "--out", tmp_path / "statement")
+    assert run(capsys, *show)[0] == 0
+    for name in ("answer", "statement"):
+        status, out, _ = run(capsys, "verify", tmp_path / name)
+        assert status == 0
+        assert "the noise itself was not seen" in out
+    status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "answer")
+    assert (status, "exists already" in err) == (2, True)
+    status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "new", "--plan")
+    assert (status, "no answer" in err) == (2, True)
+
+
 def test_a_budget_that_is_spent_refuses(table, vault, capsys):
     asked = "SELECT COUNT(*) FROM people"
     options = ("--vault", vault, "--json")

@@ -46,6 +46,15 @@ VaultOption = Annotated[
         "--vault", metavar="VAULT", show_default=False, help="The private folder of the ledger."
     ),
 ]
+OutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="FOLDER",
+        help="Also release all charges into this new folder, with the claim of the budget for "
+        "halfmask verify.",
+    ),
+]
 PersonOption = Annotated[
     str | None,
     typer.Option(
@@ -116,11 +125,16 @@ def set_(
 
 @budget.command()
 @spreads_groups
-def show(dataset: DatasetArgument, *, vault: VaultOption, saying: SayingOptions) -> int:
+def show(
+    dataset: DatasetArgument, *, vault: VaultOption, out: OutOption = None, saying: SayingOptions
+) -> int:
     """Show the budget of a data set, and what was spent of it for what."""
-    from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # half a second
+    from halfmask.dp.ledger import PrivacyLedger, release_ledger  # noqa: PLC0415 # half a second
 
-    return _say(PrivacyLedger.open(vault, dataset=dataset), as_json=saying.as_json)
+    ledger = PrivacyLedger.open(vault, dataset=dataset)
+    if out is not None:
+        release_ledger(ledger, out)
+    return _say(ledger, as_json=saying.as_json)
 
 
 @budget.command()

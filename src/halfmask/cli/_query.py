@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._failures import UsageError
 from halfmask.cli._ledger_options import Declarations, LedgerOptions, pairs
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
@@ -57,6 +59,14 @@ AnalystOption = Annotated[
     str | None,
     typer.Option("--analyst", metavar="NAME", help="Charge the share of this analyst, too."),
 ]
+OutOption = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="FOLDER",
+        help="Also release the answer into this new folder, with its claim for halfmask verify.",
+    ),
+]
 PlanOption = Annotated[
     bool, typer.Option("--plan", help="Only show cost and expected error; nothing is charged.")
 ]
@@ -73,6 +83,7 @@ def query(
     public: PublicOption = None,
     analyst: AnalystOption = None,
     plan: PlanOption = False,
+    out: OutOption = None,
     declared: Declarations,
     where: LedgerOptions,
     reading: Reading,
@@ -83,8 +94,17 @@ def query(
     SQL is SELECT of aggregates FROM the data set, with JOIN of public tables, WHERE and GROUP BY.
     Each answer has a 95 % interval. A question that was asked before costs nothing.
     """
+    if out is not None:
+        if plan:
+            raise UsageError("A plan has no answer to release.", hint="Leave --out out.")
+        if Path(out).exists():
+            raise UsageError("The folder of --out exists already.", hint="Name a new one.")
     ledger = where.open(table)
-    from halfmask.dp.queries import PrivateTable, query_sql  # noqa: PLC0415 # half a second
+    from halfmask.dp.queries import (  # noqa: PLC0415 # half a second
+        PrivateTable,
+        query_sql,
+        release_answer,
+    )
 
     with saying.stages() as stages:
         stages("reading the table")
@@ -100,6 +120,9 @@ def query(
         if not plan:
             stages("answering")
             answer = question.answer(epsilon=epsilon, delta=delta, noise=noise, analyst=analyst)
+            if out is not None:
+                stages("releasing")
+                release_answer(question, answer, out)
             return _say(answer, planned, as_json=saying.as_json)
     return _say_plan(planned, as_json=saying.as_json)
 

@@ -1,7 +1,8 @@
-"""The epsilon of a training, composed again from the events that its claim states."""
+"""Epsilon of a training or of a whole ledger, composed again from the events that are stated."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim
 
-__all__ = ["PRIVATE_MODEL", "check_privacy"]
+__all__ = ["PRIVATE_MODEL", "check_ledger", "check_privacy"]
 
 #: The kind of releases of a model that was trained under differential privacy.
 PRIVATE_MODEL: Final = "private-model"
@@ -59,6 +60,38 @@ def check_privacy(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:  # noqa:
     if not math.isfinite(found):
         return ClaimCount(holds=False, found={})
     return ClaimCount(holds=found <= epsilon * _SLACK, found={"epsilon": found, "delta": delta})
+
+
+def check_ledger(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
+    """Compose the charges of a ledger again, each of which answers before may have chosen.
+
+    Parameters
+    ----------
+    claim
+        Epsilon and delta are those of the budget; its evidence has the number of ``charges``.
+    files
+        The charges, in order.
+
+    Notes
+    -----
+    The sum of epsilons, or Renyi differential privacy at orders that were fixed before, each at its
+    part of half of delta (union bound over Feldman and Zrnic 2021, theorem 4.3). The other half is
+    for deltas that charges after the first spend.
+    """
+    epsilon, delta = float(claim.parameters["epsilon"]), float(claim.parameters["delta"])
+    (path,) = files
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    charges = [[_stated(each) for each in line["events"]] for line in lines]
+    numbers = [line["number"] for line in lines]
+    whole = numbers == [*range(1, len(lines) + 1)] and len(lines) == claim.evidence["charges"]
+    if not whole or not all(charges) or not 0 < epsilon < math.inf or not 0 <= delta < 1:
+        return ClaimCount(holds=False, found={"charges": len(lines)})
+    found = _adaptive(charges, epsilon, delta)
+    if not math.isfinite(found):
+        return ClaimCount(holds=False, found={"charges": len(lines)})
+    return ClaimCount(
+        holds=found <= epsilon * _SLACK, found={"epsilon": found, "charges": len(lines)}
+    )
 
 
 @dataclass(frozen=True)
@@ -130,14 +163,31 @@ def _epsilon(events: Counter[_Stated], delta: float) -> float:
     return min(bounds, default=math.inf)
 
 
-def _renyi(events: Counter[_Stated], delta: float) -> float:
+def _adaptive(charges: list[list[_Stated]], epsilon: float, delta: float) -> float:
+    """Return what charges cost that earlier answers may have chosen, at a budget's epsilon."""
+    events = Counter(each for charge in charges for each in charge)
+    spent = [math.fsum(each.delta for each in charge) for charge in charges]
+    left = delta - sum(spent[:1])
+    bounds = [_epsilon(events, delta)] if len(charges) == 1 else []
+    if left < 0 or math.fsum(spent[1:]) > left / 2:
+        return min(bounds, default=math.inf)
+    bounds.append(math.fsum(n * each.pure for each, n in events.items()))
+    entries = math.fsum(n * each.steps * each.coordinates for each, n in events.items())
+    if left > 0 and epsilon < 100 and (1 + math.exp(epsilon)) * entries * _GRID <= left / 2000:
+        orders = [2**power + 1 for power in range(10)]
+        bounds.append(_renyi(events, left * 0.999 / (2 * len(orders)), orders))
+    return min(bounds)
+
+
+def _renyi(events: Counter[_Stated], delta: float, orders: list[int] | None = None) -> float:
     from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # for claims of privacy alone
 
     if any(each.mechanism == OBJECTIVE for each in events):
         return math.inf  # counted by its loss distribution alone
     # For sampled noise whole orders: the series of others don't always converge.
     sampled = any(each.sampling_probability < 1 for each in events)
-    orders = [*range(2, 64), 80, 100, 128, 192, 256, 512] if sampled else None
+    if sampled and orders is None:
+        orders = [*range(2, 64), 80, 100, 128, 192, 256, 512]
     accountant = RdpAccountant(orders=orders)
     for event, n in events.items():
         accountant.compose(_of_dp_accounting(event), n)

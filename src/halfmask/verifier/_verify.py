@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, TypeAlias
 from halfmask._errors import VerificationError
 from halfmask.claims import read_manifest
 from halfmask.claims._events_manifest import EVENTS
-from halfmask.claims._manifest import DATABASE, PRIVATE_MICRODATA
+from halfmask.claims._manifest import (
+    DATABASE,
+    PRIVACY_LEDGER,
+    PRIVATE_ANSWER,
+    PRIVATE_MICRODATA,
+)
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
 from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
+from halfmask.verifier._answer_check import check_answer
 from halfmask.verifier._checks import add_check
-from halfmask.verifier._privacy_check import PRIVATE_MODEL, check_privacy
+from halfmask.verifier._privacy_check import PRIVATE_MODEL, check_ledger, check_privacy
 from halfmask.verifier._released import CheckedRelease, check_release
 
 if TYPE_CHECKING:
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["AnyVerification", "verify"]
 
 add_check(PRIVATE_MODEL, "differential-privacy", check_privacy, basis="accounted")
+add_check(PRIVATE_ANSWER, "differential-privacy", check_answer, basis="accounted")
+add_check(PRIVACY_LEDGER, "differential-privacy", check_ledger, basis="accounted")
 
 AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
 

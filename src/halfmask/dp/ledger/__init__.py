@@ -2,7 +2,8 @@
 
 Start with :meth:`PrivacyLedger.create`, which sets the budget of a table, then
 :meth:`PrivacyLedger.charge`, which books what a mechanism costs before it runs. Questions in
-:mod:`halfmask.dp.queries` and learners charge the same ledger.
+:mod:`halfmask.dp.queries` and learners charge the same ledger. :func:`release_ledger` writes all
+charges with the claim that they keep to the budget.
 """
 
 from __future__ import annotations
@@ -11,6 +12,14 @@ from halfmask.dp.ledger._charge import Charge
 from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
 from halfmask.dp.ledger._privacy_unit import PrivacyUnit
+from halfmask.dp.ledger._release_ledger import release_ledger
 from halfmask.dp.ledger._terms import BudgetTerms
 
-__all__ = ["BudgetTerms", "Charge", "PrivacyLedger", "PrivacyUnit", "fingerprint_of"]
+__all__ = [
+    "BudgetTerms",
+    "Charge",
+    "PrivacyLedger",
+    "PrivacyUnit",
+    "fingerprint_of",
+    "release_ledger",
+]

@@ -4,7 +4,7 @@ Start with :meth:`PrivateTable.open`, narrow the table by ``where``, ``join`` an
 ``select`` aggregates: :class:`Count`, :class:`Sum`, :class:`Mean`, :class:`Variance`,
 :class:`Quantile`, :class:`DistinctCount`. ``plan`` states the error to expect before anything is
 paid for; ``answer`` charges the table's :class:`~halfmask.dp.ledger.PrivacyLedger`.
-:func:`query_sql` takes a question in SQL.
+:func:`query_sql` takes a question in SQL. :func:`release_answer` writes an answer with its claim.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from halfmask.dp.queries._answer import PrivateAnswer
 from halfmask.dp.queries._grouping import Bins
 from halfmask.dp.queries._plan import ExpectedError, QueryPlan
 from halfmask.dp.queries._private_table import PrivateQuery, PrivateTable
+from halfmask.dp.queries._release_answer import release_answer
 from halfmask.dp.queries._sql import query_sql
 
 __all__ = [
@@ -41,4 +42,5 @@ __all__ = [
     "Sum",
     "Variance",
     "query_sql",
+    "release_answer",
 ]

@@ -13,7 +13,7 @@ import polars as pl
 from halfmask._errors import IntegrityError, ParameterError
 
 if TYPE_CHECKING:
-    from halfmask.dp.queries._plan import QueryPlan
+    from halfmask.dp.queries._plan import Noise, QueryPlan
 
 __all__ = ["PrivateAnswer"]
 
@@ -31,6 +31,8 @@ class PrivateAnswer:
         What was paid for it.
     delta
         What was paid for it.
+    noise
+        ``"laplace"`` or ``"gaussian"``.
     guarantee
         The guarantee of the whole ledger, in words.
     errors
@@ -44,6 +46,7 @@ class PrivateAnswer:
     frame: pl.DataFrame
     epsilon: float
     delta: float
+    noise: Noise
     guarantee: str
     errors: tuple[str, ...]
     charge: int
@@ -72,6 +75,7 @@ class PrivateAnswer:
             "rows": json.loads(self.frame.write_json()),
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "noise": self.noise,
             "guarantee": self.guarantee,
             "errors": list(self.errors),
             "charge": self.charge,
@@ -100,13 +104,17 @@ class PrivateAnswer:
         return json.dumps(kept)
 
     @classmethod
-    def from_text(cls, text: str, *, guarantee: str, charge: int, from_book: bool) -> Self:
+    def from_text(
+        cls, text: str, *, noise: Noise, guarantee: str, charge: int, from_book: bool
+    ) -> Self:
         """Return the answer that a ledger kept.
 
         Parameters
         ----------
         text
             What `to_text` wrote.
+        noise
+            With which it was asked.
         guarantee
             The guarantee of the ledger, in words.
         charge
@@ -126,6 +134,7 @@ class PrivateAnswer:
                 frame=frame,
                 epsilon=kept["epsilon"],
                 delta=kept["delta"],
+                noise=noise,
                 guarantee=guarantee,
                 errors=tuple(kept["errors"]),
                 charge=charge,

@@ -130,11 +130,11 @@ class QueryPlan:
         """How keys are selected; ``None`` if they are given."""
         if not self.question.grouping.is_private:
             return None
-        return KeySelection(self._share, self._delta_share, self.unit)
+        return KeySelection(self.share, self.delta_share, self.unit)
 
     def choice_epsilon(self) -> float:
         """Return the epsilon of one choice: a person takes part in those of groups."""
-        return self._share / (self.unit.max_groups if self._grouped else 1)
+        return self.share / (self.unit.max_groups if self._grouped else 1)
 
     def choice_sensitivity(self, each: Measure) -> int:
         """Return the most by which a person changes a score of a quantile.
@@ -206,6 +206,19 @@ class QueryPlan:
             )
         return "\n".join(lines)
 
+    @property
+    def share(self) -> float:
+        """The epsilon of one measure, or of the selection of keys."""
+        return self.epsilon / (len(self.measures) + self.question.grouping.is_private)
+
+    @property
+    def delta_share(self) -> float:
+        """The delta of one measure with Gaussian noise, or of the selection of keys."""
+        if self.noise == "laplace":
+            return self.delta
+        gaussian = sum(each.kind != "quantile" for each in self.measures)
+        return self.delta / max(1, gaussian + self.question.grouping.is_private)
+
     def _expected(self, each: Aggregate) -> ExpectedError:
         measures = measures_of(each, self.question.dtypes)
         first = measures[0]
@@ -227,27 +240,15 @@ class QueryPlan:
     def _grouped(self) -> bool:
         return bool(self.question.grouping.keys)
 
-    @property
-    def _share(self) -> float:
-        """The epsilon of one measure, or of the selection of keys."""
-        return self.epsilon / (len(self.measures) + self.question.grouping.is_private)
-
-    @property
-    def _delta_share(self) -> float:
-        if self.noise == "laplace":
-            return self.delta
-        gaussian = sum(each.kind != "quantile" for each in self.measures)
-        return self.delta / max(1, gaussian + self.question.grouping.is_private)
-
     def _mechanism(self, each: Measure) -> NoiseMechanism:
         made: dict[str, Callable[[], NoiseMechanism]] = {
             "laplace": lambda: LaplaceMechanism.calibrated(
-                sensitivity=float(each.l1(self.unit, grouped=self._grouped)), epsilon=self._share
+                sensitivity=float(each.l1(self.unit, grouped=self._grouped)), epsilon=self.share
             ),
             "gaussian": lambda: GaussianMechanism.calibrated(
                 sensitivity=each.l2(self.unit, grouped=self._grouped),
-                epsilon=self._share,
-                delta=self._delta_share,
+                epsilon=self.share,
+                delta=self.delta_share,
             ),
         }
         return made[self.noise]()

@@ -287,6 +287,7 @@ class PrivateQuery:
             kept = ledger.answer(charge, made)
         return PrivateAnswer.from_text(
             kept,
+            noise=noise,
             guarantee=ledger.terms.sentence(),
             charge=charge.number,
             from_book=from_book,

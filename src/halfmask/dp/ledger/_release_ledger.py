@@ -1,0 +1,136 @@
+"""A ledger as a release: all charges in a file, and the budget that they keep to as a claim."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from halfmask._errors import ParameterError
+from halfmask.claims import Claim, DataFile
+from halfmask.claims._manifest import PRIVACY_LEDGER
+from halfmask.release import Product, TableBlock, TextBlock, publish
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.claims import Manifest
+    from halfmask.claims._claim import Json
+    from halfmask.dp.ledger._charge import Charge
+    from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
+
+__all__ = ["release_ledger"]
+
+_FILE: Final = "data/charges.jsonl"
+_WEAKNESSES: Final = (
+    "noise-unseen: no file can show that the noise was drawn as stated.",
+    "charges-unseen: no file can show that nothing was answered without being booked here.",
+    "other-ledgers: another ledger of the same people adds to this one.",
+)
+
+
+def release_ledger(ledger: PrivacyLedger, out: str | Path) -> Manifest:
+    """Write all charges of a ledger, and the claim that they keep to its budget.
+
+    Parameters
+    ----------
+    ledger
+        The ledger. Answers and the names of analysts are left out; purposes are written.
+    out
+        The folder to make; it must not exist.
+
+    Returns
+    -------
+    Manifest
+        What the folder states.
+
+    Raises
+    ------
+    ParameterError
+        If nothing was charged yet.
+    ReleaseError
+        If the folder exists or can't be written.
+    VerificationError
+        If the verifier's arithmetic doesn't bear out the claim: nothing is left then.
+
+    Guarantees
+    ----------
+    The claim is accounted: the verifier composes all charges again, with none of this package's
+    code, as charges that earlier answers may have chosen. It can't see the noise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> import halfmask
+    >>> from halfmask.dp.accounting import LaplaceEvent
+    >>> from halfmask.dp.ledger import PrivacyLedger, release_ledger
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> people = pl.DataFrame({"age": [41, 17, 33]})
+    >>> ledger = PrivacyLedger.create(
+    ...     f"{folder.name}/vault", people, dataset="people", epsilon=1.0, delta=0.0
+    ... )
+    >>> _ = ledger.charge([LaplaceEvent(noise_multiplier=2.0, coordinates=1)], purpose="a count")
+    >>> _ = release_ledger(ledger, f"{folder.name}/statement")
+    >>> halfmask.verify(f"{folder.name}/statement").holds
+    True
+    >>> folder.cleanup()
+    """
+    terms, charges = ledger.terms, ledger.charges
+    if not charges:
+        raise ParameterError(
+            "Nothing was charged to this ledger yet, so there is nothing to release.",
+            hint="Answer a question or train a model first.",
+        )
+    unit = terms.unit
+    about: dict[str, Json] = {
+        "dataset": terms.dataset,
+        "unit": dict(unit.to_dict()),
+        "neighbours": f"{unit.sentence()}: added or removed",
+    }
+    claim = Claim(
+        model="differential-privacy",
+        parameters={"epsilon": float(terms.epsilon), "delta": float(terms.delta)},
+        about=about,
+        basis="accounted",
+        evidence={"charges": len(charges)},
+    )
+    product = Product(
+        kind=PRIVACY_LEDGER,
+        policy_sha256=hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest(),
+        write=lambda folder: [_written(charges, folder)],
+        claims=lambda _: [claim],
+        weaknesses=_WEAKNESSES,
+        blocks=[
+            TextBlock(title="Budget", sentences=[terms.sentence()]),
+            TableBlock(
+                title="Charges",
+                columns=["number", "purpose", "booked"],
+                rows=[[str(each.number), each.purpose, each.booked] for each in charges],
+            ),
+        ],
+    )
+    return publish(product, Path(out))
+
+
+def _written(charges: Sequence[Charge], folder: Path) -> DataFile:
+    """Write a line a charge: what it was for, and what its mechanisms did."""
+    lines = [
+        {
+            "number": each.number,
+            "purpose": each.purpose,
+            "booked": each.booked,
+            "events": [event.to_json() for event in each.events],
+        }
+        for each in charges
+    ]
+    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode()
+    (folder / _FILE).write_bytes(text)
+    return DataFile(
+        name=_FILE,
+        format="jsonl",
+        sha256=hashlib.sha256(text).hexdigest(),
+        n_bytes=len(text),
+        n_rows=len(lines),
+    )

@@ -1,0 +1,136 @@
+"""An answer as a release: its values in a file, and what they cost as a claim."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from halfmask._errors import ParameterError
+from halfmask.claims import Claim, DataFile
+from halfmask.claims._manifest import PRIVATE_ANSWER
+from halfmask.dp.queries._stated_noise import stated_noise
+from halfmask.release import Product, TableBlock, TextBlock, publish
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.claims import Manifest
+    from halfmask.dp.queries._answer import PrivateAnswer
+    from halfmask.dp.queries._private_table import PrivateQuery
+
+__all__ = ["release_answer"]
+
+_FILE: Final = "data/answer.jsonl"
+_WEAKNESSES: Final = (
+    "noise-unseen: no file can show that the noise was drawn as stated.",
+    "bounds-unseen: no file can show that bounds and keys were declared without seeing the data.",
+    "other-releases: other answers and models from the same rows cost more; the ledger adds them.",
+)
+_OF_ROWS: Final = (
+    "rows-not-persons: the guarantee is for one row; a person with several rows has a weaker one."
+)
+
+
+def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) -> Manifest:
+    """Write an answer into a folder, with the claim of what it cost.
+
+    Parameters
+    ----------
+    query
+        The question.
+    answer
+        What `PrivateQuery.answer` returned for it.
+    out
+        The folder to make; it must not exist.
+
+    Returns
+    -------
+    Manifest
+        What the folder states: question, unit, and the scale of each noise.
+
+    Raises
+    ------
+    ParameterError
+        If the ledger booked something else for that answer.
+    ReleaseError
+        If the folder exists or can't be written.
+    VerificationError
+        If the verifier's arithmetic doesn't bear out the claim: nothing is left then.
+
+    Guarantees
+    ----------
+    The claim is accounted: the verifier derives the sensitivities from the question, and epsilon
+    from these and the scales, with none of this package's code. It can't see the noise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> import halfmask
+    >>> from halfmask.dp.ledger import PrivacyLedger
+    >>> from halfmask.dp.queries import Count, PrivateTable, release_answer
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> people = pl.DataFrame({"age": [41, 17, 33]})
+    >>> ledger = PrivacyLedger.create(
+    ...     f"{folder.name}/vault", people, dataset="people", epsilon=1.0, delta=0.0
+    ... )
+    >>> query = PrivateTable.open(people, ledger=ledger).select(Count())
+    >>> _ = release_answer(query, query.answer(epsilon=0.5), f"{folder.name}/count")
+    >>> halfmask.verify(f"{folder.name}/count").holds
+    True
+    >>> folder.cleanup()
+    """
+    ledger = query.table.ledger
+    plan = query.plan(epsilon=answer.epsilon, delta=answer.delta, noise=answer.noise)
+    booked = [each.events for each in ledger.charges if each.number == answer.charge]
+    if booked != [tuple(plan.events())]:
+        raise ParameterError(
+            "The ledger booked other noise for this answer than this question takes.",
+            hint="Give the question that was answered, and the version of halfmask that did.",
+        )
+    unit, question = ledger.terms.unit, query.question.text()
+    claim = Claim(
+        model="differential-privacy",
+        parameters={"epsilon": answer.epsilon, "delta": answer.delta},
+        about={
+            "dataset": ledger.terms.dataset,
+            "question": json.loads(question),
+            "unit": dict(unit.to_dict()),
+            "neighbours": f"{unit.sentence()}: added or removed",
+        },
+        basis="accounted",
+        evidence={"mechanisms": stated_noise(plan)},
+    )
+    product = Product(
+        kind=PRIVATE_ANSWER,
+        policy_sha256=hashlib.sha256(question.encode()).hexdigest(),
+        write=lambda folder: [_written(answer.frame, folder)],
+        claims=lambda _: [claim],
+        weaknesses=[*_WEAKNESSES, *([_OF_ROWS] if unit.person is None else [])],
+        blocks=[
+            TextBlock(title="Question", sentences=[query.question.purpose(), *answer.errors]),
+            TableBlock(
+                title="Answer",
+                columns=answer.frame.columns,
+                rows=[["" if cell is None else str(cell) for cell in row]
+                      for row in answer.frame.rows()],
+            ),
+        ],
+        details={"guarantee_of_all_answers": answer.guarantee},
+    )  # fmt: skip
+    return publish(product, Path(out))
+
+
+def _written(frame: pl.DataFrame, folder: Path) -> DataFile:
+    """Write a line a group: its keys, and each value with the ends of its interval."""
+    text = frame.write_ndjson().encode()
+    (folder / _FILE).write_bytes(text)
+    return DataFile(
+        name=_FILE,
+        format="jsonl",
+        sha256=hashlib.sha256(text).hexdigest(),
+        n_bytes=len(text),
+        n_rows=frame.height,
+    )

@@ -11,19 +11,25 @@ from halfmask.dp.audit import audit_neighbours
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism, choose
 
 RUNS = 16_000
-SURE = 1 - 1e-6
+#: Of audits of what is right: a false alarm fails a test.
+SURE = 1 - 1e-9
 LAPLACE = LaplaceMechanism(sensitivity=1.0, scale=1.0)
 GAUSS = GaussianMechanism(sensitivity=1.0, scale=0.7)
 DELTAS = {LAPLACE: 0.0, GAUSS: 0.05}
 
 
-def _audited(mechanism, *, delta, change=1.0):
+def _refuted(audit, claimed, tries=4):
+    """Whether one of some audits refutes what is wrong: one alone may miss it by chance."""
+    return any(audit().refutes(claimed) for _ in range(tries))
+
+
+def _audited(mechanism, *, delta, change=1.0, confidence=SURE):
     return audit_neighbours(
         lambda n: mechanism.release(np.zeros(n)),
         lambda n: mechanism.release(np.full(n, change)),
         delta=delta,
         runs=RUNS,
-        confidence=SURE,
+        confidence=confidence,
     )
 
 
@@ -35,39 +41,48 @@ def _claimed(mechanism):
 def test_no_audit_refutes_our_noise_and_it_comes_near(mechanism):
     found = _audited(mechanism, delta=DELTAS[mechanism])
 
-    assert 0.5 * _claimed(mechanism) < found.low <= _claimed(mechanism)
+    assert 0.4 * _claimed(mechanism) < found.low <= _claimed(mechanism)
 
 
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSS], ids=["laplace", "gaussian"])
 def test_two_thirds_of_the_noise_are_refuted(mechanism):
     weak = type(mechanism)(sensitivity=1.0, scale=mechanism.scale * 2 / 3)
 
-    assert _audited(weak, delta=DELTAS[mechanism]).refutes(_claimed(mechanism))
+    assert _refuted(
+        lambda: _audited(weak, delta=DELTAS[mechanism], confidence=0.999), _claimed(mechanism)
+    )
 
 
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSS], ids=["laplace", "gaussian"])
 def test_a_sensitivity_that_is_off_by_one_is_refuted(mechanism):
     """The vector moves by 2 where 1 was stated."""
-    found = _audited(mechanism, delta=DELTAS[mechanism], change=2.0)
-
-    assert found.refutes(_claimed(mechanism))
+    assert _refuted(
+        lambda: _audited(mechanism, delta=DELTAS[mechanism], change=2.0, confidence=0.999),
+        _claimed(mechanism),
+    )
 
 
 def _chosen(scores, n, epsilon):
     return [choose(scores, sensitivity=1.0, epsilon=epsilon) for _ in range(n)]
 
 
-@pytest.mark.parametrize(("epsilon", "refuted"), [(2.0, False), (3.0, True)])
-def test_choices_with_two_thirds_of_the_noise_are_refuted(epsilon, refuted):
+@pytest.mark.parametrize(
+    ("epsilon", "confidence", "tries"), [(2.0, SURE, 1), (3.0, 0.999, 4)], ids=["right", "wrong"]
+)
+def test_choices_with_two_thirds_of_the_noise_are_refuted(epsilon, confidence, tries):
     """One score rises where all others fall: the ratio comes near e^epsilon."""
-    found = audit_neighbours(
-        lambda n: np.equal(_chosen([1.0] + [0.0] * 9, n, epsilon), 0),
-        lambda n: np.equal(_chosen([0.0] + [1.0] * 9, n, epsilon), 0),
-        delta=0.0,
-        runs=8000,
-        confidence=0.9999,
-    )
-    assert found.refutes(ExponentialEvent(epsilon=2.0).pure_epsilon) is refuted
+
+    def audit():
+        return audit_neighbours(
+            lambda n: np.equal(_chosen([1.0] + [0.0] * 9, n, epsilon), 0),
+            lambda n: np.equal(_chosen([0.0] + [1.0] * 9, n, epsilon), 0),
+            delta=0.0,
+            runs=8000,
+            confidence=confidence,
+        )
+
+    claimed = ExponentialEvent(epsilon=2.0).pure_epsilon
+    assert _refuted(audit, claimed, tries) is (epsilon > claimed)
 
 
 def test_equal_tables_have_no_epsilon():

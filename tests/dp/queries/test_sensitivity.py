@@ -130,16 +130,17 @@ def test_the_events_of_a_question_cost_what_it_is_asked_with(unit, keys):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_single_person_is_told_with_at_most_delta(unit):
-    """Delta so large that it can be counted: of 4,000 draws, each in as many groups as allowed."""
+    """Delta so large that it can be counted: of many draws, each in as many groups as allowed."""
     selection = KeySelection(epsilon=1.0, delta=0.1, unit=unit)
-    draws = 4000
+    draws = 20_000
     told = selection.selected(np.ones((draws, unit.max_groups), dtype=np.int64)).any(axis=1).sum()
-    assert told <= draws * 0.1 + 4 * math.sqrt(draws * 0.1 * 0.9)
+    most = draws * 0.1 + 6 * math.sqrt(draws * 0.1 * 0.9)
+    assert told <= most
     # The threshold isn't larger than it must be: half of delta would be.
-    assert told >= draws * 0.1 * 0.7
-    # Power: one less, and more are answered.
+    assert told >= draws * 0.1 * 0.8
+    # Power: one less, and a third more are answered, 13 standard errors.
     noise = selection.mechanism.release(np.ones((draws, unit.max_groups)))
-    assert (noise >= selection.threshold - 1).any(axis=1).sum() > draws * 0.115
+    assert (noise >= selection.threshold - 1).any(axis=1).sum() > most
 
 
 KEYED = {

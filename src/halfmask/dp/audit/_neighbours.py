@@ -94,7 +94,7 @@ def audit_neighbours(
     >>> half_epsilon = LaplaceMechanism(sensitivity=1.0, scale=2.0)
     >>> found = audit_neighbours(
     ...     lambda n: half_epsilon.release([0.0] * n), lambda n: half_epsilon.release([1.0] * n),
-    ...     delta=0.0, runs=20_000, confidence=0.999,
+    ...     delta=0.0, runs=20_000, confidence=1 - 1e-9,
     ... )
     >>> found.refutes(0.5), found.refutes(0.1)
     (False, True)

@@ -86,3 +86,26 @@ def test_wrong_usage_is_told(desk, words, run):
     said = run("assess", "risk", desk.table, "--quasi-identifiers", "age,twon")
     assert said.status == 1
     assert "Did you mean 'town'" in said.err
+
+
+def test_an_engine_counts_the_same(words, run):
+    usual = run(*words("--sampling-fraction", "0.1", "--json"))
+    said = run(*words("--sampling-fraction", "0.1", "--json", "--engine", "local"))
+
+    assert said.status == 0, said.err
+    for name in ("uniqueness", "class_sizes"):
+        ours, theirs = (it.json["counted"]["missing_as_value"][name] for it in (said, usual))
+        assert ours == theirs
+    assert said.json["separation"] == usual.json["separation"]
+    assert {"counted", "separation", "population_uniqueness"} < said.json.keys()
+    shown = run(*words("--engine", "local"))
+    assert "nearest to a key" in shown.out
+    assert CANARY not in shown.out + shown.err
+
+
+@pytest.mark.parametrize("option", ["--weights", "--population", "--household", "--per-row"])
+def test_an_engine_refuses_what_takes_rows(option, words, run):
+    said = run(*words(option, "age.csv", "--engine", "local"))
+
+    assert said.status == 2
+    assert f"{option} takes the rows of the table" in said.err

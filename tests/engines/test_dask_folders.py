@@ -29,7 +29,17 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
     on_a_full_disk,
     removing,
 )
-from halfmask import DataError, EngineError, ParameterError, ReleaseError, Secret, verify
+from halfmask import (
+    DataError,
+    EngineError,
+    ParameterError,
+    Policy,
+    ReleaseError,
+    Secret,
+    synthesize,
+    verify,
+)
+from halfmask.assess.risk import counted_risk
 from halfmask.cli import main
 from halfmask.data import open_table
 from halfmask.encode import Codec, encode_folder
@@ -40,6 +50,8 @@ from microdata.people import (  # type: ignore[import-not-found] # as above
     policy,
     with_gaps,
 )
+from microdata.test_synthesize import COLUMNS as SYNTHESIS  # type: ignore[import-not-found] # as above
+from microdata.test_synthesize import people as to_learn
 
 pytestmark = pytest.mark.slow
 JOBS = {"protect": protected, "mask": masked}
@@ -320,6 +332,23 @@ def test_a_scheduler_that_is_gone(folder, tmp_path, kind):
             working.terminate()
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".halfmask-*"))
+
+
+@pytest.mark.usefixtures("small")
+def test_risks_are_those_of_one_machine(address, folder):
+    names = ["age", "town", "smoker"]
+    with connect(address) as engine:
+        found = counted_risk(folder, quasi_identifiers=names, engine=engine)
+    assert found.to_dict() == counted_risk(folder, quasi_identifiers=names).to_dict()
+
+
+def test_synthetic_rows_are_those_of_one_machine(address, monkeypatch):
+    monkeypatch.setattr("halfmask.microdata._synthetic_rows.SAMPLED_ROWS", 90)
+    wanted = Policy.from_toml(SYNTHESIS + 'kind = "full"')
+    ours = synthesize(to_learn(), wanted, key=KEY).data
+
+    with connect(address) as engine:
+        assert synthesize(to_learn(), wanted, key=KEY, engine=engine).data.equals(ours)
 
 
 def test_the_command_line(address, folder, tmp_path, capsys):

@@ -25,10 +25,13 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
     refusing,
     text,
 )
-from halfmask import EngineError, ParameterError, SchemaError, verify
+from halfmask import EngineError, ParameterError, Policy, SchemaError, synthesize, verify
+from halfmask.assess.risk import counted_risk
 from halfmask.engines import LocalEngine, SparkEngine, connect
 from halfmask.engines._versions import check_versions, versions
-from microdata.people import people, with_gaps  # type: ignore[import-not-found] # as above
+from microdata.people import KEY, people, with_gaps  # type: ignore[import-not-found] # as above
+from microdata.test_synthesize import COLUMNS as SYNTHESIS  # type: ignore[import-not-found] # as above
+from microdata.test_synthesize import people as to_learn
 
 pytestmark = [
     pytest.mark.slow,
@@ -132,6 +135,24 @@ def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
 
     assert contents(tmp_path / "spark") == contents(tmp_path / "local")
     assert (theirs.claims, theirs.rows) == (ours.claims, ours.rows)
+
+
+def test_risks_are_those_of_one_machine(engine, tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    folder = parquet_folder(with_gaps(people(), ["town"]), tmp_path / "people")
+    names = ["age", "town", "smoker"]
+
+    found = counted_risk(folder, quasi_identifiers=names, engine=engine)
+
+    assert found.to_dict() == counted_risk(folder, quasi_identifiers=names).to_dict()
+
+
+def test_synthetic_rows_are_those_of_one_machine(engine, monkeypatch):
+    monkeypatch.setattr("halfmask.microdata._synthetic_rows.SAMPLED_ROWS", 90)
+    wanted = Policy.from_toml(SYNTHESIS + 'kind = "full"')
+    ours = synthesize(to_learn(), wanted, key=KEY).data
+
+    assert synthesize(to_learn(), wanted, key=KEY, engine=engine).data.equals(ours)
 
 
 def test_a_frame_is_sent_in_batches(engine, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import typer
 
 from halfmask.cli._chosen_columns import COLUMNS, names_of
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
+from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
@@ -18,8 +19,9 @@ from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
 
-    from halfmask.assess.risk import RiskAssessment, SeparationRisk, SpecialUniques
+    from halfmask.assess.risk import CountedRisk, RiskAssessment, SeparationRisk, SpecialUniques
 
 __all__ = ["risk"]
 
@@ -66,6 +68,28 @@ class PopulationOptions:
             help="The column that says which rows are of one household.",
         ),
     ] = None
+
+    def read(self) -> pl.DataFrame | None:
+        """Return the population, where it was given."""
+        if self.population is None:
+            return None
+        return _read(Reading(called="The population"), self.population)
+
+    def check_counted(self, *, max_global_risk: float | None, per_row: str | None) -> None:
+        """Refuse what can't be counted where the table lies."""
+        rows = {
+            "--weights": self.weights,
+            "--population": self.population,
+            "--household": self.household,
+            "--max-global-risk": max_global_risk,
+            "--per-row": per_row,
+        }
+        named = [name for name, value in rows.items() if value is not None]
+        if named:
+            raise UsageError(
+                f"{named[0]} takes the rows of the table, which an engine doesn't send.",
+                hint="Leave it out, or leave out --engine.",
+            )
 
     def check(self) -> None:
         """Refuse more than one way to say what the population is."""
@@ -122,6 +146,7 @@ def risk(  # each is an option
             "1. It says who is at risk: don't release it.",
         ),
     ] = None,
+    where_run: EngineOptions,
     reading: Reading,
     saying: SayingOptions,
 ) -> int:
@@ -129,32 +154,48 @@ def risk(  # each is an option
 
     Missing cells are read as a value and as a wildcard. What is shown is the worse of both, and
     --json has both. Files are written only if you name them. No cell of TABLE is shown.
+
+    With --engine only risks that are counts of rows with equal quasi-identifiers are measured:
+    uniqueness, prosecutor, marketer, separation, and with --sampling-fraction population
+    uniqueness. TABLE may then be larger than memory.
     """
     people.check()
+    if where_run.engine is not None:
+        people.check_counted(max_global_risk=max_global_risk, per_row=per_row)
     if per_row is not None and Path(per_row).suffix not in TABLES:
         raise UsageError(
             "The file for the risk of each row has another format.",
             hint="Give a name that ends in .csv or .parquet.",
         )
-    from halfmask.assess.risk import assess_risk  # noqa: PLC0415 # half a second
+    from halfmask.assess.risk import assess_risk, counted_risk  # noqa: PLC0415 # half a second
 
-    with saying.stages() as stages:
-        stages("reading")
-        population = None
-        if people.population is not None:
-            population = _read(Reading(called="The population"), people.population)
-        rows = _read(reading, table)
-        stages("measuring")
-        found = assess_risk(
-            rows,
-            quasi_identifiers=names_of(quasi_identifiers),
-            weights=people.weights,
-            sampling_fraction=people.sampling_fraction,
-            population=population,
-            household=people.household,
-            largest=largest_set,
-            max_global_risk=max_global_risk,
-        )
+    names = names_of(quasi_identifiers)
+    found: RiskAssessment | CountedRisk
+    with where_run.connected() as engine, saying.stages() as stages:
+        if engine is not None:
+            found = counted_risk(
+                reading.open(table),
+                quasi_identifiers=names,
+                sampling_fraction=people.sampling_fraction,
+                largest=largest_set,
+                engine=engine,
+                progress=stages,
+            )
+        else:
+            stages("reading")
+            population = people.read()
+            rows = _read(reading, table)
+            stages("measuring")
+            found = assess_risk(
+                rows,
+                quasi_identifiers=names,
+                weights=people.weights,
+                sampling_fraction=people.sampling_fraction,
+                population=population,
+                household=people.household,
+                largest=largest_set,
+                max_global_risk=max_global_risk,
+            )
     _write(found, out, per_row)
     if saying.as_json:
         say_json({"ok": True, **found.to_dict()})
@@ -169,13 +210,15 @@ def _read(reading: Reading, table: str) -> pl.DataFrame:
     return pl.concat(list(reading.open(table).batches()))
 
 
-def _write(found: RiskAssessment, out: str | None, per_row: str | None) -> None:
+def _write(found: RiskAssessment | CountedRisk, out: str | None, per_row: str | None) -> None:
     from halfmask.data import atomic_file  # noqa: PLC0415 # half a second
 
     if out is not None:
         with atomic_file(out) as file:
             file.write(json.dumps(found.to_dict(), indent=2, allow_nan=False).encode() + b"\n")
-    if per_row is not None:
+    from halfmask.assess.risk import RiskAssessment  # noqa: PLC0415 # the same
+
+    if per_row is not None and isinstance(found, RiskAssessment):
         with atomic_file(per_row) as file:
             if per_row.endswith(".csv"):
                 found.per_row.write_csv(file)
@@ -183,10 +226,19 @@ def _write(found: RiskAssessment, out: str | None, per_row: str | None) -> None:
                 found.per_row.write_parquet(file)
 
 
-def _show(found: RiskAssessment) -> None:
+def _show(found: RiskAssessment | CountedRisk) -> None:
+    from halfmask.assess.risk import RiskAssessment  # noqa: PLC0415 # half a second
+
     screen = console()
     for sentence in found.sentences:
         screen.print(printable(sentence), soft_wrap=True)
+    if isinstance(found, RiskAssessment):
+        _show_estimates(found, screen)
+    if found.separation is not None:
+        _show_sets(found.separation)
+
+
+def _show_estimates(found: RiskAssessment, screen: Console) -> None:
     for warning in found.warnings:
         screen.print(printable(warning), style=WARNED, soft_wrap=True)
     estimate = None if found.individual is None else found.individual.worse
@@ -197,8 +249,6 @@ def _show(found: RiskAssessment) -> None:
             soft_wrap=True,
         )
     _show_columns(found.suda.worse)
-    if found.separation is not None:
-        _show_sets(found.separation)
 
 
 def _show_columns(found: SpecialUniques) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._console import console, listing, mark, printable, say_json
+from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._ledger_options import ReleaseLedger  # typer reads it
 from halfmask.cli._opening import OpenOption, open_report
@@ -49,6 +50,7 @@ def synthesize(
     overwrite: OverwriteOption = False,
     key_file: KeyFileOption = None,
     budget: ReleaseLedger,
+    where_run: EngineOptions,
     head: HeaderOptions,
     show: OpenOption = False,
     saying: SayingOptions,
@@ -59,6 +61,8 @@ def synthesize(
     written files that every row keeps every rule. The report shows what attacks found on the
     synthetic rows, on the raw rows and on people who weren't learnt from. If full synthetic rows
     equal original ones more often than chance, there is no release and the exit code is 1.
+
+    With --engine, workers draw rows from the fitted model. The rows are the same on each engine.
     """
     key = key_in(key_file)
     if os.path.lexists(out) and not overwrite:
@@ -69,9 +73,9 @@ def synthesize(
     wanted = Policy.from_toml(policy_text()) if policy == "-" else Policy.load(policy)
     options = head.options()
     ledger = budget.open(table, is_read_otherwise=bool(options))
-    with saying.stages() as stages:
+    with where_run.connected() as engine, saying.stages() as stages:
         source = opened_by(table, wanted, options) if options else table
-        release = draw(source, wanted, key=key, ledger=ledger, progress=stages)
+        release = draw(source, wanted, key=key, ledger=ledger, engine=engine, progress=stages)
         release = release.write(out, overwrite=overwrite, progress=stages)
     if saying.as_json:
         say_json({"ok": True, **_as_dict(release, out)})

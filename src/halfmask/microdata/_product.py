@@ -21,6 +21,7 @@ from halfmask.claims._table_manifest import (
 )
 from halfmask.claims._table_reader import table_manifest
 from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.engines import LocalEngine
 from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
 from halfmask.microdata._finite_numbers import finite
@@ -89,12 +90,15 @@ def _product(
         return render_report(report_facts(release, manifest, cast("Verification", verification)))
 
     def evidence(files: Sequence[DataFile]) -> dict[str, Any]:
+        # Workers that wrote the files see them.
+        elsewhere = prepared.is_divided and not isinstance(prepared.engine, LocalEngine)
+        where: dict[str, Any] = {"engine": prepared.engine} if elsewhere else {}
         if whose is not None:
             whose.write(aside / "persons.parquet", files)
-            return {"persons": aside / "persons.parquet"}
+            return {"persons": aside / "persons.parquet", **where}
         if prepared.people is not None:
-            return {"population": prepared.people, "hierarchies": prepared.trees}
-        return {}
+            return {"population": prepared.people, "hierarchies": prepared.trees, **where}
+        return where
 
     return Product(
         kind=MICRODATA,

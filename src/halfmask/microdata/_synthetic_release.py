@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim, Manifest
     from halfmask.data import ReadOptions
     from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.engines import Engine
     from halfmask.verifier import CheckedRelease
 
 __all__ = ["SyntheticRelease", "synthesize"]
@@ -167,6 +168,7 @@ def synthesize(
     *,
     key: bytes | None = None,
     ledger: PrivacyLedger | None = None,
+    engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> SyntheticRelease:
     """Draw synthetic rows by a policy that has ``[synthesis]``.
@@ -184,6 +186,9 @@ def synthesize(
     ledger
         For a policy with epsilon: the budget of the table. The release is booked before a row is
         counted.
+    engine
+        Where rows are drawn from the fitted model, for full and hybrid rows without groups; in
+        threads by default. Models are fitted, and rows are written, by this process.
     progress
         Called with what is being done and how far it is.
 
@@ -199,7 +204,7 @@ def synthesize(
     ParameterError
         If there is a ledger and the policy has no epsilon, or they protect different units.
     PolicyError
-        If the policy has no ``[synthesis]``.
+        If the policy has no ``[synthesis]``, or an engine is given for another kind of rows.
     SchemaError
         If the policy and the table don't agree, or a column can't be synthesized.
     DataError
@@ -272,7 +277,7 @@ def synthesize(
     ]
     rows = source.read(columns=wanted)
     progress("drawing rows", 0.1)
-    drawn = draw_rows(rows, policy, policy.synthesis, key=key, ledger=ledger)
+    drawn = draw_rows(rows, policy, policy.synthesis, key=key, ledger=ledger, engine=engine)
     progress("measuring risk and quality", 0.5)
     return SyntheticRelease(
         claims=drawn.claims(),

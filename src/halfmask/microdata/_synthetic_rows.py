@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError
+from halfmask._errors import DataError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.claims import Claim, MaskedColumn, released_columns_claim
@@ -23,12 +24,15 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.data import Format
     from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.engines import Engine
     from halfmask.engines._engine import Part
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._synthesis_section import SynthesisSection
 
 __all__ = ["SyntheticRows", "draw_rows"]
 
+#: Rows that are drawn with one seed, at most: another number would draw other rows.
+SAMPLED_ROWS = 100_000
 #: With fewer rows set aside an attack shows nothing; fewer rows than this learn from all.
 LEAST_ROWS = 20
 
@@ -214,6 +218,7 @@ def draw_rows(
     *,
     key: bytes,
     ledger: PrivacyLedger | None = None,
+    engine: Engine | None = None,
 ) -> SyntheticRows:
     """Draw synthetic rows.
 
@@ -227,11 +232,15 @@ def draw_rows(
         32 secret bytes that fix every draw.
     ledger
         The ledger of the table, which was checked.
+    engine
+        Where rows are drawn from the fitted model; ``None``: in threads.
 
     Raises
     ------
     BudgetError
         If the ledger has less left.
+    PolicyError
+        If an engine is given, and rows aren't drawn from a model of all rows.
     DataError
         If the table has no rows, or rows break a rule.
     SchemaError
@@ -239,6 +248,8 @@ def draw_rows(
     """
     if not table.height:
         raise DataError("There are no rows to learn from.")
+    if engine is not None:
+        _check_engine(section)
     rng = np.random.default_rng(np.frombuffer(key, dtype=np.uint32))
     if section.epsilon is not None:
         drawn, paid = draw_private(table, section, rng, person=policy.person, ledger=ledger)
@@ -251,14 +262,33 @@ def draw_rows(
     if n_control < LEAST_ROWS:
         n_control = 0
     control, learnt = table[np.sort(order[:n_control])], table[np.sort(order[n_control:])]
-    copies, groups = _drawn(learnt, policy, section, rng)
+    copies, groups = _drawn(learnt, policy, section, rng, engine or LocalEngine())
     return SyntheticRows(
         policy=policy, copies=copies, learnt=learnt, control=control, key=key, groups=groups
     )
 
 
+def _check_engine(section: SynthesisSection) -> None:
+    """Refuse synthesis whose rows an engine can't draw by themselves."""
+    refused = {
+        "under an epsilon": section.epsilon is not None,
+        "of groups of k": section.k is not None,
+        "of the kind 'partial'": section.kind == "partial",
+    }
+    for rows, is_asked in refused.items():
+        if is_asked:
+            raise PolicyError(
+                f"Rows {rows} are drawn in this process, and an engine is given.",
+                hint="Leave out the engine.",
+            )
+
+
 def _drawn(
-    learnt: pl.DataFrame, policy: Policy, section: SynthesisSection, rng: np.random.Generator
+    learnt: pl.DataFrame,
+    policy: Policy,
+    section: SynthesisSection,
+    rng: np.random.Generator,
+    engine: Engine,
 ) -> tuple[tuple[pl.DataFrame, ...], tuple[int, ...]]:
     """Return the copies, and the sizes of groups where there are any."""
     numbers = [name for name in learnt.columns if _is_number(policy, name, learnt.schema[name])]
@@ -278,22 +308,40 @@ def _drawn(
             )
             continue
         if section.kind == "full":
-            copies.append(_full_rows(model, learnt, section.rows or learnt.height, seed))
+            copies.append(_full_rows(model, learnt, section.rows or learnt.height, seed, engine))
             continue
-        drawn = model.sample(learnt.height, random_state=seed)
+        drawn = _sampled(model, learnt.height, seed, engine)
         share = section.original_share or 0.0
         copies.append(blend_rows(learnt, drawn, original_share=share, numbers=numbers, rng=rng))
     return tuple(copies), ()
 
 
-def _full_rows(model: Synthesizer, learnt: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
+def _sampled(model: Synthesizer, n: int, seed: int, engine: Engine) -> pl.DataFrame:
+    """Return drawn rows: those of one part for few, and parts with seeds of their own for many."""
+    if n <= SAMPLED_ROWS:
+        return pl.DataFrame(model.sample(n, random_state=seed))
+    seeds = np.random.SeedSequence(seed).generate_state(-(-n // SAMPLED_ROWS))
+    parts = [
+        (min(SAMPLED_ROWS, n - number * SAMPLED_ROWS), int(own)) for number, own in enumerate(seeds)
+    ]
+    return pl.concat(engine.map(parts, partial(_sampled_part, model)))
+
+
+def _sampled_part(model: Synthesizer, part: tuple[int, int]) -> pl.DataFrame:
+    n, seed = part
+    return pl.DataFrame(model.sample(n, random_state=seed))
+
+
+def _full_rows(
+    model: Synthesizer, learnt: pl.DataFrame, n: int, seed: int, engine: Engine
+) -> pl.DataFrame:
     """Return drawn rows of which no more equal rows of one or few people than by chance."""
     rng = np.random.default_rng(seed)
-    drawn = model.sample(n, random_state=int(rng.integers(2**31)))
+    drawn = _sampled(model, n, int(rng.integers(2**31)), engine)
     chance = ChanceCopies.of(learnt, drawn)
     rows = chance.thinned(drawn, rng)
     while rows.height < n:
-        more = model.sample(n - rows.height, random_state=int(rng.integers(2**31)))
+        more = _sampled(model, n - rows.height, int(rng.integers(2**31)), engine)
         rows = pl.concat([rows, chance.thinned(more, rng)])
     return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 
 import numpy as np
@@ -11,17 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.verifier.tables import _row_keys
-from halfmask.verifier.tables._counting import count_classes, starts_of, sum_cells
+from halfmask.verifier.tables._counting import count_classes, merge_counted, starts_of, sum_cells
 from halfmask.verifier.tables._values import dictionaries, sensitive_values
 
 cells = st.sampled_from(["a", "b", "", None])
 tables = st.lists(st.tuples(cells, st.sampled_from([1, 2, None]), cells), min_size=1, max_size=30)
+SCHEMA = {"x": pl.String, "n": pl.Int64, "ill": pl.String}
 
 
 def counted(rows):
-    frame = pl.LazyFrame(
-        rows, schema={"x": pl.String, "n": pl.Int64, "ill": pl.String}, orient="row"
-    )
+    frame = pl.LazyFrame(rows, schema=SCHEMA, orient="row")
     known = dictionaries(frame, dict(frame.collect_schema()))
     values = sensitive_values(known["ill"], kind="categorical")
     found = count_classes(frame, [known["x"], known["n"]], {"ill": (known["ill"], values)})
@@ -62,6 +62,33 @@ def test_keys_that_are_numbered_anew_count_alike(rows):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_row_keys, "KEY_LIMIT", 6)
         check(rows)
+
+
+@given(tables, st.integers(1, 29), st.sampled_from([6, 40, _row_keys.KEY_LIMIT]))
+def test_classes_of_two_parts_add_up(rows, cut, limit):
+    """Also where the codes of a row take several words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_row_keys, "KEY_LIMIT", limit)
+        whole, known, values = counted(rows)
+        names = [known["x"], known["n"]]
+        parts = [
+            count_classes(
+                pl.LazyFrame(part, schema=SCHEMA, orient="row"),
+                names,
+                {"ill": (known["ill"], values)},
+            )
+            for part in (rows[:cut], rows[cut:])
+            if part
+        ]
+        found = functools.reduce(
+            functools.partial(merge_counted, [each.n_codes for each in names]), parts
+        )
+
+    assert found.codes.tolist() == whole.codes.tolist()
+    assert found.sizes.tolist() == whole.sizes.tolist()
+    for name in ("starts", "values", "counts"):
+        ours, theirs = (getattr(each.cells["ill"], name) for each in (found, whole))
+        assert ours.tolist() == theirs.tolist()
 
 
 def test_runs_start_where_owners_change():

@@ -11,6 +11,8 @@ Start with :func:`table_risk` (a table, and the population it was drawn from whe
 - :class:`ClassSizes`: the distribution that all these come from;
 - :class:`ReleasedColumnsRisk`: someone knows columns that are released unchanged.
 
+:func:`counted_risk` counts most of these for a table of any size, also on a cluster.
+
 More than counts, for those who choose what to protect; :func:`assess_risk` measures all:
 
 - :func:`suda`: rows that few quasi-identifiers single out (SUDA2), and what each column adds;
@@ -42,6 +44,7 @@ from halfmask.assess.risk._column_sets import (
     ReleasedColumnsRisk,
     singling_out_sentence,
 )
+from halfmask.assess.risk._counted_risk import CountedRisk, counted_risk
 from halfmask.assess.risk._individual import (
     IndividualReading,
     IndividualRisk,
@@ -93,6 +96,7 @@ __all__ = [
     "ColumnSetCounter",
     "ColumnSetRisk",
     "ColumnShare",
+    "CountedRisk",
     "IndividualReading",
     "IndividualRisk",
     "IntervalScale",
@@ -121,6 +125,7 @@ __all__ = [
     "assess_risk",
     "class_sizes",
     "classes_risk",
+    "counted_risk",
     "equal_rows",
     "individual_risk",
     "interval_disclosure",

@@ -69,6 +69,18 @@ class Combinations(NamedTuple):
         """The codes with -1 where a cell is missing."""
         return np.where(self.missing, -1, self.codes)
 
+    def counts(self, rows: Ints) -> Ints:
+        """Add up how many rows each row stands for, for each combination.
+
+        Parameters
+        ----------
+        rows
+            A count for each row.
+        """
+        total = np.zeros(self.n, dtype=np.int64)
+        np.add.at(total, self.of_row, rows)
+        return total
+
     def sums(self, numbers: Floats) -> Floats:
         """Add up a number of each row for each combination.
 

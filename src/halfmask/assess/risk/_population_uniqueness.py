@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
 from halfmask.assess.risk._individual import sampling_weights
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from halfmask.guarantees import UniquesEstimator
 
-__all__ = ["PopulationUniqueness", "population_uniqueness"]
+__all__ = ["PopulationUniqueness", "population_uniqueness", "uniqueness_of"]
+
+Ints = npt.NDArray[np.int64]
 
 _ESTIMATORS: tuple[UniquesEstimator, ...] = ("pitman", "snb", "zayatz")
 _HOW = {
@@ -135,18 +138,28 @@ def population_uniqueness(
     each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
     people = max(round(float(each.sum())), table.height)
     of_row, n_classes = class_of_row(table, quasi_identifiers=quasi_identifiers)
-    sizes = np.bincount(of_row, minlength=n_classes).astype(np.int64)
+    return uniqueness_of(np.bincount(of_row, minlength=n_classes).astype(np.int64), people)
+
+
+def uniqueness_of(sizes: Ints, people: int) -> PopulationUniqueness:
+    """Return the same from the sizes of classes.
+
+    Parameters
+    ----------
+    sizes
+        The rows of each class.
+    people
+        How many people the population has.
+    """
     return PopulationUniqueness(
-        rows=table.height,
+        rows=int(sizes.sum()),
         sample_uniques=int((sizes == 1).sum()),
         chosen=estimate_uniques(sizes, population=people, estimator="dankar"),
         estimates={name: _estimate(sizes, people, name) for name in _ESTIMATORS},
     )
 
 
-def _estimate(
-    sizes: np.ndarray[tuple[int], np.dtype[np.int64]], people: int, name: UniquesEstimator
-) -> UniquesEstimate | None:
+def _estimate(sizes: Ints, people: int, name: UniquesEstimator) -> UniquesEstimate | None:
     try:
         return estimate_uniques(sizes, population=people, estimator=name)
     except DivergenceError:

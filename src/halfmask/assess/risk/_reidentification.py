@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from halfmask.assess.risk._agreement import Combinations, agreeing
 from halfmask.assess.risk._alike import Alike
 from halfmask.assess.risk._class_sizes import ClassSizes, class_sizes
 from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
-__all__ = ["Reidentification", "TableRisk", "classes_risk", "table_risk"]
+__all__ = ["Reidentification", "TableRisk", "classes_risk", "combinations_risk", "table_risk"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +227,25 @@ def table_risk(
         return TableRisk(as_value=as_value, as_wildcard=None)
     matched = [matching_rows(frame, table, quasi_identifiers=names)[first] for table in tables]
     return TableRisk(as_value=as_value, as_wildcard=counted(*matched))
+
+
+def combinations_risk(met: Combinations, rows: Ints) -> TableRisk:
+    """Count the risks of a table from the combinations of its quasi-identifiers.
+
+    Parameters
+    ----------
+    met
+        The combinations.
+    rows
+        How many rows each has.
+    """
+    as_value = _counted(Alike(rows=rows, sample=rows), THRESHOLDS)
+    if not met.missing.any():
+        return TableRisk(as_value=as_value, as_wildcard=None)
+    matched = agreeing(met.wild, met.wild, [rows])[0].astype(np.int64)
+    return TableRisk(
+        as_value=as_value, as_wildcard=_counted(Alike(rows=rows, sample=matched), THRESHOLDS)
+    )
 
 
 def _counted(alike: Alike, thresholds: Sequence[float]) -> Reidentification:

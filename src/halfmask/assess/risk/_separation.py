@@ -8,6 +8,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least
@@ -17,7 +18,9 @@ from halfmask.assess.risk._wording import listed, percent
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SeparationRisk", "SetSeparation", "separation"]
+__all__ = ["SeparationRisk", "SetSeparation", "separation", "separation_of"]
+
+Ints = npt.NDArray[np.int64]
 
 #: So many sets are counted at most.
 MAX_SETS = 200_000
@@ -153,14 +156,30 @@ def separation(
     >>> [(each.columns, each.distinction, round(each.separation, 2)) for each in found.sets]
     [(('sex', 'age'), 0.75, 0.83), (('sex',), 0.5, 0.67), (('age',), 0.5, 0.5)]
     """
-    from halfmask.kernels.uniques.separating import count_sets  # noqa: PLC0415 # compiles
-
     names = list(dict.fromkeys(quasi_identifiers))
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, table.columns, where="the table")
+    return separation_of(table, np.ones(table.height, dtype=np.int64), names, largest=largest)
+
+
+def separation_of(
+    table: pl.DataFrame, rows: Ints, names: Sequence[str], *, largest: int
+) -> SeparationRisk:
+    """Return the same where each row of a table stands for so many rows.
+
+    Parameters
+    ----------
+    table, rows
+        The table, and how many rows each of its rows stands for.
+    names, largest
+        As of :func:`separation`; each name once, and all are columns.
+    """
+    from halfmask.kernels.uniques.separating import count_sets  # noqa: PLC0415 # compiles
+
     integer_at_least(1, owner="separation", largest=largest)
-    if not names or table.height < 2:
+    n_rows = int(rows.sum())
+    if not names or n_rows < 2:
         raise ParameterError("separation takes a table of two rows, and quasi-identifiers.")
     most = min(largest, len(names))
     n_sets = sum(comb(len(names), size) for size in range(1, most + 1))
@@ -173,18 +192,17 @@ def separation(
     met = Combinations.of(table, names)
     sets = np.empty((n_sets, most), dtype=np.int16)
     counts = np.empty((n_sets, 3), dtype=np.int64)
-    sizes = np.bincount(met.of_row, minlength=met.n).astype(np.int64)
-    count_sets(met.codes.astype(np.int32), sizes, most, sets, counts)
-    pairs = comb(table.height, 2)
+    count_sets(met.codes.astype(np.int32), met.counts(rows), most, sets, counts)
+    pairs = comb(n_rows, 2)
     found = [
         SetSeparation(
             columns=tuple(names[j] for j in columns if j >= 0),
             classes=classes,
             unique=unique,
-            distinction=classes / table.height,
+            distinction=classes / n_rows,
             separation=(pairs - equal) / pairs,
         )
         for columns, (classes, unique, equal) in zip(sets.tolist(), counts.tolist(), strict=True)
     ]
     found.sort(key=lambda it: (-it.classes, -it.separation, len(it.columns)))
-    return SeparationRisk(rows=table.height, largest=most, sets=tuple(found))
+    return SeparationRisk(rows=n_rows, largest=most, sets=tuple(found))

@@ -15,11 +15,12 @@ from halfmask.dp.accounting import (
     GaussianEvent,
     LaplaceEvent,
     ObjectivePerturbationEvent,
+    adaptive_epsilon_of,
     calibrate,
     epsilon_of,
     event_from_json,
 )
-from halfmask.dp.accounting._objective_loss import loss_tail
+from halfmask.dp.accounting._objective_loss import loss_tail, objective_renyi
 
 SETTINGS = [(0.7, 0.3), (0.7, 3.0), (0.7, 30.0), (2.0, 1.0), (0.2, 10.0)]
 
@@ -114,6 +115,32 @@ def test_it_composes_with_other_events():
     paid = [_event(8.0), EpsilonDeltaEvent(epsilon=0.5, delta=5e-7)]
     assert one < epsilon_of(paid, delta=1e-6) < one + 0.6
     assert epsilon_of([_event()], delta=0.0) == math.inf
+
+
+@pytest.mark.parametrize("order", [1.5, 2, 5])
+@pytest.mark.parametrize(("noise", "curvature"), SETTINGS)
+@pytest.mark.parametrize("classes", [2, 4])
+def test_renyi_differential_privacy_is_the_integral_of_the_tail(order, noise, curvature, classes):
+    event, a = _event(noise, curvature, classes), order - 1
+    highest = event.determinant_loss + 0.5 / noise**2 + (10 + a / noise) / noise
+    at = np.linspace(0, highest, 200_001)
+    with np.errstate(divide="ignore"):
+        logs = np.log(loss_tail(event, at)) + a * at + math.log(a * at[1])
+    integral = np.logaddexp(0.0, np.logaddexp.reduce(logs)) / a
+
+    found = objective_renyi(event, order)
+    assert integral * (1 - 1e-3) - 1e-6 <= found
+    # The tail is the least of two bounds, and each has a figure of its own.
+    assert found <= integral * 1.05 + 1.2 * math.log(2 * classes) / a + 1e-3
+
+
+@pytest.mark.parametrize("curvature", [0.5, 30.0])
+def test_charges_that_depend_on_answers_compose(curvature):
+    charge = [_event(8.0, curvature), GaussianEvent(noise_multiplier=80.0, coordinates=1)]
+    one, many = (adaptive_epsilon_of([charge] * n, budget=10.0, delta=1e-5) for n in (1, 6))
+    assert one < many < 6 * one
+    plain = [GaussianEvent(noise_multiplier=8.0, coordinates=1)]
+    assert adaptive_epsilon_of([plain] * 6, budget=10.0, delta=1e-5) < many
 
 
 def test_it_is_written_and_read():

@@ -71,7 +71,7 @@ class PrivateBoostingClassifier(ScoreClassifier):
     Guarantees
     ----------
     The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed.
+    removed, or with ``groups`` all rows of one person.
 
     Notes
     -----
@@ -116,7 +116,7 @@ class PrivateBoostingClassifier(ScoreClassifier):
         self.random_state = random_state
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their labels.
 
         Parameters
@@ -125,9 +125,12 @@ class PrivateBoostingClassifier(ScoreClassifier):
             Finite numbers.
         y
             One of ``classes`` a row.
+        groups
+            The person of each row. One row of each person is drawn by chance, and the guarantee is
+            for persons; ``None``: for rows.
         """
         self._check()
-        rows, codes = self._rows_and_codes(X, y, self.classes)
+        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         places = self._places(rows)
         columns = rows.shape[1]
         truth = self._truth(codes)

@@ -93,7 +93,8 @@ class PrivateLogisticRegression(LinearPredictions):
     Guarantees
     ----------
     The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed. They stay so with any solver that ends at a gradient below the tolerance.
+    removed, or with ``groups`` all rows of one person. They stay so with any solver that ends at a
+    gradient below the tolerance.
 
     Notes
     -----
@@ -143,7 +144,7 @@ class PrivateLogisticRegression(LinearPredictions):
         self.perturbation = perturbation
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their labels.
 
         Parameters
@@ -152,13 +153,16 @@ class PrivateLogisticRegression(LinearPredictions):
             Finite numbers.
         y
             One of ``classes`` a row.
+        groups
+            The person of each row. One row of each person is drawn by chance, and the guarantee is
+            for persons; ``None``: for rows.
         """
         need("opendp", "dp_accounting")
         self._check_budget()
         owner = type(self).__name__
         number_between(0, math.inf, owner=owner, low_open=True, row_norm=self.row_norm, C=self.C)
         one_of(("output", "objective"), owner=owner, perturbation=self.perturbation)
-        rows, codes = self._rows_and_codes(X, y, self.classes)
+        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         rows = within_norm(rows, self.row_norm)
         rows = with_constant(rows) if self.fit_intercept else rows
         outputs = 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -116,7 +116,7 @@ class PrivateGaussianNB(NoisyClassSums):
     Guarantees
     ----------
     The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed.
+    removed, or with ``groups`` all rows of one person.
 
     Notes
     -----
@@ -151,7 +151,7 @@ class PrivateGaussianNB(NoisyClassSums):
         self.classes = classes
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their labels.
 
         Parameters
@@ -160,10 +160,13 @@ class PrivateGaussianNB(NoisyClassSums):
             Finite numbers.
         y
             One of ``classes`` a row.
+        groups
+            The person of each row. One row of each person is drawn by chance, and the guarantee is
+            for persons; ``None``: for rows.
         """
         need("opendp", "dp_accounting")
         self._check_budget()
-        rows, codes = self._rows_and_codes(X, y, self.classes)
+        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         columns = rows.shape[1]
         low, high = declared_bounds(self.bounds, columns, owner=type(self).__name__, name="bounds")
         within = scaled(rows, low, high)
@@ -222,7 +225,7 @@ class PrivateMultinomialNB(NoisyClassSums):
     Guarantees
     ----------
     The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed.
+    removed, or with ``groups`` all rows of one person.
 
     Notes
     -----
@@ -263,7 +266,7 @@ class PrivateMultinomialNB(NoisyClassSums):
         tags.input_tags.positive_only = True
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their labels.
 
         Parameters
@@ -272,6 +275,9 @@ class PrivateMultinomialNB(NoisyClassSums):
             Finite numbers of at least 0.
         y
             One of ``classes`` a row.
+        groups
+            The person of each row. One row of each person is drawn by chance, and the guarantee is
+            for persons; ``None``: for rows.
         """
         need("opendp", "dp_accounting")
         self._check_budget()
@@ -279,7 +285,7 @@ class PrivateMultinomialNB(NoisyClassSums):
         number_between(
             0, math.inf, owner=owner, low_open=True, row_sum=self.row_sum, alpha=self.alpha
         )
-        rows, codes = self._rows_and_codes(X, y, self.classes)
+        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         if (rows < 0).any():
             raise DataError("Negative values in data passed to PrivateMultinomialNB.")
         # Each value at most 1 and each sum at most the bound, strictly within against rounding.

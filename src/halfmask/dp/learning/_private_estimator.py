@@ -14,6 +14,7 @@ from halfmask._errors import ParameterError
 from halfmask._validation import number_between
 from halfmask.dp.accounting import MechanismEvent, epsilon_of
 from halfmask.dp.learning._declared import codes_of, declared_classes
+from halfmask.dp.learning._persons import one_row_each, person_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         What the training did, for :func:`halfmask.dp.accounting.epsilon_of`.
     spent_epsilon_
         What these events cost at ``delta``.
+    unit_
+        What the guarantee is for: ``"row"``, or ``"person"`` if ``groups`` were given.
     """
 
     epsilon: float
@@ -77,13 +80,35 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
             )
         self.events_ = tuple(events)
         if self.ledger is not None:
-            unit = getattr(getattr(self.ledger, "terms", None), "unit", None)
-            if getattr(unit, "person", None) is not None:
-                raise ParameterError(
-                    "The ledger protects all rows of a person, and training protects single rows.",
-                    hint="Train on one row a person, with a budget that protects rows.",
-                )
             self.ledger.charge(self.events_, purpose=f"training of {type(self).__name__}")
+
+    def _persons(self, groups: ArrayLike | None, n: int) -> NDArray[np.int64]:
+        """Return the person of each row, or a person for each row if none are given.
+
+        The unit of the training must be that of the ledger. Replacing one row of a person by
+        another costs up to twice as much as adding one, so that neither unit covers the other.
+        """
+        unit = getattr(getattr(self.ledger, "terms", None), "unit", None)
+        protected, given = getattr(unit, "person", None), getattr(groups, "name", None)
+        if protected is not None and groups is None:
+            raise ParameterError(
+                f"The ledger protects all rows of one {protected!r}, and training single rows.",
+                hint=f"Pass the column {protected!r} by fit(X, y, groups=...).",
+            )
+        if protected is not None and isinstance(given, str) and given != protected:
+            raise ParameterError(
+                f"The ledger protects all rows of one {protected!r}, and the 'groups' parameter "
+                f"has the column {given!r}."
+            )
+        if unit is not None and protected is None and groups is not None:
+            raise ParameterError(
+                "The ledger protects single rows, and training with 'groups' persons.",
+                hint="Set a budget whose unit is a person: PrivacyUnit(person=...).",
+            )
+        self.unit_ = "row" if groups is None else "person"
+        if groups is None:
+            return np.arange(n, dtype=np.int64)
+        return person_codes(groups, n, owner=type(self).__name__)
 
     def _rows(self, X: ArrayLike, *, reset: bool = False) -> NDArray[np.float64]:
         """Return rows of finite numbers."""
@@ -91,6 +116,23 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         return rows
 
     def _rows_and_codes(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: Sequence[object],
+        groups: ArrayLike | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return one row a person, and each label as its place among the declared classes."""
+        rows, codes = self._all_rows_and_codes(X, y, classes)
+        kept = self._one_row_each(groups, len(rows))
+        return rows[kept], codes[kept]
+
+    def _one_row_each(self, groups: ArrayLike | None, n: int) -> NDArray[np.int64]:
+        """Return the places of one row of each person; of all rows if no persons are given."""
+        persons = self._persons(groups, n)
+        return persons if groups is None else one_row_each(persons)
+
+    def _all_rows_and_codes(
         self, X: ArrayLike, y: ArrayLike, classes: Sequence[object]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return rows, and each label as its place among the declared classes."""

@@ -27,10 +27,16 @@ _RELEASED: Final = (
     *("classes_", "coef_", "intercept_", "class_prior_", "theta_", "var_"),
     *("class_log_prior_", "feature_log_prob_", "shapes_"),
 )
+_NEIGHBOURS: Final = {
+    "row": "one row is added or removed",
+    "person": "all rows of one person are added or removed",
+}
+_ROWS: Final = (
+    "rows-not-persons: the guarantee is for one row; a person with several rows has a weaker one."
+)
 _WEAKNESSES: Final = (
     "noise-unseen: no file can show that the noise was drawn as stated.",
     "bounds-unseen: no file can show that bounds were declared without a look at the data.",
-    "rows-not-persons: the guarantee is for one row; a person with several rows has a weaker one.",
     "other-releases: other answers and models from the same rows cost more; the ledger adds them.",
 )
 
@@ -92,8 +98,8 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
         parameters={"epsilon": float(model.epsilon), "delta": float(model.delta)},
         about={
             "estimator": kind,
-            "unit": "row",
-            "neighbours": "one row is added or removed",
+            "unit": model.unit_,
+            "neighbours": _NEIGHBOURS[model.unit_],
         },
         basis="accounted",
         evidence={"events": [dict(each.to_json()) for each in model.events_]},
@@ -103,7 +109,7 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
         policy_sha256=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
         write=lambda folder: _written(attributes, folder),
         claims=lambda _: [claim],
-        weaknesses=list(_WEAKNESSES),
+        weaknesses=[*_WEAKNESSES, *([_ROWS] if model.unit_ == "row" else [])],
         blocks=[TextBlock(title="Model", sentences=[f"{kind} of {settings['features']} columns."])],
         details=settings,
     )

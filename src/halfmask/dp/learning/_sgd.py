@@ -166,7 +166,8 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
     Guarantees
     ----------
     The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed. Clipped gradients are whole steps of a grid, and their sums are exact.
+    removed, or with ``groups`` all rows of one person. Clipped gradients are whole steps of a grid,
+    and their sums are exact.
 
     Notes
     -----
@@ -214,7 +215,7 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
         self.fit_intercept = fit_intercept
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their labels.
 
         Parameters
@@ -223,9 +224,12 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
             Finite numbers.
         y
             One of ``classes`` a row.
+        groups
+            The person of each row. One row of each person is drawn by chance, and the guarantee is
+            for persons; ``None``: for rows.
         """
         self._check_steps()
-        rows, codes = self._rows_and_codes(X, y, self.classes)
+        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         truth = self._truth(codes)
         outputs = truth.shape[1]
 
@@ -308,7 +312,7 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
         self.fit_intercept = fit_intercept
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their targets.
 
         Parameters
@@ -317,12 +321,17 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
             Finite numbers.
         y
             Finite numbers, one a row.
+        groups
+            The person of each row. One row of each person is drawn by chance, and the guarantee is
+            for persons; ``None``: for rows.
         """
         self._check_steps()
         low, high = declared_bounds(
             self.target_bounds, 1, owner=type(self).__name__, name="target_bounds"
         )
         rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        kept = self._one_row_each(groups, len(rows))
+        rows, targets = rows[kept], targets[kept]
         middle, half = float(low[0] + high[0]) / 2, float(high[0] - low[0]) / 2
         truth = ((np.clip(targets, low[0], high[0]) - middle) / half).reshape(-1, 1)
 

@@ -95,7 +95,7 @@ class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[mis
         self.learning_rate = learning_rate
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train a copy of the module on rows and their labels.
 
         Parameters
@@ -104,10 +104,13 @@ class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[mis
             Finite numbers.
         y
             One of ``classes`` a row.
+        groups
+            The person of each row. One row of each person is drawn by chance, and the guarantee is
+            for persons; ``None``: for rows.
         """
         need("torch", "opacus")
         self._check_steps()
-        rows, codes = self._rows_and_codes(X, y, self.classes)
+        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         with foreign("Opacus refused the module"):
             network = _Network(self.module)
         found = self._descended(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PateClassifier"]
 
-#: One row moves one teacher's vote: from one count to another.
+#: One row, or person, moves one teacher's vote: from one count to another.
 _VOTE_SENSITIVITY: Final = math.sqrt(2)
 #: The share of the privacy loss for the tests whether enough teachers agree.
 _TEST_SHARE: Final = 0.25
@@ -81,14 +81,14 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
 
     Guarantees
     ----------
-    The student is (epsilon, delta)-differentially private if one private row is added or removed.
-    Public rows aren't protected.
+    The student is (epsilon, delta)-differentially private if one private row is added or removed,
+    or with ``groups`` all rows of one person. Public rows aren't protected.
 
     Notes
     -----
-    Papernot et al. 2017 and 2018 (GNMax). Each row is in a part by chance, independently, so that
-    one row changes one teacher. What is booked holds for all votes; the smaller figure for these
-    votes is in ``private_epsilon_``.
+    Papernot et al. 2017 and 2018 (GNMax). Each row, or person, is in a part by chance,
+    independently, so that it changes one teacher. What is booked holds for all votes; the smaller
+    figure for these votes is in ``private_epsilon_``.
 
     Examples
     --------
@@ -127,7 +127,14 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         self.agreement = agreement
         self.ledger = ledger
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, public: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        *,
+        public: ArrayLike | None = None,
+    ) -> Self:
         """Train teachers on private rows, and the student on public rows that they label.
 
         Parameters
@@ -136,6 +143,9 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
             Private rows, finite numbers.
         y
             One of ``classes`` a private row.
+        groups
+            The person of each row. All rows of a person go to one teacher, and the guarantee is
+            for persons; ``None``: for rows.
         public
             Rows without labels that need no protection. Required.
         """
@@ -145,7 +155,8 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
                 "PateClassifier needs rows that may be public, without labels.",
                 hint="Pass them as fit(X, y, public=rows).",
             )
-        rows, codes = self._rows_and_codes(X, y, self.classes)
+        rows, codes = self._all_rows_and_codes(X, y, self.classes)
+        persons = self._persons(groups, len(rows))
         asked = self._rows(public)
         asked = asked[keyed_order(len(asked), key=fresh_key())]
         answers = min(self.answers, len(asked))
@@ -155,7 +166,7 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
 
         self.noise_multiplier_ = calibrate(events, epsilon=self.epsilon, delta=self.delta)
         self._spend(events(self.noise_multiplier_))
-        votes = self._votes(rows, codes, asked)
+        votes = self._votes(rows, codes, persons, asked)
         chosen = self._agreed(votes, answers)
         scale = self.noise_multiplier_ * _VOTE_SENSITIVITY
         noisy = GaussianMechanism(sensitivity=_VOTE_SENSITIVITY, scale=scale)
@@ -209,10 +220,15 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         return noise * math.sqrt(asked / answers * (1 - _TEST_SHARE) / _TEST_SHARE)
 
     def _votes(
-        self, rows: NDArray[np.float64], codes: NDArray[np.int64], asked: NDArray[np.float64]
+        self,
+        rows: NDArray[np.float64],
+        codes: NDArray[np.int64],
+        persons: NDArray[np.int64],
+        asked: NDArray[np.float64],
     ) -> NDArray[np.int64]:
         """Return how many teachers vote for each class, a row of counts a public row."""
-        parts = keyed_integers(len(rows), key=fresh_key()) % np.uint64(self.teachers)
+        drawn = keyed_integers(int(persons.max()) + 1, key=fresh_key())
+        parts = (drawn % np.uint64(self.teachers))[persons]
         votes = np.zeros((len(asked), len(self.classes_)), dtype=np.int64)
         places = np.arange(len(asked))
         for part in range(self.teachers):

@@ -47,6 +47,11 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_words):
         """Say nothing."""
 
+    def handle_expect_100(self):
+        super().handle_expect_100()
+        self.wfile.flush()
+        return True
+
     def _asked(self):
         parts = urlsplit(self.path)
         name = unquote(parts.path).lstrip("/")

@@ -313,6 +313,9 @@ def _check_words(
             hint='Leave its ending out. The data are in the folder; [output] format = "csv" in '
             "POLICY writes them as CSV.",
         )
+    if "://" in out:
+        _check_address(out, has_policy=policy is not None, overwrite=overwrite)
+        return
     if os.path.lexists(out) and not overwrite:
         raise ReleaseError(
             "OUT exists already.", hint="Choose another name, or --overwrite an earlier release."
@@ -325,6 +328,18 @@ def _check_words(
             "The parent folder of OUT can't be written.",
             hint="Check its permissions, and that its disk isn't read-only.",
         )
+
+
+def _check_address(out: str, *, has_policy: bool, overwrite: bool) -> None:
+    """Refuse an address that no release can be written to."""
+    from halfmask.data._object_folder import check_object_folder  # noqa: PLC0415 # half a second
+
+    if not has_policy:
+        raise UsageError(
+            "Without a POLICY, OUT must be a folder here: the policy is written next to it.",
+            hint="Make a policy with halfmask describe TABLE --out POLICY.",
+        )
+    check_object_folder(out, overwrite=overwrite)
 
 
 def key_in(where: str | None) -> bytes | None:

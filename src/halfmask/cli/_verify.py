@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -105,9 +108,9 @@ def verify(
         raise UsageError("--hierarchies are those of --population.", hint="Give both.")
     if policy is not None and originals is None:
         raise UsageError("--policy says how --originals is read.", hint="Give both.")
-    with where_run.connected() as engine:
+    with where_run.connected() as engine, _near(release, engine) as folder:
         found = count_again(
-            release,
+            folder,
             persons=persons,
             population=population,
             hierarchies=hierarchies,
@@ -125,6 +128,23 @@ def verify(
     if show and found.holds:
         open_report(release)
     return 0 if found.holds else 1
+
+
+@contextmanager
+def _near(release: str, engine: object) -> Iterator[str | Path]:
+    """Give a release as a path: one in an object store is copied."""
+    if "://" not in release:
+        yield release
+        return
+    if engine is not None:
+        raise UsageError(
+            "--engine verifies a folder that every worker sees.",
+            hint="Leave it out, or copy RELEASE into such a folder.",
+        )
+    from halfmask.data._object_folder import fetched_folder  # noqa: PLC0415 - as open_table
+
+    with fetched_folder(release, called="The release") as folder:
+        yield folder
 
 
 def _rows_of(originals: str, policy: str | None) -> object:

@@ -53,7 +53,7 @@ def refuse_object_address(where: object) -> None:
     """
     if is_object_address(where):
         raise ReleaseError(
-            "Only releases of protect and mask are written to an object store.",
+            "This output can't be written to an object store.",
             hint="Write to a local path, and copy it there, as with aws s3 cp --recursive.",
         )
 

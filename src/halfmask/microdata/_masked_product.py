@@ -10,6 +10,7 @@ from halfmask._progress import Progress, silent
 from halfmask.claims import StatedMask, masked_details
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.data._object_folder import shared_folder
 from halfmask.masks import TableMask
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._mask_section import stated_parameters
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.masking import MaskingAssessment
     from halfmask.claims import Claim, DataFile, Manifest
+    from halfmask.data._object_store import ObjectFolder
     from halfmask.microdata._masked_rows import MaskedRows
     from halfmask.release._page import AnyBlock
     from halfmask.verifier import CheckedRelease
@@ -46,7 +48,7 @@ def write_masked(  # what a release consists of
     progress: Progress | None,
 ) -> tuple[Manifest, CheckedRelease]:
     """Write a masked table; see :meth:`halfmask.microdata.MaskedRelease.write`."""
-    product = _product(rows, claims, measured, progress or silent)
+    product = _product(rows, claims, measured, progress or silent, shared_folder(out))
     manifest, verification = publish_verified(product, out, overwrite=overwrite, progress=progress)
     return manifest, cast("CheckedRelease", verification)  # as of every masked table
 
@@ -56,12 +58,13 @@ def _product(
     claims: Sequence[Claim],
     measured: MaskingAssessment | None,
     progress: Progress,
+    shared: ObjectFolder | None,
 ) -> Product:
     masks = _stated(rows)
     numbers = {} if measured is None else finite(measured.to_dict())
 
     def write(folder: Path) -> Sequence[DataFile]:
-        return write_parts(rows, folder, progress)
+        return write_parts(rows, folder, progress, shared=shared)
 
     return Product(
         kind=MASKED,

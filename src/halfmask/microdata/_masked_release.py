@@ -113,7 +113,7 @@ class MaskedRelease:
         Parameters
         ----------
         out
-            The folder to make.
+            The folder to make, or its address in an object store, as in ``"s3://bucket/release"``.
         overwrite
             Whether an earlier release of that name may be replaced.
         progress

@@ -21,6 +21,7 @@ from halfmask.claims._table_manifest import (
 )
 from halfmask.claims._table_reader import table_manifest
 from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.data._object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.claims import ClassClaim, DataFile, Manifest
+    from halfmask.data._object_store import ObjectFolder
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._prepared import Prepared
     from halfmask.microdata._release import Release
@@ -60,7 +62,7 @@ def write_release(
     # Looking for a folder for temporary files writes one: not where the disk may be full.
     with nullcontext("") if whose is None else tempfile.TemporaryDirectory() as aside:
         manifest, verification = publish_verified(
-            _product(release, progress or silent, whose, Path(aside)),
+            _product(release, progress or silent, whose, Path(aside), shared_folder(out)),
             out,
             overwrite=overwrite,
             progress=progress,
@@ -75,14 +77,24 @@ def write_release(
 
 
 def _product(
-    release: Release, progress: Progress, whose: PersonFile | None, aside: Path
+    release: Release,
+    progress: Progress,
+    whose: PersonFile | None,
+    aside: Path,
+    shared: ObjectFolder | None,
 ) -> Product:
     prepared, linked = release.prepared, release.risk.linked
     columns = _columns(prepared)
     _check_stated(prepared.policy, columns, release.claims)
 
     def write(folder: Path) -> Sequence[DataFile]:
-        files = write_parts(prepared, folder, progress, aside=None if whose is None else whose.add)
+        files = write_parts(
+            prepared,
+            folder,
+            progress,
+            aside=None if whose is None else whose.add,
+            shared=shared,
+        )
         _write_support(prepared, folder)
         return files
 
@@ -91,7 +103,10 @@ def _product(
 
     def evidence(files: Sequence[DataFile]) -> dict[str, Any]:
         # Workers that wrote the files see them.
-        elsewhere = prepared.is_divided and not isinstance(prepared.engine, LocalEngine)
+        # The files of a release for an object store are verified here, where their copies are.
+        elsewhere = (
+            prepared.is_divided and not isinstance(prepared.engine, LocalEngine) and shared is None
+        )
         where: dict[str, Any] = {"engine": prepared.engine} if elsewhere else {}
         if whose is not None:
             whose.write(aside / "persons.parquet", files)

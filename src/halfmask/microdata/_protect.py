@@ -17,6 +17,8 @@ from halfmask.anonymize import (
 )
 from halfmask.claims import MANIFEST_NAME
 from halfmask.data._atomic import check_new_folder
+from halfmask.data._object_folder import check_object_folder
+from halfmask.data._object_store import is_object_address
 from halfmask.data._person_key import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
 from halfmask.masks import MaskedTable, pseudonym_key
@@ -361,7 +363,11 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     if isinstance(given, Policy) and given.is_private:
         check_unused(persons=persons)
         check_place(out, overwrite=overwrite)
-    check_new_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)  # before hours of work
+    # Before hours of work.
+    if isinstance(out, str) and is_object_address(out):
+        check_object_folder(out, overwrite=overwrite)
+    else:
+        check_new_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)
     release = protect(
         table,
         policy,

@@ -123,7 +123,7 @@ class Release:
         Parameters
         ----------
         out
-            The folder to make.
+            The folder to make, or its address in an object store, as in ``"s3://bucket/release"``.
         overwrite
             Whether an earlier release of that name may be replaced; until the new one is complete
             and verified the old one stays.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -18,10 +20,10 @@ from halfmask.microdata._rows_aside import put_aside, taken_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from halfmask._progress import Progress
     from halfmask.data import Format
+    from halfmask.data._object_store import ObjectFolder
     from halfmask.engines import Engine
     from halfmask.engines._engine import Part
 
@@ -78,6 +80,7 @@ def write_parts(
     *,
     aside: Callable[[int, pl.DataFrame], None] | None = None,
     prefix: str = "part",
+    shared: ObjectFolder | None = None,
 ) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``, which is there.
 
@@ -94,6 +97,9 @@ def write_parts(
         order of files.
     prefix
         What the names of the files begin with.
+    shared
+        For a release in an object store: where the workers of a cluster write, who don't see
+        ``folder``. Their files are copied into it.
 
     Guarantees
     ----------
@@ -101,32 +107,41 @@ def write_parts(
     a random file, and to a random place in it.
     """
     n_files = -(-prepared.n_out // PART_ROWS)
-    write = partial(
+    engine = prepared.engine if prepared.is_divided else LocalEngine()
+    if n_files <= 1 or isinstance(engine, LocalEngine):
+        shared = None  # this process writes
+    make = partial(
         _write_part,
         prepared.finisher() if prepared.is_divided else prepared.finished,
-        folder,
         key=prepared.key,
         form=prepared.format,
         name=f"data/{prefix}-{{:05d}}.{ENDINGS[prepared.format]}",
         noted=aside is not None,
     )
-    between = folder / ".order"
+    write = partial(make, folder) if shared is None else partial(_sent, make, shared)
+    between = folder / ".order" if shared is None else shared.below(".order")
     if n_files <= 1:
         rows = pl.concat(list(prepared.each(_same, progress)))
         written: Iterable[Written] = [write((0, rows))]
     else:
-        between.mkdir()
+        if isinstance(between, Path):
+            between.mkdir()
         n_parts = sum(prepared.each(partial(_put_aside, between, prepared.key, n_files), progress))
-        engine = prepared.engine if prepared.is_divided else LocalEngine()
         gather = partial(_gathered, between, n_parts, n_files, write)
         written = engine.map(range(n_files), gather)
     files = []
     for number, (file, placed) in enumerate(written):
         if aside is not None and placed is not None:
             aside(number, placed)
+        if shared is not None:
+            with (folder / file.name).open("wb") as here:
+                shared.get(file.name, here)
         files.append(file)
     if n_files > 1:
-        shutil.rmtree(between)
+        if isinstance(between, Path):
+            shutil.rmtree(between)
+        else:
+            between.clear()
     return tuple(files)
 
 
@@ -136,7 +151,7 @@ def _same(number: int, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _put_aside(
-    aside: Path, key: bytes, n_files: int, number: int, batch: pl.DataFrame
+    aside: Path | ObjectFolder, key: bytes, n_files: int, number: int, batch: pl.DataFrame
 ) -> Literal[1]:
     """Write the rows of a batch aside, by the files that they go to; return that it is done.
 
@@ -152,7 +167,7 @@ def _put_aside(
 
 
 def _gathered(
-    aside: Path,
+    aside: Path | ObjectFolder,
     n_parts: int,
     n_files: int,
     write: Callable[[tuple[int, pl.DataFrame]], Written],
@@ -160,6 +175,19 @@ def _gathered(
 ) -> Written:
     """Write the rows of a file that were written aside."""
     return write((number, taken_back(aside, n_parts, number, n_files)))
+
+
+def _sent(
+    make: Callable[[Path, tuple[int, pl.DataFrame]], Written],
+    shared: ObjectFolder,
+    numbered: tuple[int, pl.DataFrame],
+) -> Written:
+    """Write one file here, and make it an object."""
+    with tempfile.TemporaryDirectory(prefix="halfmask-") as here:
+        (Path(here) / "data").mkdir()
+        file, placed = make(Path(here), numbered)
+        shared.put(file.name, Path(here) / file.name)
+    return file, placed
 
 
 def _write_part(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,6 +17,8 @@ from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Manifest, write_manifest
 from halfmask.claims._manifest_reader import parse_manifest
 from halfmask.claims._released_files import manifest_of
 from halfmask.data import atomic_file, atomic_folder
+from halfmask.data._object_folder import object_folder
+from halfmask.data._object_store import is_object_address
 from halfmask.release._page import page_of
 from halfmask.verifier import verify
 
@@ -37,9 +40,9 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
     product
         The files, claims and page of the release.
     out
-        The folder to make.
+        The folder to make, or its address in an object store.
     overwrite
-        Whether an earlier release of that name may be replaced.
+        Whether an earlier release of that name may be replaced; not in an object store.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def publish_verified(
         Called with what is being done and how far it is.
     """
     progress = progress or silent
-    with atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME) as folder:
+    with _new_folder(out, overwrite=overwrite) as folder:
         progress("writing", 0.0)
         (folder / "data").mkdir()
         manifest = _manifest(product, tuple(product.write(folder)))
@@ -95,6 +98,12 @@ def publish_verified(
             write_manifest(manifest, folder)
     progress("done", 1.0)
     return manifest, verification
+
+
+def _new_folder(out: str | Path, *, overwrite: bool) -> AbstractContextManager[Path]:
+    if isinstance(out, str) and is_object_address(out):
+        return object_folder(out, overwrite=overwrite, last=MANIFEST_NAME)
+    return atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,6 +135,14 @@ def test_random_halves_are_taken_however_many_rows_are_equal(seed):
     check_control(both[:1_600], both[1_600:], tuple(both.columns))
 
 
+def test_a_few_equal_rows_are_chance_and_more_are_not():
+    """Of 500 rows 3 pairs of equal ones: each is parted by chance now and then."""
+    original = pl.DataFrame({"age": range(450)})
+    check_control(original, pl.DataFrame({"age": [1, 2, 3, *range(500, 547)]}), ("age",))
+    with pytest.raises(DataError, match="9 of 50 control rows are in the table"):
+        check_control(original, pl.DataFrame({"age": [*range(9), *range(500, 541)]}), ("age",))
+
+
 def test_an_overlap_that_common_values_hide_shows_in_an_identifier():
     original = people(600, 0).with_columns(town=pl.lit("a"), number=pl.int_range(600))
     mixed = pl.concat([original[:300], original[:300].with_columns(number=pl.int_range(600, 900))])

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Shuffled", "attack_shuffled", "check_control"]
 
-#: Standard errors above chance from which a control table is taken to hold rows of the table.
-SURE: Final = 5.0
+#: A control table is taken to hold rows of the table if chance gives so many less often than this.
+CHANCE: Final = 3e-7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -229,9 +229,10 @@ def _refuse_overlap(
     n, m = original.height, control.height
     if not n or not m:
         return
-    share = (twins + found) / (n + m)
-    error = (share * (1 - share) * (1 / n + 1 / m)) ** 0.5
-    if found / m - twins / n > SURE * error:
+    from scipy.stats import hypergeom  # noqa: PLC0415 # scipy loads late
+
+    # Rows that equal others, dealt at random to both tables: exact, for they may be few.
+    if hypergeom.sf(found - 1, n + m, twins + found, m) < CHANCE:
         raise DataError(
             f"{found:,} of {m:,} control rows are in the table, too, over {len(columns)} columns. "
             f"Chance would give about {twins / n * m:,.0f}.",

@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask.verifier._checks import ClaimCount
-from halfmask.verifier._objective_check import OBJECTIVE, curvature_loss, objective_losses
+from halfmask.verifier._objective_check import (
+    OBJECTIVE,
+    curvature_loss,
+    objective_losses,
+    objective_renyi,
+)
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -183,7 +188,8 @@ def _renyi(events: Counter[_Stated], delta: float, orders: list[int] | None = No
     from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # for claims of privacy alone
 
     if any(each.mechanism == OBJECTIVE for each in events):
-        return math.inf  # counted by its loss distribution alone
+        # At the orders of a ledger; a single training is counted by its loss distribution.
+        return math.inf if orders is None else _renyi_with_objective(events, delta, orders)
     # For sampled noise whole orders: the series of others don't always converge.
     sampled = any(each.sampling_probability < 1 for each in events)
     if sampled and orders is None:
@@ -192,6 +198,25 @@ def _renyi(events: Counter[_Stated], delta: float, orders: list[int] | None = No
     for event, n in events.items():
         accountant.compose(_of_dp_accounting(event), n)
     return float(accountant.get_epsilon(delta))
+
+
+def _renyi_with_objective(events: Counter[_Stated], delta: float, orders: list[int]) -> float:
+    """Return the least epsilon, order by order, as dp-accounting doesn't know the mechanism."""
+    import dp_accounting as da  # noqa: PLC0415 # for claims of privacy alone
+    from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # the same
+
+    accountants = [RdpAccountant(orders=[order]) for order in orders]
+    for event, n in events.items():
+        if event.mechanism == OBJECTIVE:
+            costs = objective_renyi(
+                event.noise_multiplier, event.curvature, int(event.classes), orders
+            )
+            stated = [da.ZCDpEvent(rho=0.0, xi=cost) for cost in costs]
+        else:
+            stated = [_of_dp_accounting(event)] * len(orders)
+        for accountant, each in zip(accountants, stated, strict=True):
+            accountant.compose(each, n)
+    return min(float(each.get_epsilon(delta)) for each in accountants)
 
 
 def _of_dp_accounting(event: _Stated) -> DpEvent:

@@ -134,6 +134,25 @@ def test_renyi_differential_privacy_is_the_integral_of_the_tail(order, noise, cu
     assert found <= integral * 1.05 + 1.2 * math.log(2 * classes) / a + 1e-3
 
 
+@pytest.mark.parametrize("order", [2, 9, 129, 513])
+@pytest.mark.parametrize(("noise", "curvature"), [*SETTINGS, (4.0, 10.0), (4.0, 0.5)])
+def test_renyi_differential_privacy_bounds_the_worst_residual(order, noise, curvature):
+    """By an integral over the normal variable, in logarithms, however rare the worst is."""
+    a = order - 1
+    normal = np.linspace(-12, 12 + a / noise, 20_001)
+    t = np.linspace(0, 1, 301)[:, None]
+    with_noise = (t / noise) ** 2 / 2 + t / noise * normal
+    cells = norm.logpdf(normal) + math.log(normal[1] - normal[0])
+    exact, flat = (
+        np.logaddexp.reduce(a * (each + with_noise).max(axis=0) + cells) / a
+        for each in (np.log1p(t * (1 - t) * curvature), t * (1 - t) * curvature)
+    )
+    found = objective_renyi(_event(noise, curvature), order)
+
+    assert exact * (1 - 1e-3) <= found
+    assert found <= min(flat, exact + math.log1p(curvature / 4)) * 1.02 + math.log(3) / a
+
+
 @pytest.mark.parametrize("curvature", [0.5, 30.0])
 def test_charges_that_depend_on_answers_compose(curvature):
     charge = [_event(8.0, curvature), GaussianEvent(noise_multiplier=80.0, coordinates=1)]

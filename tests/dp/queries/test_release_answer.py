@@ -13,7 +13,12 @@ import pytest
 
 import halfmask
 from halfmask import ParameterError, ReleaseError
-from halfmask.dp.accounting import EpsilonDeltaEvent, GaussianEvent, LaplaceEvent
+from halfmask.dp.accounting import (
+    EpsilonDeltaEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    ObjectivePerturbationEvent,
+)
 from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit, release_ledger
 from halfmask.dp.queries import (
     Bins,
@@ -198,13 +203,17 @@ def ledger_with(tmp_path, charges, *, epsilon=2.0, delta=1e-6):
 
 LAPLACE = [LaplaceEvent(noise_multiplier=50.0, coordinates=3)]
 GAUSS = [GaussianEvent(noise_multiplier=20.0, coordinates=3)]
+OBJECTIVE = [
+    ObjectivePerturbationEvent(noise_multiplier=20.0, curvature=0.3, classes=n, coordinates=3)
+    for n in (2, 3)
+]
 PAID = [EpsilonDeltaEvent(epsilon=0.3, delta=4e-7)]
 
 
 @pytest.mark.parametrize(
     "charges",
-    [[GAUSS * 30], [LAPLACE] * 140, [GAUSS] * 20, [[*PAID, *LAPLACE], LAPLACE]],
-    ids=["first", "laplace", "gaussian", "delta"],
+    [[GAUSS * 30], [LAPLACE] * 140, [GAUSS] * 20, [[*PAID, *LAPLACE], LAPLACE], [OBJECTIVE, GAUSS]],
+    ids=["first", "laplace", "gaussian", "delta", "objective"],
 )
 def test_a_ledger_is_released_and_verified(charges, tmp_path):
     ledger = ledger_with(tmp_path, charges)

@@ -18,7 +18,7 @@ __all__ = ["loss_tail", "objective_losses", "objective_renyi", "usual_loss"]
 #: Larger losses are counted as infinite, at this probability.
 _NEVER: Final = 1e-18
 #: Parts into which the losses of small noise are cut, each counted at its largest.
-_CELLS: Final = 2000
+_CELLS: Final = 8000
 
 
 def loss_tail(event: ObjectivePerturbationEvent, losses: ArrayLike) -> NDArray[np.float64]:
@@ -40,22 +40,26 @@ def loss_tail(event: ObjectivePerturbationEvent, losses: ArrayLike) -> NDArray[n
     1 + t (1 - t) curvature alone, and t is 1 where its gradient is longest, so that the tail is
     that of G. docs/explanation/differential-privacy.md has the proof.
     """
-    from scipy.special import ndtr  # noqa: PLC0415 # 0.1 s
+    return np.exp(_log_tail(event, np.asarray(losses, dtype=np.float64)))
 
-    t = np.asarray(losses, dtype=np.float64)
+
+def _log_tail(event: ObjectivePerturbationEvent, t: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of `loss_tail`, which floats hold however small it is."""
+    from scipy.special import log_ndtr  # noqa: PLC0415 # 0.1 s
+
     s = 1 / event.noise_multiplier
 
     def above(loss: NDArray[np.float64]) -> NDArray[np.float64]:
-        tail: NDArray[np.float64] = ndtr(s / 2 - loss / s)
+        tail: NDArray[np.float64] = log_ndtr(s / 2 - loss / s)
         return tail
 
     shift = event.determinant_loss
-    tail = np.where(t >= shift, (event.classes - 1) * above(t - shift), 1.0)
+    tail = np.where(t >= shift, math.log(event.classes - 1) + above(t - shift), 0.0)
     if event.classes == 2:
         width = 2 * event.curvature - s**2
-        between = ndtr((event.curvature - np.sqrt(2 * t * max(width, 0.0))) / s)
+        between = log_ndtr((event.curvature - np.sqrt(2 * t * max(width, 0.0))) / s)
         tail = np.minimum(tail, np.where(t >= width / 2, above(t), between))
-    return np.minimum(tail, 1.0)
+    return np.minimum(tail, 0.0)
 
 
 def usual_loss(event: ObjectivePerturbationEvent) -> float:
@@ -116,8 +120,8 @@ def objective_renyi(event: ObjectivePerturbationEvent, order: float) -> float:
         return min(found, one / a) if event.classes == 2 else found
     # The loss is (curvature + s z)**2 / (2 width) from where it is 0 to where it is G.
     loss = np.linspace(0.0, 1.0, _CELLS + 1) * math.sqrt(width / 2)
-    tail = loss_tail(event, loss**2)
-    mass = np.append(1 - tail[0], -np.diff(tail))
-    small = np.log(np.maximum(mass, np.finfo(float).tiny)) + a * loss**2
+    tail = np.append(0.0, _log_tail(event, loss**2))
+    with np.errstate(divide="ignore"):  # a part without mass
+        small = tail[:-1] + np.log(-np.expm1(np.diff(tail))) + a * loss**2
     exact = np.logaddexp(np.logaddexp.reduce(small), tilted(width / 2))
     return min(found, float(exact) / a)

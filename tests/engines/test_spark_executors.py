@@ -50,10 +50,25 @@ class Killing:
         return self.engine.fold(batches, summarize, merge)
 
 
+@pytest.fixture
+def no_logs():
+    """Remove what executors of such a cluster log into the folder of pyspark."""
+    import pyspark  # noqa: PLC0415 # an extra
+
+    logs = Path(pyspark.__file__).parent / "work"
+    before = set(logs.iterdir()) if logs.exists() else None
+    yield
+    for folder in logs.iterdir() if logs.exists() else ():
+        if folder not in (before or ()):
+            shutil.rmtree(folder)
+    if before is None and logs.exists():
+        logs.rmdir()
+
+
+@pytest.mark.usefixtures("no_logs")
 def test_executors_that_are_killed_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path("tests").resolve()), prepend=os.pathsep)
-    for name in ("SPARK_LOCAL_DIRS", "SPARK_WORKER_DIR"):
-        monkeypatch.setenv(name, str(tmp_path / "spark-files"))
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "spark-files"))
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
     folder = parquet_folder(with_gaps(people(), ["town"]), tmp_path / "people")
     killed = tmp_path / "killed"

@@ -155,10 +155,14 @@ class Declarations:
 
 def pairs(given: Sequence[str] | None, form: str) -> Iterator[tuple[str, str]]:
     """Yield the names and values of options of the form NAME=VALUE."""
+    seen: set[str] = set()
     for each in given or ():
         name, equals, value = each.rpartition("=")
-        if not equals or not name:
+        if not equals or not name or not value:
             raise UsageError(f"An option has another form than {form}.")
+        if name in seen:
+            raise UsageError(f"{form.partition(' ')[0]} is given twice for {name!r}.")
+        seen.add(name)
         yield name, value
 
 

@@ -99,6 +99,8 @@ def query(
             raise UsageError("A plan has no answer to release.", hint="Leave --out out.")
         if Path(out).exists():
             raise UsageError("The folder of --out exists already.", hint="Name a new one.")
+        if not Path(out).absolute().parent.is_dir():
+            raise UsageError("The folder that --out would be made in isn't there.")
     ledger = where.open(table)
     from halfmask.dp.queries import (  # noqa: PLC0415 # half a second
         PrivateTable,

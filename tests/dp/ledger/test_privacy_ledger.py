@@ -164,6 +164,27 @@ def test_a_name_that_could_be_a_path_is_refused(tmp_path, dataset):
         PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset=dataset, epsilon=1.0, delta=0.0)
 
 
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"bounds": {"age": (9, 1)}},
+        {"bounds": {"age": (0, float("inf"))}},
+        {"bounds": {"age": (0, 1e300)}},
+        {"bounds": {"age": (0, 1e-300)}},
+        {"bounds": {"person": (0, 1)}},
+        {"keys": {"age": [1, 1]}},
+        {"keys": {"person": []}},
+    ],
+)
+def test_declarations_that_no_question_could_use_are_refused(tmp_path, declared):
+    """A budget is set once: they could not be mended."""
+    with pytest.raises(ParameterError, match=f"'{next(iter(next(iter(declared.values()))))}'"):
+        PrivacyLedger.create(
+            tmp_path / "v", PEOPLE, dataset="p", epsilon=1.0, delta=0.0, **declared
+        )
+    assert not (tmp_path / "v").exists()
+
+
 def test_rows_without_a_person_are_refused(tmp_path):
     unit = PrivacyUnit(person="age", max_rows=2)
     with pytest.raises(ParameterError, match="no person in 1 rows"):

@@ -338,7 +338,10 @@ def test_infinities_are_clamped_and_nan_is_left_out(tmp_path):
     assert row.frame["sum_x"][0] == pytest.approx(100 * (10 - 5 + 1), abs=5)
 
 
-@pytest.mark.parametrize("bounds", [(5, 5), (9, 1), (0, math.inf), (math.nan, 1), (0,), "ab", 3])
+@pytest.mark.parametrize(
+    "bounds",
+    [(5, 5), (9, 1), (0, math.inf), (math.nan, 1), (-1e308, 1e308), (0, 1e-300), (0,), "ab", 3],
+)
 def test_bounds_that_are_none_are_refused(table, bounds):
     with pytest.raises(ParameterError, match="bound"):
         table.select(Sum(of="age", bounds=bounds))
@@ -383,6 +386,7 @@ def test_the_largest_allowed_sums_dont_overflow(tmp_path):
         ({"epsilon": math.nan}, ParameterError),
         ({"epsilon": -1.0}, ParameterError),
         ({"epsilon": 101.0}, ParameterError),
+        ({"epsilon": 1e-7}, ParameterError),
         ({"epsilon": 1.0, "delta": 1.0}, ParameterError),
         ({"epsilon": 1.0, "delta": 1e-6}, ParameterError),
         ({"epsilon": 1.0, "noise": "uniform"}, ParameterError),

@@ -127,6 +127,7 @@ def test_the_same_question_in_python_and_sql_is_charged_once(table):
         ("SELECT VARIANCE(age) FROM adult", "VARIANCE"),
         ("SELECT COUNT(*) FROM adult GROUP BY ROLLUP (sex)", "ROLLUP"),
         ("SELECT COUNT(*) FROM adult GROUP BY age + 1", "ADD"),
+        ("SELECT COUNT(*) FROM adult WHERE age > 1e400", "too large"),
         ("SELECT COUNT(*) FROM adult WHERE other.age = 3", "a column of 'other'"),
         ("SELECT COUNT(*) FROM adult WHERE sexes.sex = 'f'", "a column of 'sexes'"),
         ("SELECT SUM(other.age) FROM adult", "a column of 'other'"),

@@ -9,6 +9,7 @@ charges with the claim that they keep to the budget.
 from __future__ import annotations
 
 from halfmask.dp.ledger._charge import Charge
+from halfmask.dp.ledger._declared import checked_bounds
 from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
 from halfmask.dp.ledger._privacy_unit import PrivacyUnit
@@ -20,6 +21,7 @@ __all__ = [
     "Charge",
     "PrivacyLedger",
     "PrivacyUnit",
+    "checked_bounds",
     "fingerprint_of",
     "release_ledger",
 ]

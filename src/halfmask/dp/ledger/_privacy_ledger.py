@@ -17,6 +17,7 @@ from halfmask.data import Source, open_table
 from halfmask.dp.accounting import MechanismEvent, adaptive_epsilon_of, event_from_json
 from halfmask.dp.accounting._adaptive import basic_epsilon_of
 from halfmask.dp.ledger._charge import Charge
+from halfmask.dp.ledger._declared import check_declared
 from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._ledger_file import LedgerFile
 from halfmask.dp.ledger._privacy_unit import PrivacyUnit
@@ -123,7 +124,8 @@ class PrivacyLedger:
         Raises
         ------
         ParameterError
-            If a parameter isn't as stated, or the table has too many rows to add up exactly.
+            If a parameter isn't as stated, bounds or keys can't be those of their columns, or the
+            table has too many rows to add up exactly.
         DataError
             If the table can't be read, or a row names no person.
         VaultError
@@ -131,6 +133,7 @@ class PrivacyLedger:
         """
         source = opened(table)
         file = LedgerFile(_path_of(vault, dataset))
+        check_declared(source.dtypes, bounds or {}, keys or {})
         terms = BudgetTerms(
             dataset=dataset,
             fingerprint="",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from halfmask._errors import ParameterError
 from halfmask._validation import number_between
+from halfmask.dp.ledger import checked_bounds
 
 __all__ = [
     "Aggregate",
@@ -18,37 +18,7 @@ __all__ = [
     "Quantile",
     "Sum",
     "Variance",
-    "checked_bounds",
 ]
-
-
-def checked_bounds(column: str, bounds: object) -> tuple[float, float]:
-    """Return bounds as a tuple.
-
-    Parameters
-    ----------
-    column
-        The column's name, for the error.
-    bounds
-        What has to be two finite numbers in order.
-
-    Raises
-    ------
-    ParameterError
-        If it is anything else.
-    """
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ParameterError(
-            f"The bounds of {column!r} must be two numbers, the least and the greatest value."
-        )
-    low, high = bounds
-    number_between(-math.inf, math.inf, owner=f"the bounds of {column!r}", low=low, high=high)
-    if low >= high:
-        raise ParameterError(
-            f"The lower bound of {column!r} must be below the upper one.",
-            hint="Declare bounds from general knowledge, not from the data.",
-        )
-    return low, high
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,8 +28,9 @@ Noise: TypeAlias = Literal["laplace", "gaussian"]
 CONFIDENCE: Final = 0.95
 #: More groups than a table has rows aren't selected.
 _MOST_GROUPS: Final = 1 << 31
-#: Epsilon of a question beyond this protects nobody.
+#: Epsilon of a question beyond this protects nobody; noise for less than that answers nothing.
 _MOST_EPSILON: Final = 100.0
+_LEAST_EPSILON: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class QueryPlan:
     unit
         Whose presence is protected.
     epsilon
-        What the answer costs, above 0 and at most 100.
+        What the answer costs, from 1e-6 to 100.
     delta
         What Gaussian noise or the selection of keys cost; 0 if there is neither.
     noise
@@ -95,8 +96,8 @@ class QueryPlan:
     noise: Noise
 
     def __post_init__(self) -> None:
-        owner = "QueryPlan"
-        number_between(0, _MOST_EPSILON, owner=owner, low_open=True, epsilon=self.epsilon)
+        owner = "a question"
+        number_between(_LEAST_EPSILON, _MOST_EPSILON, owner=owner, epsilon=self.epsilon)
         number_between(0, 1, owner=owner, high_open=True, delta=self.delta)
         one_of(("laplace", "gaussian"), owner=owner, noise=self.noise)
         needs = self.noise == "gaussian" or self.question.grouping.is_private

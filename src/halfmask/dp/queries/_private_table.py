@@ -228,7 +228,7 @@ class PrivateQuery:
         Parameters
         ----------
         epsilon
-            What the answer may cost, above 0 and at most 100.
+            What the answer may cost, from 1e-6 to 100.
         delta
             What Gaussian noise or the selection of keys may cost; 0 if there is neither.
         noise
@@ -256,7 +256,7 @@ class PrivateQuery:
         Parameters
         ----------
         epsilon
-            What the answer may cost, above 0 and at most 100.
+            What the answer may cost, from 1e-6 to 100.
         delta
             What Gaussian noise or the selection of keys may cost; 0 if there is neither.
         noise

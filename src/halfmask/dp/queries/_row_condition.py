@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -255,6 +256,8 @@ def literal_of(node: exp.Expr) -> str | int | float | bool:
         value: int | float = int(inner.this)
     except ValueError:
         value = float(inner.this)
+        if not math.isfinite(value):
+            raise refused("a number too large for a float") from None
     return -value if negative else value
 
 

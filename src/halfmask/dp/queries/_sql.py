@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask._errors import PolicyError
+from halfmask._errors import ColumnNotFoundError, PolicyError
 from halfmask._optional import need
 from halfmask.dp.queries._aggregates import (
     Aggregate,
@@ -80,6 +80,8 @@ def query_sql(
     ------
     PolicyError
         If the statement isn't of the subset; the message names what isn't.
+    ColumnNotFoundError
+        If bounds or keys are of a column that isn't there.
 
     Notes
     -----
@@ -134,6 +136,10 @@ def query_sql(
             }
         )
     found = _aggregates(select, labels)
+    known_columns = {name for columns in table.tables.values() for name in columns}
+    absent = [name for name in (*(bounds or {}), *(keys or {})) if name not in known_columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, known_columns, where="the table")
     return table.select(*(_with_bounds(each, bounds or {}) for each in found))
 
 

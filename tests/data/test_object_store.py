@@ -165,6 +165,8 @@ def test_damaged_objects_are_errors(bucket, data):
         (f"s3://bucket/x?key={CANARY}", ParameterError, "an address that can't be read"),
         (f"s3:///{CANARY}", ParameterError, "an address that can't be read"),
         (f"az://bucket/{CANARY}", ParameterError, "name of the storage account"),
+        (f"s3a://bucket/{CANARY}", DataError, "an address that this job doesn't read"),
+        (f"https://bucket/{CANARY}", DataError, "an address that this job doesn't read"),
     ],
 )
 def test_addresses_of_no_table(bucket, monkeypatch, address, error, says):

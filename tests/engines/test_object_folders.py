@@ -15,7 +15,10 @@ from engines.clusters import (  # type: ignore[import-not-found] # as above
     parquet_folder,
     protected,
 )
-from engines.on_workers import on_a_full_disk  # type: ignore[import-not-found] # as above
+from engines.on_workers import (  # type: ignore[import-not-found] # as above
+    killing_once,
+    on_a_full_disk,
+)
 from halfmask import DataError, ReleaseError, VerificationError, verify
 from halfmask.cli import main
 from halfmask.data import _object_folder
@@ -254,6 +257,32 @@ def test_workers_read_and_write_objects(client, bucket, folder, tmp_path, job):
     assert sum(name.startswith(".order/") for name in names) == 5
     assert names[-1] == "manifest.json"
     assert not bucket.names("bucket/releases/out/.")
+
+
+class Killing(DaskEngine):
+    """Kills one worker while it puts rows aside or writes a file."""
+
+    def map(self, batches, apply, /):
+        return DaskEngine.map(self, batches, partial(killing_once, str(self.marker), apply))
+
+    @classmethod
+    def with_marker(cls, client, marker):
+        engine = cls(client)
+        object.__setattr__(engine, "marker", marker)
+        return engine
+
+    marker: object
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_nothing(client, bucket, folder, tmp_path):
+    protected(folder, tmp_path / "local", HERE)
+    engine = Killing.with_marker(client, tmp_path / "killed")
+    protected("s3://bucket/people", OUT, engine)
+
+    assert (tmp_path / "killed").exists()
+    assert contents(fetched(bucket, tmp_path / "there")) == contents(tmp_path / "local")
+    assert verify(tmp_path / "there").holds
 
 
 class Full(DaskEngine):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import stat
 import sys
@@ -15,13 +16,13 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from halfmask._errors import DataError
-from halfmask.data._object_store import is_object_address
 from halfmask.data._reading import reading
 
 __all__ = ["TABLE", "Place", "places_of", "spooled"]
 
 STANDARD_INPUT = "-"
 TABLE = "The table to read"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class Place:
@@ -162,10 +163,11 @@ def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
     """
     if str(where) == STANDARD_INPUT:
         return [_spooled(sys.stdin.buffer, called)]
-    if is_object_address(where):
+    if isinstance(where, str) and _ADDRESS.match(where):
         raise DataError(
-            f"{called} is in an object store, which this job doesn't read.",
-            hint="Copy it to a local path, or mount the store.",
+            f"{called} is given by an address that this job doesn't read.",
+            hint="Copy it to a local path, or mount it. protect, mask and describe also read "
+            "s3://, gs:// and az:// addresses.",
         )
     if not str(where):
         # A shell's variable that isn't set: the empty path is the folder that one is in.

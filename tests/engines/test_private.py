@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 
 from halfmask import EngineError
+from halfmask.data import open_table
 from halfmask.engines import DaskEngine, LocalEngine, SparkEngine, check_private
+from halfmask.masks import KeyedTokens
+from halfmask.masks._masked_table import MaskedTable
 
 
 def dask(scheduler, *workers):
@@ -62,3 +66,30 @@ def test_keys_may_not_be_sent(engine):
     with pytest.raises(EngineError, match="sends the key to the workers") as caught:
         check_private(engine, what="the key")
     assert "10.0.0" not in str(caught.value)
+
+
+class Heard(LocalEngine):
+    """Threads that stand for a cluster without TLS."""
+
+    @property
+    def is_private(self):
+        return False
+
+
+@pytest.mark.parametrize("scope", ["release", "vault"])
+def test_keys_of_a_vault_may_not_be_sent(scope):
+    table = open_table(pl.DataFrame({"name": ["Ann", "Bob"]}))
+
+    def masked(engine):
+        masks = {"name": KeyedTokens(scope=scope)}
+        ours, theirs = bytes(range(32)), bytes(range(1, 33))
+        return MaskedTable.of(
+            table, masks, [], key=ours, vault_key=theirs, engine=engine
+        ).masked.read()
+
+    assert masked(LocalEngine()).height == 2
+    if scope == "release":
+        assert masked(Heard()).equals(masked(LocalEngine()))
+        return
+    with pytest.raises(EngineError, match="sends keys of pseudonyms of a vault"):
+        masked(Heard())

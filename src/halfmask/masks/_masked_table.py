@@ -12,7 +12,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import KEY_BYTES, check_key
 from halfmask.claims import WEAKNESSES
 from halfmask.data._reader import ReaderAround
-from halfmask.engines import LocalEngine
+from halfmask.engines import LocalEngine, check_private
 from halfmask.masks._masked import masked_columns
 from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import RowMask, TableMask
@@ -138,6 +138,11 @@ class MaskedTable:
             As of `mask_table`.
         engine
             Reads the columns that masks of single columns are fitted to.
+
+        Raises
+        ------
+        EngineError
+            If others could read keys of a vault on the way to workers.
         """
         if not masks and not table_masks:
             return cls(masked=source, unmasked=source)
@@ -145,13 +150,11 @@ class MaskedTable:
         check_claimed_once(masks, table_masks)
         for mask in (*masks.values(), *table_masks):
             _check_weaknesses(mask)
+        engine = engine or LocalEngine()
+        if any(getattr(mask, "scope", "") == "vault" for mask in (*masks.values(), *table_masks)):
+            check_private(engine, what="keys of pseudonyms of a vault")
         masked = masked_columns(
-            source,
-            masks,
-            key=key,
-            vault_key=vault_key,
-            table=table,
-            engine=engine or LocalEngine(),
+            source, masks, key=key, vault_key=vault_key, table=table, engine=engine
         )
         return cls(masked=masked, unmasked=source).followed_by(
             table_masks, key=key, vault_key=vault_key, table=table

@@ -135,7 +135,7 @@ def test_a_place_that_is_not_empty(bucket, folder, there):
 
 
 def test_two_writers_at_once(bucket, folder, monkeypatch):
-    """The second finds the claim of the first; neither mixes with the other."""
+    """The second finds the marker of the first; neither mixes with the other."""
     real = _object_folder._send
 
     def send(*given, **named):
@@ -148,8 +148,8 @@ def test_two_writers_at_once(bucket, folder, monkeypatch):
     assert "bucket/releases/out/manifest.json" in bucket.names()
 
 
-def test_writers_that_claim_between_a_look_and_a_claim(bucket, folder, monkeypatch):
-    """Both looked at an empty place: whoever lists two claims gives up, and takes its own back."""
+def test_writers_that_look_at_an_empty_place_at_once(bucket, folder, monkeypatch):
+    """Both looked at an empty place: whoever lists two markers gives up, and removes its own."""
     real = _object_folder.check_object_folder
 
     def look(*given, **named):

@@ -24,8 +24,8 @@ class EngineOptions:
             "--engine",
             metavar="ADDRESS",
             show_default=False,
-            help="Where to run: local (the default), dask://HOST:PORT or spark://HOST:PORT. "
-            "Workers read and write folders of Parquet that all of them see. "
+            help="Where to run: local (the default), dask://HOST:PORT, dask+tls://HOST:PORT or "
+            "spark://HOST:PORT. Workers read and write folders of Parquet that all of them see. "
             "spark://local[2] starts Spark on this machine.",
         ),
     ] = None

@@ -22,7 +22,7 @@ from halfmask.data._object_store import ObjectFolder, is_object_address
 __all__ = ["check_object_folder", "fetched_folder", "object_folder", "shared_folder"]
 
 _CALLED: Final = "The folder to write"
-_CLAIM: Final = ".writing-"
+_MARKER: Final = ".writing-"
 
 
 def shared_folder(out: object) -> ObjectFolder | None:
@@ -95,7 +95,7 @@ def object_folder(out: str, *, overwrite: bool, last: str) -> Iterator[Path]:
     ----------
     The last object is there only if all others are, with the bytes of the files: each is read
     again. Of two processes that write to the same address at once, at most one does: each writes
-    a claim and then lists the claims, as stores list every object that was written before.
+    a marker and then lists all objects, as stores list every object that was written before.
 
     Edge cases
     ----------
@@ -104,12 +104,12 @@ def object_folder(out: str, *, overwrite: bool, last: str) -> Iterator[Path]:
     """
     where = check_object_folder(out, overwrite=overwrite)
     with writing(_CALLED), tempfile.TemporaryDirectory(prefix="halfmask-") as here:
-        claim = _claimed(where, Path(here) / "claim")
+        marker = _marked(where, Path(here) / "marker")
         try:
             folder = Path(here) / "folder"
             folder.mkdir()
             yield folder
-            _send(folder, where, claim=claim, last=last)
+            _send(folder, where, marker=marker, last=last)
         except BaseException:
             with suppress(Exception):
                 where.clear()
@@ -145,25 +145,25 @@ def fetched_folder(address: str, *, called: str) -> Iterator[Path]:
         yield Path(here)
 
 
-def _claimed(where: ObjectFolder, empty: Path) -> str:
-    """Write a claim to a place; raise if anything else is there."""
-    claim = _CLAIM + secrets.token_hex(8)
+def _marked(where: ObjectFolder, empty: Path) -> str:
+    """Write a marker to a place, and return its name; raise if anything else is there."""
+    marker = _MARKER + secrets.token_hex(8)
     empty.touch()
-    where.put(claim, empty)
-    if where.listed(recursive=True)[0] != [claim]:
-        where.remove(claim)
+    where.put(marker, empty)
+    if where.listed(recursive=True)[0] != [marker]:
+        where.remove(marker)
         raise _taken()
-    return claim
+    return marker
 
 
-def _send(folder: Path, where: ObjectFolder, *, claim: str, last: str) -> None:
+def _send(folder: Path, where: ObjectFolder, *, marker: str, last: str) -> None:
     there = set(where.listed(recursive=True)[0])
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
         if name != last and name not in there:
             _sent(path, where, name)
     # The place isn't empty now, so that nobody else takes it.
-    where.remove(claim)
+    where.remove(marker)
     where.put(last, folder / last)
 
 

@@ -233,3 +233,16 @@ def test_texts_of_whole_numbers_are_the_same_wherever_blocks_end(tmp_path, monke
     values = ["1", "2", "18446744073709551616", "3"]
 
     assert open_table(lines(tmp_path, *values)).read()["id"].to_list() == values
+
+
+def test_numbers_that_are_declared_texts_keep_their_digits(tmp_path):
+    """Floats would make one text of two numbers, or add .0 where another cell has a fraction."""
+    ids = [2**70, 2**70 + 1, 5]
+    lines = "\n".join(
+        json.dumps({"id": it, "n": n}) for it, n in zip(ids, (1, 2.5, None), strict=True)
+    )
+
+    table = read(tmp_path, lines, dtypes={"id": "string", "n": "string"})
+
+    assert table["id"].to_list() == [str(it) for it in ids]
+    assert table["n"].to_list() == ["1", "2.5", None]

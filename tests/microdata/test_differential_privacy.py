@@ -205,6 +205,46 @@ def test_whose_row_it_is_depends_on_no_other_row(tmp_path):
     assert released[0].height > 300
 
 
+@pytest.mark.usefixtures("_same_draws")
+def test_a_fraction_in_json_lines_changes_no_other_text(tmp_path):
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    row = {"name": "x", "age": 5, "town": "a"}
+    one.write_text(f"{json.dumps(row)}\n" * 400)
+    two.write_text(f"{json.dumps(row)}\n" * 400 + json.dumps(row | {"age": 5.5}) + "\n")
+    policy = Policy.from_toml(TEXT.replace("_level = 1", "_level = 0"))
+
+    released = [halfmask.protect(str(path), policy).data for path in (one, two)]
+
+    assert set(released[0].rows()) == {("5", "a")}
+    assert released[0].equals(released[1])
+
+
+@pytest.mark.usefixtures("_same_draws")
+def test_a_time_of_day_in_a_workbook_changes_no_other_text(tmp_path):
+    pytest.importorskip("xlsxwriter")
+    days = pl.Series([0] * 400, dtype=pl.Datetime)
+    table = pl.DataFrame({"name": "x", "age": days, "town": "a"})
+    one, two = tmp_path / "one.xlsx", tmp_path / "two.xlsx"
+    table.write_excel(one)
+    later = table[:1].with_columns(pl.col("age").dt.offset_by("3h"))
+    pl.concat([table, later]).write_excel(two)
+    text = TEXT.replace("_level = 1", "_level = 0").replace('"numeric"', '"datetime"')
+    policy = Policy.from_toml(text.replace("hierarchy = { intervals = [10, 20] }", ""))
+
+    released = [halfmask.protect(str(path), policy).data for path in (one, two)]
+
+    assert released[0].height > 0
+    assert released[0].equals(released[1])
+
+
+def test_no_warning_counts_cells_of_the_table(tmp_path):
+    """Warnings are errors here."""
+    table = pl.DataFrame({"name": "x", "age": ["5"] * 400 + ["?"] * 13, "town": "a"})
+    table.write_csv(tmp_path / "people.csv")
+    text = '[input]\ncoerce = ["age"]\ndtypes = { age = "integer" }\n'
+    halfmask.protect(tmp_path / "people.csv", Policy.from_toml(TEXT + text))
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl", "arrow"])
 def test_every_format_is_verified(tmp_path, form):
     gaps = people().with_columns(town=pl.when(pl.col("town") == "a").then(None).otherwise("town"))

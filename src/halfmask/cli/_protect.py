@@ -372,12 +372,13 @@ def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Sourc
     """Open a table as the policy says, except for options of the command line."""
     from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
 
-    if policy.is_private:
-        from halfmask.microdata._private_release import text_columns  # noqa: PLC0415 - as above
-
-        overrides = {"dtypes": text_columns(policy), **overrides}
     try:
         options = replace(policy.read_options(), **overrides)
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
+    if policy.is_private:
+        from halfmask.microdata._opening import opened_as_texts  # noqa: PLC0415 - as above
+        from halfmask.microdata._private_release import text_columns  # noqa: PLC0415 - as above
+
+        return opened_as_texts(table, options, text_columns(policy))
     return open_table(table, options=options)

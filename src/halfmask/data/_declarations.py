@@ -101,6 +101,11 @@ def _cast(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
     if not _comparable(cells.dtype, dtype):
         return pl.Series(cells.name, [None], dtype=dtype).new_from_index(0, len(cells))
     cast = cells.cast(dtype, strict=False)
+    if dtype == pl.String and cells.dtype.is_float():
+        # One fraction makes floats of all numbers of a file, and must not change their texts.
+        whole = cells.cast(pl.Int64, strict=False)
+        is_whole = (whole.cast(cells.dtype) == cells).fill_null(value=False)
+        return whole.cast(dtype).zip_with(is_whole, cast)
     if dtype == pl.String or (cells.dtype.is_float() and dtype.is_float()):
         return cast
     return cast.set(cast.cast(cells.dtype, strict=False) != cells, None)

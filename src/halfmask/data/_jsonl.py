@@ -57,7 +57,11 @@ class JsonLinesReader:
         for place in places:
             keys = self._survey(place)
             same_columns(keys, tuple(self._types), what=place.what)
-        self._exact = self._whole.texts() - set(self._declared)
+        self._exact = {
+            name
+            for name in self._whole.texts()
+            if name not in self._declared or self._declared[name].dtype == pl.String
+        }
         self.columns = tuple(self._types)
         check_names(self.columns)
         check_declared((*self._declared, *self._options.lists), self.columns)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import polars as pl
+
 from halfmask._errors import ParameterError
 from halfmask.data import ReadOptions, Source, open_table
 
@@ -15,6 +17,7 @@ __all__ = ["frame_given", "ledger_view", "opened_as", "opened_as_texts"]
 
 #: Formats whose readers decide a column's type by all of its cells.
 _TEXTS: Final = ("csv", "tsv", "jsonl")
+_WORKBOOK: Final = "excel"
 
 
 def opened_as(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
@@ -32,7 +35,7 @@ def frame_given(table: object) -> object:
 
 
 def opened_as_texts(table: object, options: ReadOptions, dtypes: Mapping[str, str]) -> Source:
-    """Open a table such that no cell of a text file is read differently because of other rows.
+    """Open a table such that no cell of a file is read differently because of other rows.
 
     Parameters
     ----------
@@ -47,8 +50,12 @@ def opened_as_texts(table: object, options: ReadOptions, dtypes: Mapping[str, st
     if isinstance(table, str) and table == "-":  # it can be read once
         return opened_as(table, as_texts)
     source = opened_as(table, options)
-    if isinstance(table, Source) or source.format not in _TEXTS:
+    if isinstance(table, Source) or source.format not in (*_TEXTS, _WORKBOOK):
         return source
+    if source.format == _WORKBOOK:  # with one time of day, all days would be points in time
+        free = set(dtypes) - set(options.typed())
+        days = [name for name in free if source.dtypes.get(name) == pl.Date]
+        as_texts = replace(options, dtypes={**options.dtypes, **dict.fromkeys(days, "datetime")})
     return opened_as(table, as_texts)
 
 

@@ -24,6 +24,8 @@ _MEASURES: Final = {
     "variance": {"centred", "squares", "values"},
     "quantile": {"quantile"},
 }
+#: The mechanisms of measures that take no added noise.
+_NOISES: Final = {"persons": {"selection"}, "quantile": {"exponential"}}
 #: What may lie between two roundings of the same number.
 _SLACK: Final = 1e-6
 
@@ -89,7 +91,10 @@ def _check_grid(stated: Mapping[str, Any], aggregate: Mapping[str, Any]) -> None
         return
     step = Fraction(_whole(stated["step"][0]), _whole(stated["step"][1]))
     low, high = (Fraction(repr(_number(bound))) for bound in aggregate["bounds"])
-    if (math.ceil(low / step), math.floor(high / step)) != (stated["low"], stated["high"]):
+    if low > high or (math.ceil(low / step), math.floor(high / step)) != (
+        stated["low"],
+        stated["high"],
+    ):
         raise ValueError("A grid lies outside of its bounds.")
 
 
@@ -118,23 +123,25 @@ def _price(stated: Mapping[str, Any], changed: int, groups: int) -> tuple[float,
     """Return epsilon and delta of a mechanism by its scale, with the sensitivity derived here."""
     scale = _number(stated["scale"])
     epsilon, delta = _number(stated["epsilon"]), _number(stated["delta"])
-    mechanism = stated["mechanism"]
+    if not (scale > 0 and epsilon > 0 and delta >= 0):
+        raise ValueError("A negative price would pay for another mechanism.")
+    measure, mechanism = stated["measure"], stated["mechanism"]
+    if mechanism not in _NOISES.get(measure, {"laplace", "gaussian"}):
+        raise ValueError("A mechanism isn't one of its measure.")
     norm = {"gaussian": math.sqrt(groups), "exponential": 1.0}.get(mechanism, float(groups))
     sensitivity = changed * norm
     if not math.isclose(sensitivity, _number(stated["sensitivity"]), rel_tol=1e-12):
         raise ValueError("A sensitivity isn't that of its question.")
     if mechanism == "laplace":
         return sensitivity / scale, 0.0
-    if mechanism == "exponential" and stated["measure"] == "quantile":
+    if mechanism == "exponential":
         return groups * 2 * sensitivity / scale, 0.0
-    if mechanism == "selection" and stated["measure"] == "persons":
+    if mechanism == "selection":
         # Of at most so many groups of one unit, each reaches the threshold alone.
         least = 1 + scale * max(0.0, math.log(groups / (2 * delta)))
         if _number(stated["threshold"]) < least:
             raise ValueError("A threshold is too low.")
         return sensitivity / scale, delta
-    if mechanism != "gaussian":
-        raise ValueError("A mechanism isn't known.")
     multiplier = scale / sensitivity
     if (
         not _gaussian_delta(epsilon, multiplier)

@@ -154,6 +154,33 @@ def test_no_mechanism_may_be_altered_or_missing(case, tmp_path):
     assert halfmask.verify(tmp_path / "out").holds
 
 
+@pytest.mark.parametrize("free", [{"scale": -1.0}, {"epsilon": -1.0}, {"scale": -1e-3}])
+def test_no_mechanism_pays_for_another(free, tmp_path):
+    """A count without noise, paid by a negative price of the other."""
+    ledger = PrivacyLedger.create(tmp_path / "v", ROWS, dataset="p", epsilon=9.0, delta=1e-2)
+    query = PrivateTable.open(ROWS, ledger=ledger).select(Count(), Count(of="person"))
+    release_answer(query, query.answer(epsilon=1.0), tmp_path / "out")
+
+    def unpaid(claim):
+        one, other = claim["evidence"]["mechanisms"]
+        other.update(free)
+        price = 1.0 - 1.0 / other["scale"]
+        one["scale"] = 1.0 / price
+
+    assert not altered(tmp_path / "out", unpaid)
+
+
+def test_a_selection_states_its_threshold(tmp_path):
+    query, answer = asked(tmp_path, "person, selected")
+    release_answer(query, answer, tmp_path / "out")
+
+    def as_noise(claim):
+        (selection,) = (it for it in claim["evidence"]["mechanisms"] if "threshold" in it)
+        selection.update(mechanism="laplace", threshold=0.0)
+
+    assert not altered(tmp_path / "out", as_noise)
+
+
 def test_a_threshold_that_is_lower_does_not_hold(tmp_path):
     query, answer = asked(tmp_path, "person, selected")
     release_answer(query, answer, tmp_path / "out")

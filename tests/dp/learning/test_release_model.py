@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import halfmask
 from halfmask import GuaranteeNotMetError, ParameterError, ReleaseError, VerificationError
@@ -23,9 +25,13 @@ from halfmask.dp.accounting import (
     epsilon_of,
 )
 from halfmask.dp.learning import (
+    PrivateBoostingClassifier,
     PrivateGaussianNB,
     PrivateLogisticRegression,
+    PrivateMultinomialNB,
     PrivateSGDClassifier,
+    PrivateSGDRegressor,
+    load_model,
     release_model,
 )
 from halfmask.verifier._privacy_check import check_privacy
@@ -41,7 +47,9 @@ MODELS = {
         epsilon=1.0, delta=1e-5, row_norm=2.0, classes=[0, 1], C=0.1, perturbation="objective"
     ),
     "sgd": PrivateSGDClassifier(epsilon=2.0, delta=1e-5, classes=[0, 1], clip_norm=1.0, steps=5),
-    "bayes": PrivateGaussianNB(epsilon=1.0, delta=1e-5, bounds=(-3, 3), classes=[0, 1]),
+    "bayes": PrivateGaussianNB(
+        epsilon=1.0, delta=1e-5, bounds=(-3, np.array([3.0, 4.0])), classes=[0, 1]
+    ),
 }
 RUNS: dict[str, list[Any]] = {
     "laplace": [LAPLACE] * 40,
@@ -119,11 +127,89 @@ def test_a_model_is_released_and_verified(name, tmp_path):
 
     assert found.holds
     lines = (tmp_path / "model" / "data" / "model.jsonl").read_text().splitlines()
-    written = {each["attribute"]: each["values"] for each in map(json.loads, lines)}
+    read = [json.loads(line) for line in lines]
+    written = {each["attribute"]: each["values"] for each in read if "attribute" in each}
     assert written["classes_"] == [0, 1]
     for attribute, values in written.items():
         assert np.array_equal(values, getattr(model, attribute))
     assert "the noise itself was not seen" in str(found.to_dict()["claims"])
+
+
+@pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"], [False, True]])
+@pytest.mark.parametrize("name", [*MODELS, "counts", "boosting"])
+def test_a_receiver_predicts_what_the_owner_does(name, labels, tmp_path, notes):
+    model = {
+        "counts": PrivateMultinomialNB(epsilon=1.0, delta=0.0, row_sum=4.0, classes=[0, 1]),
+        "boosting": PrivateBoostingClassifier(
+            epsilon=1.0, delta=1e-5, bounds=([-3.0, -2.0], 3.0), classes=[0, 1], rounds=2
+        ),
+        **MODELS,
+    }[name]
+    rows = np.abs(X) if name == "counts" else X
+    model = clone(model).set_params(classes=np.array(labels), ledger=notes())
+    model.fit(rows, np.array(labels)[Y])
+    release_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+
+    assert type(loaded) is type(model)
+    assert loaded.ledger is None
+    assert (loaded.predict(rows) == model.predict(rows)).all()
+    assert (loaded.predict_proba(rows) == model.predict_proba(rows)).all()
+    assert loaded.classes_.tolist() == labels
+    assert (loaded.events_, loaded.unit_) == (model.events_, model.unit_)
+    assert loaded.spent_epsilon_ == model.spent_epsilon_
+    with pytest.raises(ValueError, match="features"):
+        loaded.predict(np.ones((1, 3)))
+
+
+def test_a_receiver_predicts_numbers(tmp_path):
+    model = PrivateSGDRegressor(
+        epsilon=1.0, delta=1e-5, target_bounds=(-1.0, 1.0), clip_norm=1.0, steps=5
+    ).fit(X, Y)
+    release_model(model, tmp_path / "model")
+    assert (load_model(tmp_path / "model").predict(X) == model.predict(X)).all()
+
+
+def _rewrite(folder, change):
+    """Change the lines of a model, and its hash in the manifest."""
+    path, manifest = folder / "data" / "model.jsonl", folder / "manifest.json"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    change({line.get("attribute", line.get("parameter")): line for line in lines}, lines)
+    text = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    path.write_bytes(text)
+    stated = json.loads(manifest.read_text())
+    stated["files"][0].update(
+        sha256=hashlib.sha256(text).hexdigest(), bytes=len(text), rows=len(lines)
+    )
+    manifest.write_text(json.dumps(stated))
+
+
+@pytest.mark.parametrize("change", [
+    lambda named, _lines: named["coef_"].update(values=[[1.0, 2.0, 3.0]]),
+    lambda named, _lines: named["coef_"].update(values=[["a", "b"]]),
+    lambda named, _lines: named["coef_"].update(attribute="__class__"),
+    lambda named, _lines: named["C"].update(parameter="cost"),
+    lambda named, _lines: named["classes_"].update(values=[]),
+    lambda _named, lines: lines.append({"attribute": "predict", "values": 1}),
+    lambda _named, lines: lines.clear(),
+])  # fmt: skip
+def test_a_file_that_is_no_model_is_not_loaded(change, tmp_path):
+    release_model(MODELS["output"].fit(X, Y), tmp_path / "model")
+    _rewrite(tmp_path / "model", lambda *_: None)
+    load_model(tmp_path / "model")
+    _rewrite(tmp_path / "model", change)
+    with pytest.raises(VerificationError):
+        load_model(tmp_path / "model")
+
+
+def test_a_model_that_was_altered_is_not_loaded(tmp_path):
+    release_model(MODELS["output"].fit(X, Y), tmp_path / "model")
+    path = tmp_path / "model" / "data" / "model.jsonl"
+    path.write_text(path.read_text().replace("intercept_", "coef_"))
+    with pytest.raises(VerificationError):
+        load_model(tmp_path / "model")
+    with pytest.raises(VerificationError):
+        load_model(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("change", [

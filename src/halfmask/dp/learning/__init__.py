@@ -2,12 +2,13 @@
 
 Start with :class:`PrivateLogisticRegression`. Bounds and labels are declared, never taken from the
 data. ``ledger=`` books what a training costs. All noise is discrete, on a grid.
-:func:`release_model` writes a model with its claim.
+:func:`release_model` writes a model with its claim, :func:`load_model` reads it.
 """
 
 from __future__ import annotations
 
 from halfmask.dp.learning._boosting import PrivateBoostingClassifier
+from halfmask.dp.learning._load_model import load_model
 from halfmask.dp.learning._logistic_regression import PrivateLogisticRegression
 from halfmask.dp.learning._naive_bayes import PrivateGaussianNB, PrivateMultinomialNB
 from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimator
@@ -25,5 +26,6 @@ __all__ = [
     "PrivateSGDClassifier",
     "PrivateSGDRegressor",
     "PrivateTorchClassifier",
+    "load_model",
     "release_model",
 ]

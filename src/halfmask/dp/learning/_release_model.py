@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.dp.learning._private_estimator import PrivateEstimator
 
-__all__ = ["release_model"]
+__all__ = ["MODEL_FILE", "PRIVATE_MODEL", "RELEASED", "release_model"]
+
+#: The kind of such releases, and their file.
+PRIVATE_MODEL: Final = "private-model"
+MODEL_FILE: Final = "data/model.jsonl"
 
 #: Fitted attributes that are numbers or labels, in the order in which they are written.
-_RELEASED: Final = (
+RELEASED: Final = (
     *("classes_", "coef_", "intercept_", "class_prior_", "theta_", "var_"),
     *("class_log_prior_", "feature_log_prob_", "shapes_"),
 )
@@ -65,6 +69,10 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
     VerificationError
         If the verifier's arithmetic doesn't bear out the claim: nothing is left then.
 
+    See Also
+    --------
+    load_model : Reads it again.
+
     Guarantees
     ----------
     The claim is accounted: the verifier composes the stated events again, with none of this
@@ -85,7 +93,7 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
     True
     """
     check_is_fitted(model, "events_")
-    attributes = {name: getattr(model, name) for name in _RELEASED if hasattr(model, name)}
+    attributes = {name: getattr(model, name) for name in RELEASED if hasattr(model, name)}
     if not set(attributes) - {"classes_"}:
         raise ParameterError(
             f"A {type(model).__name__} has no attributes of numbers that can be released.",
@@ -105,9 +113,9 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
         evidence={"events": [dict(each.to_json()) for each in model.events_]},
     )
     product = Product(
-        kind="private-model",
+        kind=PRIVATE_MODEL,
         policy_sha256=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
-        write=lambda folder: _written(attributes, folder),
+        write=lambda folder: _written(_declared(model), attributes, folder),
         claims=lambda _: [claim],
         weaknesses=[*_WEAKNESSES, *([_ROWS] if model.unit_ == "row" else [])],
         blocks=[TextBlock(title="Model", sentences=[f"{kind} of {settings['features']} columns."])],
@@ -116,17 +124,34 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
     return publish(product, Path(out))
 
 
-def _written(attributes: dict[str, Any], folder: Path) -> Sequence[DataFile]:
-    """Write a line an attribute: its name and its numbers."""
+def _declared(model: PrivateEstimator) -> dict[str, Json]:
+    """Return the settings of a model, which were declared; its ledger is the owner's."""
+    settings = model.get_params(deep=False)
+    return {name: _plain(value) for name, value in settings.items() if name != "ledger"}
+
+
+def _plain(value: Any) -> Json:  # noqa: ANN401 # a setting of any estimator
+    """Return numbers, texts, and lists of them as JSON has them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return [_plain(each) for each in value]
+
+
+def _written(
+    settings: dict[str, Json], attributes: dict[str, Any], folder: Path
+) -> Sequence[DataFile]:
+    """Write a line a setting and a line an attribute: its name and its numbers."""
     lines: list[dict[str, Json]] = [
-        {"attribute": name, "values": np.asarray(value).tolist()}
-        for name, value in attributes.items()
+        *({"parameter": name, "values": value} for name, value in settings.items()),
+        *({"attribute": name, "values": _plain(value)} for name, value in attributes.items()),
     ]
     text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode()
-    (folder / "data" / "model.jsonl").write_bytes(text)
+    (folder / MODEL_FILE).write_bytes(text)
     return [
         DataFile(
-            name="data/model.jsonl",
+            name=MODEL_FILE,
             format="jsonl",
             sha256=hashlib.sha256(text).hexdigest(),
             n_bytes=len(text),

@@ -3,10 +3,11 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
-# What reads and writes tables, counts classes, encodes and hashes: where versions of libraries show.
+# What reads and writes tables, counts classes, encodes, hashes and answers: where versions show.
 LOWEST_TESTS := $(addprefix tests/,data guarantees masks verifier vault anonymize/test_anonymizer.py \
   microdata/test_protect.py encode/test_codec.py hashing/test_hasher.py training/test_estimator.py \
-  cli/test_protect.py cli/test_describe.py events/test_running.py)
+  cli/test_protect.py cli/test_describe.py cli/test_query.py events/test_running.py \
+  $(addprefix dp/,accounting ledger noise queries safepub synthesis))
 BIN := $(VENV)/bin
 # The same order and the same random numbers in each run: `make fuzz` is for new ones.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal --randomly-seed=20261125 $(PYTEST_FLAGS)

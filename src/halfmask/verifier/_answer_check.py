@@ -167,7 +167,9 @@ def _is_answer(files: tuple[Path, ...], groups: list[Any], due: Mapping[str, Any
     (path,) = files
     values = [f"{name}{end}" for name in due for end in ("", "_low", "_high")]
     expected = [*(name for name, _ in groups), *values]
-    lines = [list(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    # Lines end with a line feed alone: a key may hold other characters that end lines elsewhere.
+    with path.open(encoding="utf-8", newline="\n") as file:
+        lines = [list(json.loads(line)) for line in file]
     if any(keys is None for _, keys in groups):  # as many as were selected
         n_groups = len(lines)
     else:

@@ -94,6 +94,17 @@ def test_an_answer_is_released_and_verified(case, tmp_path):
         release_answer(query, answer, tmp_path / "out")
 
 
+@pytest.mark.parametrize("end", ["\x85", "\u2028", "\u2029", "\r", "\x0b"])
+def test_a_key_that_ends_lines_elsewhere(end, tmp_path):
+    rows = pl.DataFrame({"town": [f"Aa{end}Bee", "Cee"]})
+    ledger = PrivacyLedger.create(tmp_path / "v", rows, dataset="towns", epsilon=1.0, delta=0.0)
+    keys = {"town": rows["town"].to_list()}
+    query = PrivateTable.open(rows, ledger=ledger).group_by(keys).select(Count())
+    release_answer(query, query.answer(epsilon=0.5), tmp_path / "out")
+
+    assert halfmask.verify(tmp_path / "out").holds
+
+
 def altered(folder, change):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,11 +11,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ParameterError
-from halfmask.claims import Claim, DataFile
+from halfmask.claims import Claim
 from halfmask.release import Product, TextBlock, publish
+from halfmask.release._json_lines import write_lines
 
 if TYPE_CHECKING:
-    from halfmask.claims import Manifest
+    from halfmask.claims import DataFile, Manifest
     from halfmask.claims._claim import Json
     from halfmask.dp.learning._private_estimator import PrivateEstimator
 
@@ -115,7 +115,7 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
     product = Product(
         kind=PRIVATE_MODEL,
         policy_sha256=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
-        write=lambda folder: _written(_declared(model), attributes, folder),
+        write=lambda folder: [_written(_declared(model), attributes, folder)],
         claims=lambda _: [claim],
         weaknesses=[*_WEAKNESSES, *([_ROWS] if model.unit_ == "row" else [])],
         blocks=[TextBlock(title="Model", sentences=[f"{kind} of {settings['features']} columns."])],
@@ -139,22 +139,11 @@ def _plain(value: Any) -> Json:  # noqa: ANN401 # a setting of any estimator
     return [_plain(each) for each in value]
 
 
-def _written(
-    settings: dict[str, Json], attributes: dict[str, Any], folder: Path
-) -> Sequence[DataFile]:
+def _written(settings: dict[str, Json], attributes: dict[str, Any], folder: Path) -> DataFile:
     """Write a line a setting and a line an attribute: its name and its numbers."""
     lines: list[dict[str, Json]] = [
         *({"parameter": name, "values": value} for name, value in settings.items()),
         *({"attribute": name, "values": _plain(value)} for name, value in attributes.items()),
     ]
-    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode()
-    (folder / MODEL_FILE).write_bytes(text)
-    return [
-        DataFile(
-            name=MODEL_FILE,
-            format="jsonl",
-            sha256=hashlib.sha256(text).hexdigest(),
-            n_bytes=len(text),
-            n_rows=len(lines),
-        )
-    ]
+    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+    return write_lines(folder, MODEL_FILE, text)

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ParameterError
-from halfmask.claims import Claim, DataFile
+from halfmask.claims import Claim
 from halfmask.claims._manifest import PRIVACY_LEDGER
 from halfmask.release import Product, TableBlock, TextBlock, publish
+from halfmask.release._json_lines import write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.claims import Manifest
+    from halfmask.claims import DataFile, Manifest
     from halfmask.claims._claim import Json
     from halfmask.dp.ledger._charge import Charge
     from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
@@ -125,12 +126,5 @@ def _written(charges: Sequence[Charge], folder: Path) -> DataFile:
         }
         for each in charges
     ]
-    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines).encode()
-    (folder / _FILE).write_bytes(text)
-    return DataFile(
-        name=_FILE,
-        format="jsonl",
-        sha256=hashlib.sha256(text).hexdigest(),
-        n_bytes=len(text),
-        n_rows=len(lines),
-    )
+    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+    return write_lines(folder, _FILE, text)

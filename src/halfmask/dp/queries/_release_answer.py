@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ParameterError
-from halfmask.claims import Claim, DataFile
+from halfmask.claims import Claim
 from halfmask.claims._manifest import PRIVATE_ANSWER
 from halfmask.dp.queries._stated_noise import stated_noise
 from halfmask.release import Product, TableBlock, TextBlock, publish
+from halfmask.release._json_lines import write_lines
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.claims import Manifest
     from halfmask.dp.queries._answer import PrivateAnswer
     from halfmask.dp.queries._private_table import PrivateQuery
@@ -106,7 +105,8 @@ def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) 
     product = Product(
         kind=PRIVATE_ANSWER,
         policy_sha256=hashlib.sha256(question.encode()).hexdigest(),
-        write=lambda folder: [_written(answer.frame, folder)],
+        # A line a group: its keys, and each value with the ends of its interval.
+        write=lambda folder: [write_lines(folder, _FILE, answer.frame.write_ndjson())],
         claims=lambda _: [claim],
         weaknesses=[*_WEAKNESSES, *([_OF_ROWS] if unit.person is None else [])],
         blocks=[
@@ -121,16 +121,3 @@ def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) 
         details={"guarantee_of_all_answers": answer.guarantee},
     )  # fmt: skip
     return publish(product, Path(out))
-
-
-def _written(frame: pl.DataFrame, folder: Path) -> DataFile:
-    """Write a line a group: its keys, and each value with the ends of its interval."""
-    text = frame.write_ndjson().encode()
-    (folder / _FILE).write_bytes(text)
-    return DataFile(
-        name=_FILE,
-        format="jsonl",
-        sha256=hashlib.sha256(text).hexdigest(),
-        n_bytes=len(text),
-        n_rows=frame.height,
-    )

@@ -1,0 +1,36 @@
+"""write_lines: a data file of JSON lines, and what the manifest states of it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from halfmask.claims import DataFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["write_lines"]
+
+
+def write_lines(folder: Path, name: str, text: str) -> DataFile:
+    """Write JSON lines into a file of a release, and return its name, hash and rows.
+
+    Parameters
+    ----------
+    folder
+        The folder of the release.
+    name
+        The file's name in it, such as ``"data/answer.jsonl"``.
+    text
+        The lines; each ends with a line feed.
+    """
+    data = text.encode()
+    (folder / name).write_bytes(data)
+    return DataFile(
+        name=name,
+        format="jsonl",
+        sha256=hashlib.sha256(data).hexdigest(),
+        n_bytes=len(data),
+        n_rows=data.count(b"\n"),
+    )

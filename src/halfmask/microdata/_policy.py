@@ -42,7 +42,7 @@ from halfmask.microdata._policy_sections import (
     OutputSection,
     SuppressionSection,
 )
-from halfmask.microdata._private_checks import check_private_rows
+from halfmask.microdata._private_policy import check_private_policy
 from halfmask.microdata._synthesis_section import SynthesisSection
 
 if TYPE_CHECKING:
@@ -453,7 +453,7 @@ class Policy(WrittenPolicy):
         )
         self.read_options()  # raises where they can't be
         check_masks(self.columns, self.table_masks, is_alone=self.is_masks_alone)
-        check_private_rows(
+        check_private_policy(
             self.columns, self.guarantee_sections, self.table_masks, self.model_fields_set
         )
         for number, section in enumerate(self.guarantee_sections, start=1):

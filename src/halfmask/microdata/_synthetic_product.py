@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from halfmask.assess.synthesis import SynthesisAssessment
     from halfmask.assess.utility import Distribution
     from halfmask.claims import Claim, DataFile, Manifest
-    from halfmask.microdata._private_rows import PaidBudget
+    from halfmask.microdata._private_synthesis import PaidBudget
     from halfmask.microdata._synthetic_rows import SyntheticRows
     from halfmask.release._page import AnyBlock
     from halfmask.verifier import CheckedRelease

@@ -14,7 +14,7 @@ from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.claims import Claim, MaskedColumn, released_columns_claim
 from halfmask.engines import LocalEngine
-from halfmask.microdata._private_rows import PaidBudget, draw_private
+from halfmask.microdata._private_synthesis import PaidBudget, draw_private
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
 from halfmask.synth._chance_copies import ChanceCopies
 

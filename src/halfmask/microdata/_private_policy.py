@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from halfmask.microdata._choices import Choice
     from halfmask.microdata._policy_sections import ColumnSection
 
-__all__ = ["check_private_rows"]
+__all__ = ["check_private_policy"]
 
 
-def check_private_rows(
+def check_private_policy(
     columns: Mapping[str, ColumnSection],
     guarantees: Sequence[Choice],
     masks: Sequence[TableMask],

@@ -27,6 +27,8 @@ REPORT_NAME: Final = "report.html"
 DATABASE: Final = "database"
 #: Rows under differential privacy, by sampling and suppression (SafePub).
 PRIVATE_MICRODATA: Final = "private-microdata"
+#: A model that was trained under differential privacy.
+PRIVATE_MODEL: Final = "private-model"
 #: The answer of a question under a budget, and all charges of a budget.
 PRIVATE_ANSWER: Final = "private-answer"
 PRIVACY_LEDGER: Final = "privacy-ledger"

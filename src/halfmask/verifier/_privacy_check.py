@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim
 
-__all__ = ["PRIVATE_MODEL", "check_ledger", "check_privacy"]
+__all__ = ["check_ledger", "check_privacy"]
 
-#: The kind of releases of a model that was trained under differential privacy.
-PRIVATE_MODEL: Final = "private-model"
 #: What may lie between our rounding and that of the claim.
 _SLACK: Final = 1 + 1e-6
 #: Steps of the privacy loss; coarser where the whole loss is above 1.

@@ -13,6 +13,7 @@ from halfmask.claims._manifest import (
     PRIVACY_LEDGER,
     PRIVATE_ANSWER,
     PRIVATE_MICRODATA,
+    PRIVATE_MODEL,
 )
 from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
@@ -20,7 +21,7 @@ from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
 from halfmask.verifier._answer_check import check_answer
 from halfmask.verifier._checks import add_check
-from halfmask.verifier._privacy_check import PRIVATE_MODEL, check_ledger, check_privacy
+from halfmask.verifier._privacy_check import check_ledger, check_privacy
 from halfmask.verifier._released import CheckedRelease, check_release
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ import numpy as np
 
 from halfmask._errors import HalfmaskError, VerificationError
 from halfmask.claims import Claim, Manifest, read_manifest
+from halfmask.claims._manifest import PRIVATE_MODEL
 from halfmask.dp.accounting import epsilon_of, event_from_json
 from halfmask.dp.learning._boosting import PrivateBoostingClassifier
 from halfmask.dp.learning._logistic_regression import PrivateLogisticRegression
 from halfmask.dp.learning._naive_bayes import PrivateGaussianNB, PrivateMultinomialNB
-from halfmask.dp.learning._release_model import MODEL_FILE, PRIVATE_MODEL, RELEASED
+from halfmask.dp.learning._release_model import MODEL_FILE, RELEASED
 from halfmask.dp.learning._sgd import PrivateSGDClassifier, PrivateSGDRegressor
 from halfmask.verifier import verify
 

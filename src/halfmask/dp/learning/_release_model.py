@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ParameterError
 from halfmask.claims import Claim
+from halfmask.claims._manifest import PRIVATE_MODEL
 from halfmask.release import Product, TextBlock, publish
 from halfmask.release._json_lines import write_lines
 
@@ -20,10 +21,9 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.dp.learning._private_estimator import PrivateEstimator
 
-__all__ = ["MODEL_FILE", "PRIVATE_MODEL", "RELEASED", "release_model"]
+__all__ = ["MODEL_FILE", "RELEASED", "release_model"]
 
-#: The kind of such releases, and their file.
-PRIVATE_MODEL: Final = "private-model"
+#: The file of such a release.
 MODEL_FILE: Final = "data/model.jsonl"
 
 #: Fitted attributes that are numbers or labels, in the order in which they are written.

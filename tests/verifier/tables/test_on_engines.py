@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 
 import polars as pl
@@ -154,6 +155,41 @@ def test_a_folder_that_workers_cannot_see(tmp_path, monkeypatch):
 
     with pytest.raises(EngineError, match="isn't the same for this process and all workers"):
         verify(out, engine=Blind())
+
+
+class Elsewhere(LocalEngine):
+    """Its workers see the whole file, and this process another one, or none, of that name."""
+
+    path: Path
+    here: bytes | None
+    whole: bytes
+
+    def map(self, batches, apply, /):
+        self.path.write_bytes(self.whole)
+        found = list(LocalEngine.map(self, batches, apply))
+        if self.here is None:
+            self.path.unlink()
+        else:
+            self.path.write_bytes(self.here)
+        yield from found
+
+    def fold(self, batches, summarize, merge, /):
+        found = list(self.map(batches, summarize))
+        return reduce(merge, found)
+
+
+@pytest.mark.parametrize("here", [None, b"PAR1"])
+def test_a_file_that_only_workers_see(tmp_path, monkeypatch, here):
+    """Sets of columns are counted here, and would read the file again."""
+    monkeypatch.setattr("halfmask.verifier.tables._verify._recount_sets", lambda *_: ((), []))
+    out = released(tmp_path / "out")
+    path = min((out / "data").iterdir())
+    monkeypatch.setattr(Elsewhere, "path", path, raising=False)
+    monkeypatch.setattr(Elsewhere, "whole", path.read_bytes(), raising=False)
+    monkeypatch.setattr(Elsewhere, "here", here, raising=False)
+
+    with pytest.raises(EngineError, match="isn't the same for this process and all workers"):
+        verify(out, engine=Elsewhere())
 
 
 def test_claims_about_persons(tmp_path):

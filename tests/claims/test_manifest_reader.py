@@ -93,3 +93,8 @@ def test_a_manifest_must_be_a_plain_file_of_the_folder(folder, tmp_path):
         read_manifest(folder.path)
     with pytest.raises(VerificationError, match="no manifest"):
         read_manifest(moved)
+
+
+def test_a_release_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(VerificationError, match="The release is not there"):
+        read_manifest(tmp_path / "relese")

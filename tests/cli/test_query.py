@@ -137,6 +137,7 @@ def test_an_analyst_needs_a_share(table, vault, capsys):
         (("--epsilon", "1", "--out", "/nowhere/at/all"), 2, "--out"),
         (("--epsilon", "1", "--dataset", "other"), 1, "ledger"),
         (("--epsilon", "1", "--dataset", "../x"), 1, "dataset"),
+        (("--epsilon", "abc"), 2, "It is a number."),
     ],
 )
 def test_options_that_are_wrong_are_named(table, vault, capsys, words, status, named):

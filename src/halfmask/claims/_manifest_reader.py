@@ -60,6 +60,11 @@ def read_manifest(where: Path) -> Manifest:
     """
     path = manifest_path(where)
     if path.is_symlink() or not path.is_file():
+        if not path.exists() and not Path(where).exists():
+            raise VerificationError(
+                "The release is not there.",
+                hint="Check its path: a relative one starts at the folder that halfmask runs in.",
+            )
         raise VerificationError(
             "The release has no manifest.json of its own, and no manifest next to it.",
             hint="Give the folder that protect wrote; of events the output, with its manifest.",

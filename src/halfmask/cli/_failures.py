@@ -210,7 +210,8 @@ def _wanted(parameter: object) -> str | None:
     low, high = getattr(kind, "min", None), getattr(kind, "max", None)
     what = "a whole number" if is_whole else "a number"
     if low is None:
-        return f"It is {what}." if is_whole else None
+        is_number = is_whole or annotation is float or getattr(kind, "name", "").startswith("float")
+        return f"It is {what}." if is_number else None
     return f"It is {what}, {low} or more." if high is None else f"It is {what}, {low} to {high}."
 
 

@@ -60,6 +60,7 @@ def connect(address: str) -> Iterator[Engine]:
             yield spark
     else:
         raise ParameterError(
-            "The address of an engine must be local, dask://HOST:PORT or spark://HOST:PORT.",
+            "The address of an engine must be local, dask://HOST:PORT, dask+tls://HOST:PORT or "
+            "spark://HOST:PORT.",
             hint="For Spark on this machine, give spark://local[2].",
         )

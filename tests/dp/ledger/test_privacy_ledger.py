@@ -52,6 +52,15 @@ def test_charges_are_there_when_the_ledger_is_opened_again(ledger, tmp_path):
     assert again.spent == pytest.approx(0.5, rel=1e-4)
 
 
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize(("vault", "dataset"), [("vault", "peple"), ("vualt", "people")])
+def test_a_name_without_a_ledger_is_said_to_be_one(tmp_path, vault, dataset):
+    with pytest.raises(VaultError, match="no ledger of that data set") as found:
+        PrivacyLedger.open(tmp_path / vault, dataset=dataset)
+
+    assert "the data set's name" in str(found.value.hint)
+
+
 def test_many_small_charges_cost_less_than_their_sum(tmp_path):
     """Advanced composition: 400 of epsilon 0.01 cost about 1, not 4."""
     ledger = PrivacyLedger.create(

@@ -127,8 +127,15 @@ class LedgerFile:
     def _connected(self, *, made: bool) -> Iterator[sqlite3.Connection]:
         """Yield a connection of this call alone: none outlives a fork or goes to a thread."""
         with keeping(_WHAT):
-            check_private_folder(self._path.parent, what="The ledger's folder")
-            check_private_file(self._path, what=_WHAT)
+            try:
+                check_private_folder(self._path.parent, what="The ledger's folder")
+                check_private_file(self._path, what=_WHAT)
+            except FileNotFoundError:
+                raise VaultError(
+                    "The vault has no ledger of that data set, or isn't there.",
+                    hint="Check the path of the vault and the data set's name. "
+                    "halfmask budget set makes a ledger.",
+                ) from None
         with _in_our_words(), closing(self._open()) as connection:
             connection.execute("PRAGMA synchronous = EXTRA")
             (version,) = connection.execute("PRAGMA user_version").fetchone()

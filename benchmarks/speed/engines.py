@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,7 @@ from halfmask.engines import connect
 CACHE = workloads.REPOSITORY / "build" / "workloads"
 MOST_TIMES_LOCAL = 1.3
 MOST_TIMES_SMALL = 1.3
+MOST_TIMES_MEMORY = 1.3
 MOST_START_SECONDS = 60.0
 WARMING_ROWS = 20_000
 #: A rule of one cell, one of a whole column, and one that a key decides.
@@ -62,17 +64,20 @@ def main() -> None:
     parser.add_argument("--spark", action="store_true", help="with Spark, in a quick run too")
     given = parser.parse_args()
     small, large = (100_000, 400_000) if given.quick else given.rows
+    masked = small if given.quick else large
     say(f"load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory(dir=_made(CACHE)) as temporary:
         arms = _Arms(Path(temporary))
         with _dask(Path(temporary)) as address:
             for engine in ("local", address):  # loops are compiled once, and cached
                 arms.run(engine, WARMING_ROWS)
+            short, _ = arms.run(address, small)
+            least = _gigabytes_of_workers(address)
             local, local_files = arms.run("local", large)
             dask, dask_files = arms.run(address, large)
-            short, _ = arms.run(address, small)
-            masked_files = arms.run("local", large, "masks")[1]
-            dask_masked_files = arms.run(address, large, "masks")[1]
+            largest = _gigabytes_of_workers(address)
+            masked_files = arms.run("local", masked, "masks")[1]
+            dask_masked_files = arms.run(address, masked, "masks")[1]
         bars = [
             _ratio(f"Dask, {large:,} rows: seconds over local", dask, local, MOST_TIMES_LOCAL),
             _ratio(
@@ -85,6 +90,16 @@ def main() -> None:
             _same("Dask: the bytes of local", dask_files, local_files),
             _same("Dask: the bytes of local, masks alone", dask_masked_files, masked_files),
         ]
+        if not given.quick:  # whose tables are smaller than one part
+            bars.append(
+                Bar(
+                    name=f"Dask: memory of a worker at its peak, {large:,} rows over {small:,}",
+                    value=largest / least,
+                    goal=MOST_TIMES_MEMORY,
+                    side="at most",
+                    why=f"{largest:.2f} GB after {large:,} rows",
+                )
+            )
         if given.spark or not given.quick:
             spark, spark_files = arms.run("spark://local[2]", large)
             started = _seconds_of_start()
@@ -99,7 +114,7 @@ def main() -> None:
                 _same("Spark: the bytes of local", spark_files, local_files),
                 _same(
                     "Spark: the bytes of local, masks alone",
-                    arms.run("spark://local[2]", large, "masks")[1],
+                    arms.run("spark://local[2]", masked, "masks")[1],
                     masked_files,
                 ),
             ]
@@ -172,6 +187,15 @@ def _dask(folder: Path) -> Iterator[str]:
         working.wait()
         scheduler.terminate()
         scheduler.wait()
+
+
+def _gigabytes_of_workers(address: str) -> float:
+    """Return the most that a worker has held since it started."""
+    with Client(address.replace("dask", "tcp", 1), timeout=60) as client:
+        peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    largest = max(peaks.values()) / 1e6
+    say(f"a worker of Dask has held at most {largest:.2f} GB")
+    return largest
 
 
 def _seconds_of_start() -> float:

@@ -37,7 +37,7 @@ class Heard(LocalEngine):
     """Threads that stand for a cluster without TLS."""
 
     @property
-    def is_private(self):
+    def is_confidential(self):
         return False
 
 

@@ -22,7 +22,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 class Watched:
     """A local engine that keeps what it was asked to do, and by how many batches."""
 
-    is_private = True
+    is_confidential = True
 
     def __init__(self):
         self.asked = []

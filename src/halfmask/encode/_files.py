@@ -13,7 +13,7 @@ from halfmask.encode._batching import batch_number, batch_rows, fit_rows
 from halfmask.encode._fit_summary import FitSummary
 from halfmask.encode._one_thread import one_blas_thread
 from halfmask.encode._receipts import EncodingReceipt, digest_of
-from halfmask.engines import LocalEngine, check_private, fold_table, map_table
+from halfmask.engines import LocalEngine, check_confidential, fold_table, map_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -376,7 +376,7 @@ def mapped(
     """
     integer_at_least(0, owner="a file's encoding", number=number)
     engine = engine or LocalEngine()
-    check_private(engine, what="the codec's plan")
+    check_confidential(engine, what="the codec's plan")
     apply = partial(_in_one_thread, function, batch_number(number, 0))
     # Here, too: the limit is set once, and not for each batch.
     with one_blas_thread():

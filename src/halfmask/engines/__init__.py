@@ -6,18 +6,18 @@ never looks at another batch; an engine decides where and when, and nothing else
 and :func:`connect` opens one by its address. :func:`fold_table` and :func:`map_table` run over a
 table, whose parts an engine reads by itself where they lie in Parquet. :func:`map_in_order` is
 for parts of one batch, such as its columns, which stay in this process whatever the engine.
-:func:`folder_of_parts` is for output that workers write, and :func:`check_private` stands before
-keys that are sent to them.
+:func:`folder_of_parts` is for output that workers write, and :func:`check_confidential` stands
+before keys that are sent to them.
 """
 
 from __future__ import annotations
 
+from halfmask.engines._confidential import check_confidential
 from halfmask.engines._connecting import connect
 from halfmask.engines._dask import DaskEngine
 from halfmask.engines._engine import Engine
 from halfmask.engines._folders import PartFolder, folder_of_parts
 from halfmask.engines._local import LocalEngine, map_in_order, worker_count
-from halfmask.engines._private import check_private
 from halfmask.engines._spark import SparkEngine
 from halfmask.engines._tables import fold_table, map_table
 
@@ -27,7 +27,7 @@ __all__ = [
     "LocalEngine",
     "PartFolder",
     "SparkEngine",
-    "check_private",
+    "check_confidential",
     "connect",
     "fold_table",
     "folder_of_parts",

@@ -67,7 +67,7 @@ class DaskEngine:
             )
 
     @property
-    def is_private(self) -> bool:
+    def is_confidential(self) -> bool:
         """Whether the scheduler and all workers take TLS, or are on this machine."""
         addresses = [self.client.scheduler.address, *self.client.nthreads()]
         return all(map(_is_unheard, addresses))

@@ -28,7 +28,7 @@ class Engine(Protocol):
     """
 
     @property
-    def is_private(self) -> bool:
+    def is_confidential(self) -> bool:
         """Whether nobody on a network can read what is sent to workers."""
 
     def map(self, batches: Iterable[Batch], apply: Callable[[Batch], Part], /) -> Iterator[Part]:

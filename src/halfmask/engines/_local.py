@@ -47,7 +47,7 @@ class LocalEngine:
             integer_at_least(1, owner="LocalEngine", workers=self.workers)
 
     @property
-    def is_private(self) -> bool:
+    def is_confidential(self) -> bool:
         """Nothing leaves this process."""
         return True
 

@@ -66,7 +66,7 @@ class SparkEngine:
             )
 
     @property
-    def is_private(self) -> bool:
+    def is_confidential(self) -> bool:
         """Whether Spark encrypts what it sends, or runs on this machine."""
         context = self.session.sparkContext
         settings = context.getConf()

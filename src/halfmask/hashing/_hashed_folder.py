@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
 from halfmask.data import Source, open_table
-from halfmask.engines import check_private, folder_of_parts, map_table
+from halfmask.engines import check_confidential, folder_of_parts, map_table
 from halfmask.hashing._reading import BATCH_ROWS
 from halfmask.hashing._streams import RowsWriter
 
@@ -88,7 +88,7 @@ def write_hashed(
     EngineError
         If others could read the keys that are sent to workers.
     """
-    check_private(engine, what="the hasher's keys")
+    check_confidential(engine, what="the hasher's keys")
     n_parts, rows = len(source.parts() or ()), 0
     with folder_of_parts(out, n_parts=n_parts, ending=".arrows", overwrite=overwrite) as folder:
         for written in map_table(engine, source, columns, partial(_written, hasher, folder)):

@@ -12,7 +12,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import KEY_BYTES, check_key
 from halfmask.claims import WEAKNESSES
 from halfmask.data._reader import ReaderAround
-from halfmask.engines import LocalEngine, check_private
+from halfmask.engines import LocalEngine, check_confidential
 from halfmask.masks._masked import masked_columns
 from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import RowMask, TableMask
@@ -152,7 +152,7 @@ class MaskedTable:
             _check_weaknesses(mask)
         engine = engine or LocalEngine()
         if any(getattr(mask, "scope", "") == "vault" for mask in (*masks.values(), *table_masks)):
-            check_private(engine, what="keys of pseudonyms of a vault")
+            check_confidential(engine, what="keys of pseudonyms of a vault")
         masked = masked_columns(
             source, masks, key=key, vault_key=vault_key, table=table, engine=engine
         )

@@ -9,10 +9,10 @@ from halfmask._errors import EngineError
 if TYPE_CHECKING:
     from halfmask.engines._engine import Engine
 
-__all__ = ["check_private"]
+__all__ = ["check_confidential"]
 
 
-def check_private(engine: Engine, *, what: str) -> None:
+def check_confidential(engine: Engine, *, what: str) -> None:
     """Raise unless an engine encrypts what it sends, or runs on this machine.
 
     Parameters
@@ -34,9 +34,9 @@ def check_private(engine: Engine, *, what: str) -> None:
     Examples
     --------
     >>> from halfmask.engines import LocalEngine
-    >>> check_private(LocalEngine(), what="the codec")
+    >>> check_confidential(LocalEngine(), what="the codec")
     """
-    if not engine.is_private:
+    if not engine.is_confidential:
         raise EngineError(
             f"This sends {what} to the workers, and the cluster doesn't encrypt what it sends.",
             hint="Give Dask certificates and the address dask+tls://HOST:PORT, or set "

@@ -9,7 +9,7 @@ import pytest
 
 from halfmask import EngineError
 from halfmask.data import open_table
-from halfmask.engines import DaskEngine, LocalEngine, SparkEngine, check_private
+from halfmask.engines import DaskEngine, LocalEngine, SparkEngine, check_confidential
 from halfmask.masks import KeyedTokens
 from halfmask.masks._masked_table import MaskedTable
 
@@ -45,7 +45,7 @@ def spark(master, **settings):
     ],
 )
 def test_keys_may_be_sent(engine):
-    check_private(engine, what="the key")
+    check_confidential(engine, what="the key")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_keys_may_be_sent(engine):
 )
 def test_keys_may_not_be_sent(engine):
     with pytest.raises(EngineError, match="sends the key to the workers") as caught:
-        check_private(engine, what="the key")
+        check_confidential(engine, what="the key")
     assert "10.0.0" not in str(caught.value)
 
 
@@ -72,7 +72,7 @@ class Heard(LocalEngine):
     """Threads that stand for a cluster without TLS."""
 
     @property
-    def is_private(self):
+    def is_confidential(self):
         return False
 
 

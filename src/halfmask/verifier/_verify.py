@@ -102,7 +102,7 @@ def verify(
     manifest that matches them. Get the hash of the manifest from a source that you trust.
     """
     path = manifest_path(Path(release))
-    manifest = read_manifest(path)
+    manifest = read_manifest(Path(release))
     if (persons is not None or population is not None) and manifest.kind != MICRODATA:
         raise VerificationError(
             "Only the release of a protected table has claims about persons or a population."

@@ -255,9 +255,11 @@ def test_the_manifest_must_be_there(tmp_path):
     """Neither a lone output nor an empty folder can be verified."""
     (tmp_path / "out.jsonl").write_text("{}\n")
 
-    for where in (tmp_path / "out.jsonl", tmp_path, tmp_path / "nowhere"):
+    for where in (tmp_path / "out.jsonl", tmp_path):
         with pytest.raises(VerificationError, match="no manifest"):
             verify_release(where)
+    with pytest.raises(VerificationError, match="The release is not there"):
+        verify_release(tmp_path / "nowhere")
 
 
 def test_names_that_lead_elsewhere_are_refused(copy):

@@ -72,7 +72,7 @@ def verify_release(where: str | Path, *, required: EventGuarantees | None = None
     show is the run's word; `Check.counted` says so.
     """
     path = manifest_path(Path(where))
-    manifest = events_manifest(read_manifest(path))
+    manifest = events_manifest(read_manifest(Path(where)))
     try:
         found = _Recount(manifest, path).verdict()
     except VerificationError:

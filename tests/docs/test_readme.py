@@ -85,7 +85,7 @@ def test_the_readme_examples_in_python(page_at, at_the_root):
         "quantile_0.5_age",
         "training of PrivateBoostingClassifier",
     ]
-    assert names["ledger"].spent < 2.5 + 1e-6  # type: ignore[attr-defined] # as above
+    assert names["ledger"].spent < 2.75  # type: ignore[attr-defined] # as above
 
 
 @pytest.mark.slow

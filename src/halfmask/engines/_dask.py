@@ -131,7 +131,11 @@ class DaskEngine:
             while waiting:
                 yield first()
         finally:
-            with suppress(Exception):  # the scheduler may be gone
+            # What runs could write after the caller has removed what there is. The scheduler may
+            # be gone.
+            with suppress(Exception, asyncio.CancelledError):
+                wait(list(waiting), timeout=_PATIENCE)  # type: ignore[no-untyped-call] # as above
+            with suppress(Exception):
                 self.client.cancel(list(waiting))
 
     def _submitted(self, function: Callable[..., Any], *arguments: Any) -> Any:  # noqa: ANN401 # futures

@@ -157,7 +157,8 @@ def _put_aside(
 
     A batch may be done twice, where an engine lost a worker.
     """
-    file_of_row = keyed_integers(batch.height, key=key, stream=BUCKET_STREAMS + number) % n_files
+    drawn = keyed_integers(batch.height, key=key, stream=BUCKET_STREAMS + number)
+    file_of_row = (drawn % n_files).astype(np.int64)
     order = np.argsort(file_of_row, kind="stable")
     ends = np.cumsum(np.bincount(file_of_row, minlength=n_files))
     rows = batch[order]

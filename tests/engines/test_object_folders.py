@@ -149,7 +149,7 @@ def test_two_writers_at_once(bucket, folder, monkeypatch):
 
 
 def test_writers_that_look_at_an_empty_place_at_once(bucket, folder, monkeypatch):
-    """Both looked at an empty place: whoever lists two markers gives up, and removes its own."""
+    """Both looked at an empty place: a writer that lists two markers removes its own, and ends."""
     real = _object_folder.check_object_folder
 
     def look(*given, **named):

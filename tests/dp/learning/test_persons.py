@@ -1,4 +1,4 @@
-"""Persons as the unit: one row of each counts, whoever else is there; the ledger's unit is met."""
+"""Persons as the unit: one row of each counts, with or without others; the ledger's unit is met."""
 
 from __future__ import annotations
 

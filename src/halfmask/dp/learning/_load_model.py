@@ -1,4 +1,4 @@
-"""A released model, read again by whoever got it: numbers and settings, no code."""
+"""A released model, read again by a receiver: numbers and settings, no code."""
 
 from __future__ import annotations
 

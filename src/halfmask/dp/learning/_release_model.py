@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._errors import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims._manifest import PRIVATE_MODEL
+from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
 from halfmask.release import Product, TextBlock, publish
 from halfmask.release._json_lines import write_lines
 
@@ -35,13 +36,10 @@ _NEIGHBOURS: Final = {
     "row": "one row is added or removed",
     "person": "all rows of one person are added or removed",
 }
-_ROWS: Final = (
-    "rows-not-persons: the guarantee is for one row; a person with several rows has a weaker one."
-)
 _WEAKNESSES: Final = (
-    "noise-unseen: no file can show that the noise was drawn as stated.",
+    NOISE_UNSEEN,
     "bounds-unseen: no file can show that bounds were declared without a look at the data.",
-    "other-releases: other answers and models from the same rows cost more; the ledger adds them.",
+    OTHER_RELEASES,
 )
 
 
@@ -117,7 +115,7 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
         policy_sha256=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
         write=lambda folder: [_written(_declared(model), attributes, folder)],
         claims=lambda _: [claim],
-        weaknesses=[*_WEAKNESSES, *([_ROWS] if model.unit_ == "row" else [])],
+        weaknesses=[*_WEAKNESSES, *([ROWS_NOT_PERSONS] if model.unit_ == "row" else [])],
         blocks=[TextBlock(title="Model", sentences=[f"{kind} of {settings['features']} columns."])],
         details=settings,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims._manifest import PRIVACY_LEDGER
+from halfmask.dp._weaknesses import NOISE_UNSEEN
 from halfmask.release import Product, TableBlock, TextBlock, publish
 from halfmask.release._json_lines import write_lines
 
@@ -25,7 +26,7 @@ __all__ = ["release_ledger"]
 
 _FILE: Final = "data/charges.jsonl"
 _WEAKNESSES: Final = (
-    "noise-unseen: no file can show that the noise was drawn as stated.",
+    NOISE_UNSEEN,
     "charges-unseen: no file can show that nothing was answered without being booked here.",
     "other-ledgers: another ledger of the same people adds to this one.",
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims._manifest import PRIVATE_ANSWER
+from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
 from halfmask.dp.queries._stated_noise import stated_noise
 from halfmask.release import Product, TableBlock, TextBlock, publish
 from halfmask.release._json_lines import write_lines
@@ -23,12 +24,9 @@ __all__ = ["release_answer"]
 
 _FILE: Final = "data/answer.jsonl"
 _WEAKNESSES: Final = (
-    "noise-unseen: no file can show that the noise was drawn as stated.",
+    NOISE_UNSEEN,
     "bounds-unseen: no file can show that bounds and keys were declared without seeing the data.",
-    "other-releases: other answers and models from the same rows cost more; the ledger adds them.",
-)
-_OF_ROWS: Final = (
-    "rows-not-persons: the guarantee is for one row; a person with several rows has a weaker one."
+    OTHER_RELEASES,
 )
 
 
@@ -108,7 +106,7 @@ def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) 
         # A line a group: its keys, and each value with the ends of its interval.
         write=lambda folder: [write_lines(folder, _FILE, answer.frame.write_ndjson())],
         claims=lambda _: [claim],
-        weaknesses=[*_WEAKNESSES, *([_OF_ROWS] if unit.person is None else [])],
+        weaknesses=[*_WEAKNESSES, *([ROWS_NOT_PERSONS] if unit.person is None else [])],
         blocks=[
             TextBlock(title="Question", sentences=[query.question.purpose(), *answer.errors]),
             TableBlock(

@@ -196,7 +196,7 @@ class SyntheticRows:
                     model="hybrid-groups",
                     parameters={"k": int(self.section.k or 0)},
                     about={"columns": list(names)},
-                    basis="accounted",
+                    basis="stated",
                     evidence={
                         "groups": len(self.groups),
                         "smallest": min(self.groups),

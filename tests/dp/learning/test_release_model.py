@@ -149,6 +149,14 @@ def test_a_model_is_released_and_verified(name, tmp_path):
     assert "the noise itself was not seen" in str(found.to_dict()["claims"])
 
 
+@pytest.mark.parametrize("epsilon", [40.0, 90.0])
+def test_a_model_of_a_large_epsilon_has_its_price(epsilon, tmp_path):
+    model = clone(KINDS["bayes"]).set_params(epsilon=epsilon, delta=1e-5).fit(np.abs(X), Y)
+    assert 0.98 * epsilon <= model.spent_epsilon_ <= epsilon
+    release_model(model, tmp_path / "model")
+    assert halfmask.verify(tmp_path / "model").holds
+
+
 @pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"], [False, True]])
 @pytest.mark.parametrize("name", [*MODELS, "counts", "boosting"])
 def test_a_receiver_predicts_what_the_owner_does(name, labels, tmp_path, notes):

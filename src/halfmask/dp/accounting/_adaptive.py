@@ -22,7 +22,7 @@ from halfmask.dp.accounting._events import SAMPLED_BEYOND, SAMPLED_RENYI
 if TYPE_CHECKING:
     from halfmask.dp.accounting._events import MechanismEvent
 
-__all__ = ["adaptive_epsilon_of", "basic_epsilon_of"]
+__all__ = ["adaptive_epsilon_of", "basic_epsilon_of", "own_delta_left"]
 
 #: Fixed before anybody asks: an order that is chosen by what was asked has no proof.
 _ORDERS: Final = tuple(1 + 2**power for power in range(10))
@@ -105,6 +105,20 @@ def adaptive_epsilon_of(
         if len(charges) == 1:
             found.append(epsilon_of(charges[0], delta=delta))
     return min(found)
+
+
+def own_delta_left(charges: Sequence[Sequence[MechanismEvent]], *, delta: float) -> float:
+    """Return the most that mechanisms of the next charge may spend of delta themselves.
+
+    Parameters
+    ----------
+    charges
+        Events of each charge, in the order in which they were booked.
+    delta
+        Of the budget.
+    """
+    own, left = _own_deltas(charges, delta)
+    return max(0.0, left * _OWN_SHARE - own) if charges else delta
 
 
 def _own_deltas(charges: Sequence[Sequence[MechanismEvent]], delta: float) -> tuple[float, float]:

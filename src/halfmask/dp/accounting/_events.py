@@ -29,7 +29,7 @@ __all__ = [
 #: Noise has a scale s of at least 2**40 steps: 1/(8 s**2) for Laplace, less for Gaussian noise.
 SAMPLED_DISTANCE = 2.0**-83
 #: The log of the ratio of both probabilities, per coordinate; for Gaussian noise within 32 standard
-#: deviations, and the probability beyond. docs/explanation/differential-privacy.md has the argument.
+#: deviations, and the probability beyond: see docs/explanation/differential-privacy.md.
 SAMPLED_RATIOS = {"laplace": 2.0**-41, "gaussian": 2.0**-74}
 SAMPLED_BEYOND = 2.0**-700
 #: What our noise adds, per coordinate, to the Renyi cost of continuous noise at orders of 2 to 513.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Final, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
@@ -26,8 +27,9 @@ _WORDS: dict[str, pl.DataType] = {
     "boolean": pl.Boolean(),
     "date": pl.Date(),
     "datetime": pl.Datetime("us"),
-    "datetime_utc": pl.Datetime("us", "UTC"),
 }
+#: The word for times with a zone; the zone follows it.
+_ZONED: Final = "datetime_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,8 @@ class ReadOptions:
     dtypes
         Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
         ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"`` (without a zone), ``"datetime_utc"``
-        (each with a zone or offset). A cell that doesn't fit is an error.
+        or such as ``"datetime_Europe/Berlin"`` (each with a zone or offset, on the clock of that
+        zone afterwards). A cell that doesn't fit is an error.
     date_formats
         The date format of text columns, by column name, in ``strftime`` codes such as
         ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"``. A cell that doesn't fit is an error. ISO 8601
@@ -266,11 +269,25 @@ def _is_comment(comment: object, quote: str) -> bool:
 def _dtype(column: str, dtype: object) -> pl.DataType:
     if isinstance(dtype, str) and dtype in _WORDS:
         return _WORDS[dtype]
+    if isinstance(dtype, str) and dtype.startswith(_ZONED):
+        zone = dtype.removeprefix(_ZONED)
+        return pl.Datetime("us", _known_zone(column, "UTC" if zone == "utc" else zone))
     if isinstance(dtype, type) and issubclass(dtype, pl.DataType):
         dtype = dtype()
     if isinstance(dtype, pl.DataType) and not dtype.is_nested():
         return dtype
     raise ParameterError(
         f"The type of column {column!r} in ReadOptions must be a plain polars type or one of "
-        f"{', '.join(map(repr, _WORDS))}. Got a {type(dtype).__name__}.",
+        f"{', '.join(map(repr, _WORDS))}, 'datetime_utc'. Got a {type(dtype).__name__}.",
+        hint="Times with another zone are declared as datetime_Europe/Berlin.",
     )
+
+
+def _known_zone(column: str, zone: str) -> str:
+    try:
+        return ZoneInfo(zone).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ParameterError(
+            f"The type of column {column!r} names a time zone that isn't known.",
+            hint='Write a name of the IANA data base, such as "datetime_Europe/Berlin".',
+        ) from None

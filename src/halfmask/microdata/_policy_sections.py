@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
 
@@ -22,6 +22,10 @@ __all__ = [
     "kinds_having",
     "section_at",
 ]
+
+
+#: What `halfmask.data.ReadOptions` takes: behind the last one stands a time zone.
+_DTYPES: Final = "^(string|integer|float|boolean|date|datetime|datetime_.+)$"
 
 
 class InputSection(Section):
@@ -54,10 +58,9 @@ class InputSection(Section):
     table: StrictStr | None = Field(
         default=None, description="Table of a database file that has several."
     )
-    dtypes: dict[
-        str,
-        Literal["string", "integer", "float", "boolean", "date", "datetime", "datetime_utc"],
-    ] = Field(default_factory=dict, description="Types of columns, by name.")
+    dtypes: dict[str, Annotated[StrictStr, Field(json_schema_extra={"pattern": _DTYPES})]] = Field(
+        default_factory=dict, description="Types of columns, by name."
+    )
     date_formats: dict[str, StrictStr] = Field(
         default_factory=dict, description="How columns of text spell dates, such as %d.%m.%Y."
     )

@@ -337,7 +337,7 @@ def usual_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         first = int(widths.argmin())
         reach = widths[first] * (FAR_OUT if n >= MANY_VALUES else FAR_OUT_OF_FEW)
         low, high = distinct[first] - reach, distinct[first] + widths[first] + reach
-    return numbers[(numbers >= low) & (numbers <= high)]
+    return np.asarray(numbers[(numbers >= low) & (numbers <= high)])
 
 
 def _resolution(numbers: NDArray[np.float64]) -> float:

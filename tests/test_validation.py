@@ -6,9 +6,17 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halfmask._errors import ParameterError
-from halfmask._validation import fraction, integer_at_least, number_between, one_of
+from halfmask._validation import (
+    fraction,
+    integer_at_least,
+    number_between,
+    one_of,
+    rows_of_share,
+)
 
 
 @pytest.mark.parametrize("value", [2, 3, 10**30, np.int64(2), np.uint8(200)])
@@ -76,3 +84,11 @@ def test_a_message_repeats_no_long_text_and_no_object():
 
     assert "CANARY" not in f"{long.value} {listed.value}"
     assert "a value of type tuple" in str(listed.value)
+
+
+@given(st.integers(0, 1000), st.integers(0, 10**6))
+def test_a_share_of_rows_is_that_of_its_digits(thousandths, rows):
+    share = thousandths / 1000
+
+    assert rows_of_share(share, rows) == thousandths * rows // 1000
+    assert rows_of_share(share, rows, nearest=True) == (thousandths * rows + 500) // 1000

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
+from halfmask._validation import rows_of_share
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
@@ -174,7 +175,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             wanted=criterion.lattice,
             guides=guides,
             persons=persons,
-            max_suppressed=int(max_suppression_fraction * rows.height),
+            max_suppressed=rows_of_share(max_suppression_fraction, rows.height),
             people=None if people is None else people(codings),
         )
     else:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._validation import fraction, one_of
+from halfmask._validation import decimal, fraction, one_of
 from halfmask.data import Hierarchy, has_order, natural_order
 from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._distance import (
@@ -17,7 +17,7 @@ from halfmask.guarantees._distance import (
     hierarchical_distance,
     ordered_distance,
 )
-from halfmask.guarantees._exact import at_most, decimal
+from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._random import keyed_integers
-from halfmask._validation import number_between
+from halfmask._validation import number_between, rows_of_share
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
@@ -143,7 +143,7 @@ class RankSwapping:
             order, is_first = ranked_rows(cells if are_all else cells.gather(rows))
             if not is_first.all():
                 shuffle_ties(is_first, order, draws.take(len(rows)))
-            distance = max(1, int(self.max_rank_distance * len(rows)))
+            distance = max(1, rows_of_share(self.max_rank_distance, len(rows)))
             partner = np.arange(len(rows), dtype=np.uint32)
             start = 0
             while start < len(rows):

@@ -12,6 +12,7 @@ import polars as pl
 from halfmask._errors import DataError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
+from halfmask._validation import rows_of_share
 from halfmask.claims import Claim, MaskedColumn, released_columns_claim
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
@@ -258,7 +259,7 @@ def draw_rows(
             policy=policy, copies=(drawn,), learnt=none, control=none, key=key, paid=paid
         )
     order = rng.permutation(table.height)
-    n_control = int(section.control_fraction * table.height)
+    n_control = rows_of_share(section.control_fraction, table.height)
     if n_control < LEAST_ROWS:
         n_control = 0
     control, learnt = table[np.sort(order[:n_control])], table[np.sort(order[n_control:])]

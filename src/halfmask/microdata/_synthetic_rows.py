@@ -313,7 +313,16 @@ def _drawn(
             continue
         drawn = _sampled(model, learnt.height, seed, engine)
         share = section.original_share or 0.0
-        copies.append(blend_rows(learnt, drawn, original_share=share, numbers=numbers, rng=rng))
+        copies.append(
+            blend_rows(
+                learnt,
+                drawn,
+                original_share=share,
+                numbers=numbers,
+                rng=rng,
+                min_leaf=section.min_leaf,
+            )
+        )
     return tuple(copies), ()
 
 

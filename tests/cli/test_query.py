@@ -64,6 +64,20 @@ def test_a_question_is_charged_once(table, vault, capsys):
     assert shown["spent"] == pytest.approx(1, rel=1e-3)
 
 
+def test_what_intervals_leave_out_is_shown(table, tmp_path, capsys):
+    """Of 2,000 rows of 400 persons, 800 count: an interval around these says nothing of 2,000."""
+    person = ("--person", "person", "--max-rows", 2)
+    where = ("--vault", tmp_path / "v", "--dataset", "d")
+    run(capsys, "budget", "set", table, "--epsilon", 9, "--delta", 0, *person, *where)
+    asked = ("query", table, "SELECT COUNT(*) FROM d", "--epsilon", 4, *where)
+    said = "Of each 'person', at most 2 rows count."
+    for more in (("--plan",), ()):
+        assert said in run(capsys, *asked, *more)[1]
+        shown = json.loads(run(capsys, *asked, *more, "--json")[1])
+        assert shown["uncovered"][0].startswith(said)
+    assert shown["rows"][0]["count_high"] < 900
+
+
 def test_the_ledger_shows_what_it_charged(table, vault, capsys):
     asked = "SELECT COUNT(*) AS lied, AVG(age) FROM people WHERE sex = 'f' AND age > 9 GROUP BY sex"
     assert run(capsys, "query", table, asked, "--epsilon", 0.6, "--vault", vault)[0] == 0

@@ -311,8 +311,8 @@ class AnonymizedEstimator(
         rows, cells = self._placed(X)
         if (cells < 0).any():
             raise SchemaError(
-                f"{int((cells < 0).sum())} rows have a category of a quasi-identifier, or a missing "
-                "cell, that the fit never saw.",
+                f"{int((cells < 0).sum())} rows have a category, or a missing cell, that the fit "
+                "never saw in a quasi-identifier.",
                 hint="Leave them out, or predict them raw.",
             )
         return rows

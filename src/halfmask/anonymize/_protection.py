@@ -23,6 +23,7 @@ from halfmask.anonymize._starts import better_start
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
+from halfmask.anonymize.recodings._range_checks import check_ranges
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -253,7 +254,10 @@ class Protection:
         more: tuple[Guarantee, ...],
     ) -> Fitted:
         """Grow cells that keep more guarantees, too; only the protection's are judged later."""
-        people = self._people
+        people, names = self._people, self.schema.quasi_identifiers
+        used = {name: self.column_recodings.get(name, self.recoding) for name in names}
+        values = ((self.schema[name], summary.values(name)) for name in names)
+        check_ranges(self.recoding, self.column_recodings, values)
         fitted = fit_cells(
             summary,
             self.schema,
@@ -266,9 +270,8 @@ class Protection:
             people=None if people is None else partial(LevelPeople.of, people),
             grids={
                 name: recoding.grid
-                for name in self.schema.quasi_identifiers
-                if isinstance(recoding := self.column_recodings.get(name, self.recoding), Ranges)
-                and recoding.grid is not None
+                for name, recoding in used.items()
+                if isinstance(recoding, Ranges) and recoding.grid is not None
             },
         )
         return replace(fitted, guarantees=fitted.guarantees[: len(self.guarantees)])

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, is_text, list_of, mapping_of
 from halfmask.data._date_formats import check_date_format, dtype_of_format
 from halfmask.data._declarations import Declaration
 from halfmask.data._lists import check_lists
@@ -126,6 +126,7 @@ class ReadOptions:
     fitted: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_mappings()
         if self.delimiter is not None:
             _one_character("delimiter", self.delimiter)
         _one_character("quote", self.quote)
@@ -145,6 +146,7 @@ class ReadOptions:
                 hint='Write missing=("?",).',
             )
         if self.missing is not None:
+            list_of("texts", is_text, owner="ReadOptions", missing=self.missing)
             object.__setattr__(self, "missing", tuple(self.missing))
         typed = {name: _dtype(name, dtype) for name, dtype in (self.dtypes or {}).items()}
         object.__setattr__(self, "dtypes", typed)
@@ -154,6 +156,21 @@ class ReadOptions:
         object.__setattr__(self, "lists", dict(self.lists))
         self._check_formats()
         self._check_coerced()
+
+    def _check_mappings(self) -> None:
+        anything = {"dtypes": "types", "normalize": "lists of steps"}
+        for name in (*anything, "date_formats", "first_years", "number_formats", "lists"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, {} if given is None else given)
+            what = anything.get(name, "texts or years")
+            every = (lambda _: True) if name in anything else (lambda it: isinstance(it, str | int))
+            mapping_of(what, every, owner="ReadOptions", **{name: getattr(self, name)})
+        mapping_of(
+            "types of polars",
+            lambda it: isinstance(it, pl.DataType),
+            owner="ReadOptions",
+            fitted=self.fitted,
+        )
 
     def _check_formats(self) -> None:
         for name in (*self.date_formats, *self.first_years):
@@ -171,6 +188,7 @@ class ReadOptions:
                 "The 'coerce' parameter of ReadOptions must be a tuple of names. Got one text.",
                 hint='Write coerce=("age",).',
             )
+        list_of("names of columns", is_text, owner="ReadOptions", coerce=self.coerce)
         object.__setattr__(self, "coerce", tuple(self.coerce))
         free = [name for name in self.coerce if name not in self.declarations()]
         if free:

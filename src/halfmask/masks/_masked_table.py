@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import KEY_BYTES, check_key
+from halfmask._validation import list_of, mapping_of
 from halfmask.claims import WEAKNESSES
 from halfmask.data._reader import ReaderAround
 from halfmask.engines import LocalEngine, check_confidential
@@ -238,6 +239,20 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
     ParameterError
         If so, or if a mask lists a column twice.
     """
+    mapping_of(
+        "masks",
+        lambda it: hasattr(it, "written") and not isinstance(it, type),
+        owner="Masker or mask_table",
+        hint='Write {"pay": Rounding(base=1000)}. Columns of an array are called x0, x1, ...',
+        masks=masks,
+    )
+    list_of(
+        "masks of several columns or of rows",
+        lambda it: hasattr(it, "needs_rows") or hasattr(it, "reads"),
+        owner="Masker or mask_table",
+        hint="Masks of one column stand in masks, under its name.",
+        table_masks=table_masks,
+    )
     first: dict[str, Mask | TableMask] = dict(masks)
     grouped: TableMask | None = None
     dropping: RowMask | None = None

@@ -91,14 +91,14 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         y
             Not used.
         """
-        masks = dict(self.masks or {})
+        masks = {} if self.masks is None else self.masks
+        check_claimed_once(masks, self.table_masks)
         table = read(self, X, reset=True)[1]
         if any(not isinstance(each, TableMask) for each in self.table_masks):
             raise ParameterError(
                 "The 'table_masks' parameter of Masker takes masks of columns; rows stay.",
                 hint="Sample with halfmask.masks.mask_table or halfmask.mask.",
             )
-        check_claimed_once(masks, self.table_masks)
         absent = [name for name in masks if name not in table.columns]
         if absent:
             raise ColumnNotFoundError.of(absent, table.columns, where="the table")
@@ -110,7 +110,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         for name, mask in masks.items():
             mask.written(name, table.schema[name])
             self._counts[name], _ = _seen(table[name], mask, key)
-        self._fitted = masks
+        self._fitted = dict(masks)
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table

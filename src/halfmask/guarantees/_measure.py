@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from halfmask.data import to_polars
+from halfmask.data import orders_of, to_polars
 from halfmask.guarantees._agreeing_rows import class_codes
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
 from halfmask.guarantees._histogram import Histogram
-from halfmask.guarantees._t_closeness import order_of_texts
 
 if TYPE_CHECKING:
     from halfmask.guarantees._guarantee import Guarantee, Judgement
@@ -86,6 +85,7 @@ def measure(
     KAnonymity(k=2) 2.0 True
     DistinctLDiversity(l=2, column='ill') 1.0 False
     """
+    orders = orders_of(frame)
     frame = frame if isinstance(frame, pl.DataFrame) else to_polars(frame)
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]
     check_columns(frame, [*quasi_identifiers, *sensitive])
@@ -106,9 +106,9 @@ def measure(
     for guarantee in guarantees:
         histograms = {}
         if guarantee.column is not None:
+            values = frame[guarantee.column]
+            guarantee = guarantee.ordered(values, orders.get(guarantee.column, ()))  # noqa: PLW2901
             order = guarantee.order
-            if guarantee.needs_order:
-                order = order_of_texts(frame[guarantee.column], column=guarantee.column)
             key = (guarantee.column, order)
             if key not in counted:
                 codes, n_values = value_codes(frame[guarantee.column], order=order)

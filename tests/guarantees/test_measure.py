@@ -92,11 +92,11 @@ PLACES = [(i * i) % 4 if i % 3 else i % 4 for i in range(200)]
 
 def with_an_order(kind):
     """A frame whose second column has an order that isn't that of the alphabet."""
-    rows = {"a": [i % 20 for i in range(200)], "s": [ORDERED[it] for it in PLACES]}
+    keys, texts = [i % 20 for i in range(200)], [ORDERED[it] for it in PLACES]
     if kind == "polars":
-        return pl.DataFrame(rows, schema_overrides={"s": pl.Enum(ORDERED)})
-    cells = pd.Categorical(rows["s"], categories=ORDERED, ordered=True)
-    frame = pd.DataFrame({"a": rows["a"], "s": cells})
+        return pl.DataFrame({"a": keys, "s": pl.Series(texts, dtype=pl.Enum(ORDERED))})
+    cells = pd.Categorical(texts, categories=list(ORDERED), ordered=True)
+    frame = pd.DataFrame({"a": keys, "s": cells})
     return frame if kind == "pandas" else pa.Table.from_pandas(frame)
 
 

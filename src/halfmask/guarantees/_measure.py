@@ -105,17 +105,17 @@ def measure(
     judgements = []
     for guarantee in guarantees:
         histograms = {}
-        if guarantee.column is not None:
-            values = frame[guarantee.column]
-            guarantee = guarantee.ordered(values, orders.get(guarantee.column, ()))  # noqa: PLW2901
+        name = guarantee.column
+        if name is not None:
+            guarantee = guarantee.ordered(frame[name], orders.get(name, ()))  # noqa: PLW2901
             order = guarantee.order
-            key = (guarantee.column, order)
+            key = (name, order)
             if key not in counted:
-                codes, n_values = value_codes(frame[guarantee.column], order=order)
+                codes, n_values = value_codes(frame[name], order=order)
                 counted[key] = Histogram.count(
                     of_row, codes, n_classes=n_classes, n_values=n_values
                 )
-            histograms = {guarantee.column: counted[key]}
+            histograms = {name: counted[key]}
         classes = Classes(sizes, histograms, people, outside=outside, written=written)
         judgements.append(guarantee.judge(classes))
     return judgements

@@ -231,7 +231,7 @@ def _order_of_texts(values: pl.Series, *, column: str) -> tuple[str, ...] | None
     if not has_order(texts):
         raise ParameterError(
             f"t-closeness of {column!r} by ordered distance needs an order: its texts have none.",
-            hint="Give it a hierarchy whose leaves stand in order, or a type of ordered categories. "
-            "Or choose distance 'equal'.",
+            hint="Give it a hierarchy whose leaves stand in order, or a type of ordered "
+            "categories. Or choose distance 'equal'.",
         )
     return tuple(natural_order(texts).to_list())

@@ -146,8 +146,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _typed(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return rows with the orders of the fit, for masks that take them."""
-        masks = {name: each for each in self.table_masks for name in each.columns}
-        masks |= self.masks or {}
+        of_tables = {name: each for each in self.table_masks for name in each.columns}
+        masks: dict[str, object] = {**of_tables, **(self.masks or {})}
         orders = orders_for(masks, self._orders)
         return table.with_columns(
             in_order(table[name], order) for name, order in orders.items() if name in table.columns

@@ -413,3 +413,38 @@ def test_odd_names_are_quoted(tmp_path):
     found, _ = copied(tmp_path, policy)
 
     assert found.n_rows == 2
+
+
+@pytest.mark.parametrize(
+    "key", [", UNIQUE (mail)", ", UNIQUE (mail, n)", "); CREATE unique INDEX u ON p (mail"]
+)
+def test_a_unique_column_refuses_substitutes_that_can_be_shared(tmp_path, key):
+    """Before a row is read: with some keys, the copy would fail at its end."""
+    script = f"CREATE TABLE p (id integer PRIMARY KEY, mail text, n integer{key});"
+    policy = (
+        'halfmask-database = 1\n[tables.p.columns]\nid = "keep"\nn = "keep"\n'
+        'mail = { mask = { name = "substitute", kind = "city" } }\n'
+    )
+
+    with pytest.raises(PolicyError, match=r"'mail' of the table 'p' must be unique.*for two"):
+        copied(tmp_path, policy=policy, script=script)
+
+
+def test_unique_substitutes_are_copied_into_linked_unique_columns(tmp_path):
+    """The reference holds, and so does each of 400 keys."""
+    pytest.importorskip("faker")
+    script = (
+        "CREATE TABLE p (mail text PRIMARY KEY); CREATE TABLE o (who text REFERENCES p (mail));"
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)"
+        " INSERT INTO p SELECT i || '@x' FROM n; INSERT INTO o SELECT mail FROM p WHERE mail < '2'"
+    )
+    policy = (
+        "halfmask-database = 1\n[tables.p.columns]\n"
+        'mail = { mask = { name = "substitute", kind = "city", unique = true } }\n'
+        '[tables.o.columns]\nwho = "reference"\n'
+    )
+
+    _, path = copied(tmp_path, policy=policy, script=script)
+
+    assert rows(path, "SELECT count(DISTINCT mail) FROM p") == [(400,)]
+    assert rows(path, "SELECT count(*) FROM o JOIN p ON mail = who") == [(111,)]

@@ -26,6 +26,7 @@ TypeName: TypeAlias = Callable[[TableColumn, "pl.DataType"], str]
 _MOST_LISTED = 10
 #: A text or a number in an expression of SQL.
 _LITERAL = re.compile(r"['\d]")
+_UNIQUE_INDEX = re.compile(r"\s*CREATE\s+UNIQUE\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,6 +226,7 @@ def _written(
             kept.append(each)
         else:
             lacking.append(f"{each.kind} {each.name!r} of the table {table.name!r}")
+    _check_unique(table.name, kept, masks)
     mine = tuple(key for key in keys if key.table == table.name)
     lacking += [
         f"reference {key.name!r} of the table {table.name!r}"
@@ -246,6 +248,23 @@ def _written(
         ),
         lacking,
     )
+
+
+def _check_unique(
+    table: str, constraints: Iterable[Constraint], masks: Mapping[ColumnAt, Mask]
+) -> None:
+    """Raise if it is the key that decides whether cells of a unique column stay different."""
+    for each in constraints:
+        if each.kind != "key" and not _UNIQUE_INDEX.match(each.definition):
+            continue
+        for name in sorted(each.columns):
+            mask = masks.get((table, name))
+            if mask is not None and "shared-substitutes" in mask.weaknesses:
+                raise PolicyError(
+                    f"Column {name!r} of the table {table!r} must be unique, by {each.name!r}. Its "
+                    f"mask {mask.name!r} can write one value for two.",
+                    hint="Say unique = true, or take the mask 'token'.",
+                )
 
 
 def _column(table: str, column: TableColumn, mask: Mask | None, type_name: TypeName) -> TableColumn:

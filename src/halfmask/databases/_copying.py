@@ -130,7 +130,8 @@ def copy_table(
     }
     raw.watch(unchanged, fresh)
     if raw.n_rows:
-        for frame in masked.batches(_BATCH):
+        for batch in masked.batches(_BATCH):
+            frame = _of_width(batch, table)
             target.append(table, frame)
             written.add(frame)
     return CopiedTable(
@@ -139,6 +140,26 @@ def copy_table(
         unchanged=unchanged,
         raw={name: _sorted(parts) for name, parts in fresh.items()},
     )
+
+
+def _of_width(frame: pl.DataFrame, table: WrittenTable) -> pl.DataFrame:
+    """Return masked numbers in the types of the target, which are those of the source."""
+    for name, dtype in table.dtypes.items():
+        was = frame[name]
+        if was.dtype == dtype:
+            continue
+        now = was.cast(dtype, strict=False)
+        lost = now.null_count() - was.null_count()
+        if dtype.is_float():
+            lost += int(now.is_infinite().sum()) - int(was.is_infinite().sum())
+        if lost:
+            raise DataError(
+                f"The mask of the column {name!r} of the table {table.name!r} writes {lost} "
+                "numbers that the column's type doesn't hold.",
+                hint="Bound the mask, as with 'low' and 'high', or drop the column.",
+            )
+        frame = frame.with_columns(now)
+    return frame
 
 
 def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> Source:

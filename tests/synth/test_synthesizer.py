@@ -138,8 +138,10 @@ def test_identifiers_are_new_of_the_same_form_and_all_different():
 
 def test_one_row_a_constant_column_and_all_missing():
     one = pl.DataFrame({"a": [1], "b": ["x"], "c": pl.Series([None], dtype=pl.Float64)})
-    drawn = Synthesizer(random_state=0).fit(one).sample(3)
+    drawn = Synthesizer(random_state=0, min_leaf=1).fit(one).sample(3)
     assert drawn.rows() == [(1, "x", None)] * 3
+    with pytest.raises(DataError, match="n_samples = 1"):
+        Synthesizer().fit(one)
 
 
 def test_lists_and_infinite_numbers_are_refused():

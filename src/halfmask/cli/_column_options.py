@@ -23,7 +23,8 @@ class ColumnOptions:
             "--dtype",
             metavar="COLUMN=TYPE",
             help="A column's type: string, integer, float, boolean, date, datetime, or "
-            "datetime_utc for times with a zone; may be given more than once.",
+            "datetime_utc or datetime_Europe/Berlin for times with a zone; may be given more than "
+            "once.",
         ),
     ] = None
     date_format: Annotated[

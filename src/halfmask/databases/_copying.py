@@ -126,7 +126,9 @@ def copy_table(
     fresh: dict[str, list[NDArray[np.uint64]]] = {
         name: []
         for (where, name), mask in plan.masks.items()
-        if where == table.name and mask.name in FRESH_MASKS
+        if where == table.name
+        and mask.name in FRESH_MASKS
+        and not getattr(mask, "integers", False)  # a token of one integer is another
     }
     raw.watch(unchanged, fresh)
     if raw.n_rows:
@@ -177,7 +179,7 @@ def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> S
         raw.hold()
     source = Source(raw, format="database")
     plans = {
-        name: domain.mask.fit(name, raw.dtypes[name], None, _key_of(domain, keys))
+        name: domain.mask.fit(name, domain.dtype or raw.dtypes[name], None, _key_of(domain, keys))
         for name, domain in linked.items()
     }
     masks = {name: domain.mask for name, domain in linked.items()}

@@ -164,7 +164,9 @@ class SqliteSource:
             # Each text is the one that SQLite writes for its date.
             query = f"SELECT count({name}), sum({name} IS {function}({name})), min({name}) FROM"
             ((n, n_dates, first),) = self._rows(f"{query} {self.named(table)} WHERE {name} NOTNULL")
-            if n and n == n_dates and first >= "0001":
+            if not n:
+                return replace(column, dtype=_affinity(column.type))
+            if n == n_dates and first >= "0001":
                 return replace(column, dtype=dtype, dates=kind)
         return replace(column, dtype=dtype)
 
@@ -284,6 +286,13 @@ class SqliteSource:
         """Return SQL that orders rows at random, the same for the same key."""
         self._key = key
         return "halfmask_order(c.rowid)"
+
+
+def _affinity(kind: str) -> pl.DataType:
+    """Return the type of a column without cells, from what its table says."""
+    if "INT" in kind.upper():
+        return pl.Int64()
+    return pl.Float64() if re.search("REAL|FLOA|DOUB", kind.upper()) else pl.String()
 
 
 class SqliteTarget:

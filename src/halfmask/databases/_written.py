@@ -25,6 +25,7 @@ __all__ = ["CopyRules", "TypeName", "objects_of", "with_dates", "written_table"]
 TypeName: TypeAlias = Callable[[TableColumn, "pl.DataType", "Mask | TableMask"], str]
 #: A text or a number in an expression of SQL.
 _LITERAL = re.compile(r"['\d]")
+_UNIQUE_INDEX = re.compile(r"\s*CREATE\s+UNIQUE\b", re.IGNORECASE)
 _NO_DATES = (
     "Take another mask. In a file of SQLite, texts are dates if all are written as 2020-01-31, or "
     "all as 2020-01-31 10:30:00."
@@ -141,6 +142,7 @@ def written_table(
         if it.needs <= rules.objects
         and _is_kept(it, {it.name for it in columns}, touched, is_whole=is_whole)
     ]
+    _check_unique(table.name, kept, rules.masks)
     mine = tuple(key for key in rules.keys if key.table == table.name)
     lacking = [
         *(f"{it.kind} {it.name!r}" for it in table.constraints if it not in kept),
@@ -195,6 +197,23 @@ def _check_columns(
                 hint = _NO_DATES if "for dates" in error.what else "Take another mask."
                 faults.append(SchemaError(f"In the table {table!r}: {error.what}", hint=hint))
     raise_all(faults)
+
+
+def _check_unique(
+    table: str, constraints: Sequence[Constraint], masks: Mapping[ColumnAt, Mask]
+) -> None:
+    """Raise if it is the key that decides whether cells of a unique column stay different."""
+    for each in constraints:
+        if each.kind != "key" and not _UNIQUE_INDEX.match(each.definition):
+            continue
+        for name in sorted(each.columns):
+            mask = masks.get((table, name))
+            if mask is not None and "shared-substitutes" in mask.weaknesses:
+                raise PolicyError(
+                    f"Column {name!r} of the table {table!r} must be unique, by {each.name!r}. Its "
+                    f"mask {mask.name!r} can write one value for two.",
+                    hint="Say unique = true, or take the mask 'token'.",
+                )
 
 
 def _column(table: str, column: TableColumn, rules: CopyRules) -> TableColumn:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from halfmask._validation import number_between
-from halfmask.guarantees._exact import at_most, decimal
+from halfmask._validation import decimal, number_between
+from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 from halfmask.guarantees._table_guarantee import TableGuarantee
 

@@ -12,6 +12,7 @@ import polars as pl
 from halfmask._errors import DataError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
+from halfmask._validation import rows_of_share
 from halfmask.claims import Claim, MaskedColumn, released_columns_claim
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
@@ -196,7 +197,7 @@ class SyntheticRows:
                     model="hybrid-groups",
                     parameters={"k": int(self.section.k or 0)},
                     about={"columns": list(names)},
-                    basis="accounted",
+                    basis="stated",
                     evidence={
                         "groups": len(self.groups),
                         "smallest": min(self.groups),
@@ -258,7 +259,7 @@ def draw_rows(
             policy=policy, copies=(drawn,), learnt=none, control=none, key=key, paid=paid
         )
     order = rng.permutation(table.height)
-    n_control = int(section.control_fraction * table.height)
+    n_control = rows_of_share(section.control_fraction, table.height)
     if n_control < LEAST_ROWS:
         n_control = 0
     control, learnt = table[np.sort(order[:n_control])], table[np.sort(order[n_control:])]
@@ -312,7 +313,16 @@ def _drawn(
             continue
         drawn = _sampled(model, learnt.height, seed, engine)
         share = section.original_share or 0.0
-        copies.append(blend_rows(learnt, drawn, original_share=share, numbers=numbers, rng=rng))
+        copies.append(
+            blend_rows(
+                learnt,
+                drawn,
+                original_share=share,
+                numbers=numbers,
+                rng=rng,
+                min_leaf=section.min_leaf,
+            )
+        )
     return tuple(copies), ()
 
 

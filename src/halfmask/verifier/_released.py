@@ -33,8 +33,9 @@ class CheckedClaim:
     found
         What the check found; empty where there is none.
     checked
-        Whether it could be checked. A claim about copied rows can't without the original rows:
-        then ``holds`` is false, and nothing was found that is wrong with it.
+        Whether it could be checked. A claim about copied rows can't without the original rows,
+        and one that is only stated can't at all: then ``holds`` is false, and nothing was found
+        that is wrong with it.
     """
 
     claim: Claim
@@ -42,6 +43,11 @@ class CheckedClaim:
     sentence: str
     found: dict[str, Json]
     checked: bool = True
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether nobody can check it, so that nothing follows from it."""
+        return self.claim.basis == "stated" and not self.checked
 
     def to_dict(self) -> dict[str, Json]:
         """Return the check as a JSON object."""
@@ -77,8 +83,9 @@ class CheckedRelease:
 
     @property
     def holds(self) -> bool:
-        """Whether there is a claim, every claim holds, and nothing else is wrong."""
-        return bool(self.claims) and not self.problems and all(it.holds for it in self.claims)
+        """Whether claims can be checked, all of these hold, and nothing else is wrong."""
+        checked = [each for each in self.claims if not each.is_stated]
+        return bool(checked) and not self.problems and all(each.holds for each in checked)
 
     @property
     def is_broken(self) -> bool:
@@ -96,7 +103,7 @@ class CheckedRelease:
         """
         if self.holds:
             return
-        broken = [each.sentence for each in self.claims if not each.holds]
+        broken = [it.sentence for it in self.claims if not it.holds and not it.is_stated]
         if not self.is_broken:
             raise VerificationError(
                 "Not every claim of the release could be checked. " + " ".join(broken),
@@ -130,7 +137,7 @@ def check_release(path: Path, manifest: Manifest) -> CheckedRelease:
         What it says.
     """
     problems = file_faults(path, manifest)
-    if not manifest.claims:
+    if all(each.basis == "stated" for each in manifest.claims):
         problems.append("The manifest claims nothing, so there is nothing to verify.")
     paths = [released_file(folder_of(path), each.name) for each in manifest.files]
     there = tuple(path for path in paths if path is not None)
@@ -146,7 +153,8 @@ def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
     """Apply the check of a claim's model; one that has none, or whose check fails, doesn't hold."""
     found = ClaimCount(holds=False, found={})
     basis, check = CHECKS.get((kind, claim.model), (None, None))
-    why = "" if check else " No check is known for this model, so it doesn't hold."
+    is_stated = claim.basis == "stated" and check is None
+    why = "" if check or is_stated else " No check is known for this model, so it doesn't hold."
     if check is not None and basis != claim.basis:
         why = f" Its check is of what is {basis}, so it doesn't hold."
     elif check is not None:
@@ -160,6 +168,7 @@ def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
         holds=found.holds,
         sentence=claim.sentence() + why,
         found=dict(found.found),
+        checked=not is_stated,
     )
 
 

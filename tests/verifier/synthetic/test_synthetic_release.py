@@ -314,16 +314,28 @@ def read(out: Path, form: str) -> pl.DataFrame:
     return rows
 
 
-def test_groups_of_a_hybrid_are_counted_again_by_arithmetic(tmp_path):
+@pytest.mark.parametrize("basis", ["stated", "accounted"])  # as earlier versions wrote it
+def test_groups_of_a_hybrid_are_only_stated(tmp_path, basis):
+    """Any k agrees with the same files: 40 was "accounted" and held, and nothing was counted."""
     text = TEXT.replace("FORMAT", "parquet").partition("[synthesis]")[0]
     policy = Policy.from_toml(text + '[synthesis]\nkind = "hybrid"\nk = 4')
     halfmask.synthesize(table(), policy, key=bytes(32)).write(tmp_path / "out")
-    assert halfmask.verify(tmp_path / "out").holds
+    restated(tmp_path / "out", lambda it: of(it, "hybrid-groups").update(basis=basis))
+    found = halfmask.verify(tmp_path / "out")
+    claim = found.claims[-1]
+    assert found.holds
+    assert (claim.holds, claim.checked, claim.is_stated) == (False, False, True)
+    assert claim.sentence == (
+        "hybrid-groups with k = 4: stated by who made the release; the files can't show it, so "
+        "nothing is verified."
+    )
+    restated(tmp_path / "out", lambda it: it["claims"].remove(of(it, "released-columns")))
+    assert not halfmask.verify(tmp_path / "out").holds
     for changes in ({"smallest": 3}, {"groups": 400}, {"rows": 7}):
         out = tmp_path / "again"
         halfmask.synthesize(table(), policy, key=bytes(32)).write(out, overwrite=True)
         restated(out, functools.partial(_change_groups, changes))
-        assert not halfmask.verify(out).holds
+        assert halfmask.verify(out).is_broken
 
 
 def _change_groups(changes: dict[str, int], manifest: dict[str, Any]) -> None:

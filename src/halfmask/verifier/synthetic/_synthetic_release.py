@@ -62,7 +62,7 @@ def check_synthetic(
     is false.
 
     What does not follow: that the rows reveal nothing about the people they were learnt from. That
-    is measured in the report. Groups of a hybrid are checked by their arithmetic alone.
+    is measured in the report. Groups of a hybrid are only stated: ``.holds`` says nothing of them.
     """
     stated = synthetic_manifest(manifest)
     known = None if originals is None else open_originals(originals, stated.columns)
@@ -118,7 +118,7 @@ def _checked(
     stated: SyntheticManifest,
 ) -> CheckedClaim:
     """Apply the check of a claim's model; one that can't be checked doesn't hold."""
-    found, why, checked = ClaimCount(holds=False, found={}), "", True
+    found, why, unchecked = ClaimCount(holds=False, found={}), "", ""
     basis, check = SYNTHETIC_CHECKS.get(claim.model, (None, None))
     if claim.model == COPIED_ROWS:
         basis, check = "counted", None
@@ -129,7 +129,7 @@ def _checked(
     elif table is None or not set(_columns(claim)) <= set(table.collect_schema().names()):
         why = " The files don't have its columns, so it doesn't hold."
     elif check is None and originals is None:
-        checked, why = False, " Not checked: that takes the original rows."
+        unchecked = "the original rows, which only the owner has"
     else:
         try:
             if check is not None:
@@ -139,10 +139,12 @@ def _checked(
             why = "" if found.holds else " The check doesn't bear it out."
         except Exception:  # noqa: BLE001 # what a library says of a file may quote it
             why = " Its check can't be made, so it doesn't hold."
+    # What is only stated can be refuted, never borne out.
+    is_stated = basis == "stated" and found.holds
     return CheckedClaim(
         claim=claim,
-        holds=found.holds,
-        sentence=claim.sentence() + why,
+        holds=found.holds and not is_stated,
+        sentence=claim.sentence(unchecked=unchecked) + why,
         found=dict(found.found),
-        checked=checked,
+        checked=not (unchecked or is_stated),
     )

@@ -32,7 +32,7 @@ UNSPACED_MARKS: Final = (
 )
 #: Runs of it are words between signs of the other Japanese scripts.
 KATAKANA: Final = r"\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
-#: Accents and vowels that stand next to letters; scripts of India whole, but for their full stop.
+#: Accents and vowels that stand next to letters; scripts of India, without their full stop.
 MARKS: Final = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a"
     r"\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u0900-\u0963"
@@ -95,7 +95,7 @@ _SEEN: Final = _Seen()
 
 
 class Reading(NamedTuple):
-    """A text as it is read, and where its characters stand in the text itself."""
+    """What a text is read as, and where its characters stand in the text itself."""
 
     text: str
     starts: list[int] | None = None
@@ -114,7 +114,7 @@ class Reading(NamedTuple):
 
 
 def read_text(text: str) -> str:
-    r"""Return a text as it is read: what nobody sees is left out.
+    r"""Return what a text is read as: what nobody sees is left out.
 
     Examples
     --------

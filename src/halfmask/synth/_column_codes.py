@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halfmask.synth._donors import Drawn
 
-__all__ = ["ColumnCodes", "of_physical"]
+__all__ = ["ColumnCodes", "decimals_of", "of_physical"]
 
 #: Fractions with more digits than this have no grid: any number between two values may be drawn.
 MAX_DECIMALS = 6
@@ -348,15 +348,26 @@ def _places(cells: pl.Series, values: pl.Series) -> NDArray[np.int32]:
     return found
 
 
+def decimals_of(numbers: pl.Series) -> int | None:
+    """Return the digits after the point that numbers have at most; None beyond six.
+
+    Parameters
+    ----------
+    numbers
+        The numbers; missing ones and NaN don't count.
+    """
+    if not numbers.dtype.is_float():
+        return numbers.dtype.scale if isinstance(numbers.dtype, pl.Decimal) else 0
+    known = numbers.drop_nulls().drop_nans().to_numpy()
+    every = range(MAX_DECIMALS + 1)
+    return next((it for it in every if np.array_equal(np.round(known, it), known)), None)
+
+
 def _grid(values: pl.Series) -> tuple[int | None, int]:
     """Return the decimals of fractions, and the common step of whole numbers and times."""
     physical = values.to_physical()
     if physical.dtype.is_float():
-        numbers = physical.to_numpy()
-        for digits in range(MAX_DECIMALS + 1):
-            if np.array_equal(np.round(numbers, digits), numbers):
-                return digits, 1
-        return None, 1
+        return decimals_of(physical), 1
     if physical.dtype.is_decimal() or not len(values):
         return None, 1
     whole = physical.cast(pl.Int64).to_numpy()

@@ -116,7 +116,7 @@ def _show(release: SyntheticRelease, out: str, screen: Console, *, verbose: bool
     screen.print("\nClaims, verified on disk", style="bold")
     table = listing("", "claim")
     for each in verification.claims:
-        table.add_row(marked(each, screen), printable(each.claim.sentence()))
+        table.add_row(marked(each, screen), printable(each.sentence))
     screen.print(table)
     _show_measured(release, screen)
     if verbose:

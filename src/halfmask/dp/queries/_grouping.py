@@ -86,9 +86,12 @@ class Grouping:
     ----------
     keys
         Columns with their keys, in order; ``None`` for keys that the data have.
+    names
+        Columns with their names in the answer, where these are others.
     """
 
     keys: tuple[tuple[str, tuple[Any, ...] | Bins | None], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, keys: GroupKeys) -> Self:
@@ -126,6 +129,12 @@ class Grouping:
     def columns(self) -> list[str]:
         """The columns that rows are grouped by."""
         return [column for column, _ in self.keys]
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns of keys in the answer."""
+        names = dict(self.names)
+        return [names.get(column, column) for column in self.columns]
 
     @property
     def is_private(self) -> bool:
@@ -190,9 +199,14 @@ class Grouping:
         return made
 
     def to_list(self) -> list[list[Any]]:
-        """Return the groups in JSON."""
+        """Return the groups in JSON: column, keys, and a name in the answer if there is one."""
+        names = {column: [name] for column, name in self.names}
         return [
-            [column, {"edges": given.edges} if isinstance(given, Bins) else _shown(given)]
+            [
+                column,
+                {"edges": given.edges} if isinstance(given, Bins) else _shown(given),
+                *names.get(column, []),
+            ]
             for column, given in self.keys
         ]
 

@@ -20,11 +20,12 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._numeric_grid import NumericGrid
+from halfmask.dp.queries._row_condition import present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Measure", "grid_of", "measures_of", "present"]
+__all__ = ["Measure", "grid_of", "measures_of"]
 
 #: Values that a quantile chooses among, unless a grid is declared; and the most.
 _CANDIDATES: Final = 1 << 10
@@ -134,19 +135,6 @@ class Measure:
         if self.kind == "distinct" and self.column == unit.person:
             return PrivacyUnit(person=unit.person, max_groups=unit.max_groups)
         return unit
-
-
-def present(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a column with NaN as a missing value: neither counts.
-
-    Parameters
-    ----------
-    column
-        The column's name.
-    dtype
-        Its type.
-    """
-    return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
 
 
 def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> NumericGrid:

@@ -265,6 +265,12 @@ class QueryPlan:
                 f"  groups of fewer than about {self.selection.threshold:,.0f} persons or rows "
                 "are left out"
             )
+        apart = [each.column for each in self.measures if each.kind == "values"]
+        if apart and any(each.kind == "rows" for each in self.measures):
+            lines.append(
+                f"  rows and values of {apart[0]!r}, which may be missing, are counted apart: "
+                f"Count(of={apart[0]!r}) or a condition on it would share a count"
+            )
         if uncovered := self.uncovered():
             lines.append("Intervals cover the noise alone:")
             lines += [f"  {each}" for each in uncovered]

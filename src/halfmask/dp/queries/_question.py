@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.dp.ledger._charge import LONGEST_PURPOSE
-from halfmask.dp.queries._aggregates import Aggregate, BoundedAggregate, Count, name_in_sql
+from halfmask.dp.queries._aggregates import (
+    Aggregate,
+    BoundedAggregate,
+    Count,
+    Mean,
+    Variance,
+    name_in_sql,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +99,7 @@ class Question:
         absent = [name for name in dict.fromkeys(used) if name not in together]
         if absent:
             raise ColumnNotFoundError.of(absent, together, where="the table")
-        bounded = tuple(_bounded(each, terms) for each in aggregates)
+        bounded = tuple(_bounded(each, terms) for each in _sharing(aggregates, conditions))
         _check_labels(bounded, grouping)
         question = cls(together, bounded, grouping, conditions, joins)
         for each in conditions:
@@ -154,6 +161,23 @@ def _joined(
     return dtypes
 
 
+def _sharing(
+    aggregates: tuple[Aggregate, ...], conditions: tuple[RowCondition, ...]
+) -> tuple[Aggregate, ...]:
+    """Return aggregates with counts of rows as counts of a column that is in each of them.
+
+    A mean needs such a count, so that both share one noisy number.
+    """
+    present = {name for each in conditions for name in each.present()}
+    shared = [it.of for it in aggregates if isinstance(it, Mean | Variance) and it.of in present]
+    return tuple(
+        replace(each, of=shared[0], name=each.label)
+        if shared and isinstance(each, Count) and each.of is None
+        else each
+        for each in aggregates
+    )
+
+
 def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:
     """Return an aggregate with the bounds that the ledger declares, if it has none."""
     if not isinstance(each, BoundedAggregate) or each.bounds is not None:
@@ -171,7 +195,7 @@ def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:
 def _check_labels(aggregates: tuple[Aggregate, ...], grouping: Grouping) -> None:
     if not 1 <= len(aggregates) <= _MOST_AGGREGATES:
         raise ParameterError(f"A question must have 1 to {_MOST_AGGREGATES} aggregates.")
-    labels = [*grouping.columns]
+    labels = grouping.labels
     for each in aggregates:
         labels += [each.label, f"{each.label}_low", f"{each.label}_high"]
     if len(set(labels)) < len(labels):

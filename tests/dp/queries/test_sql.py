@@ -148,6 +148,37 @@ def test_the_same_question_in_python_and_sql_is_charged_once(table):
     assert again.frame.equals(asked.frame)
 
 
+def test_a_question_with_other_names_is_the_same_one(table):
+    first = "SELECT sex, COUNT(*), AVG(age) FROM adult WHERE sex IN ('f', 'm') GROUP BY sex"
+    again = (
+        "SELECT adult.sex AS s, COUNT(*) AS n, AVG(age) AS a FROM adult "
+        "WHERE sex IN ('f', 'm') GROUP BY sex"
+    )
+    asked = query_sql(table, first).answer(epsilon=1.0)
+    named = query_sql(table, again).answer(epsilon=0.5)
+    assert named.from_book
+    assert named.frame.rows() == asked.frame.rows()
+    names = ["s", "n", "n_low", "n_high", "a", "a_low", "a_high"]
+    assert named.frame.columns == names
+    assert [each.partition(":")[0] for each in named.errors] == ["n", "a"]
+    assert named.epsilon == 1.0
+    assert len(table.ledger.charges) == 1
+    other = "SELECT sex, AVG(age), COUNT(*) FROM adult WHERE sex IN ('f', 'm') GROUP BY sex"
+    assert not query_sql(table, other).answer(epsilon=1.0).from_book
+
+
+def test_a_charge_names_the_bins_of_its_question(table):
+    query_sql(
+        table,
+        "SELECT WIDTH_BUCKET(age, 0, 100, 2) AS b, COUNT(*) AS n FROM adult "
+        'WHERE "hours-per-week" > 3 GROUP BY b',
+    ).answer(epsilon=1.0)
+    (charge,) = table.ledger.charges
+    assert charge.purpose == (
+        'COUNT(*) WHERE ("hours-per-week" > 3) GROUP BY WIDTH_BUCKET(age, ARRAY[0.0, 50.0, 100.0])'
+    )
+
+
 @pytest.mark.parametrize(
     ("sql", "named"),
     [

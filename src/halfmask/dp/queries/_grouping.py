@@ -14,6 +14,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import number_between
+from halfmask.dp.queries._aggregates import name_in_sql
 from halfmask.dp.queries._row_condition import typed_value
 
 __all__ = ["Bins", "GroupKeys", "Grouping"]
@@ -198,9 +199,24 @@ class Grouping:
             made = made.join(each, how="cross")
         return made
 
-    def to_list(self) -> list[list[Any]]:
-        """Return the groups in JSON: column, keys, and a name in the answer if there is one."""
-        names = {column: [name] for column, name in self.names}
+    def in_sql(self) -> str:
+        """Return what rows are grouped by, as SQL has it."""
+        return ", ".join(
+            f"WIDTH_BUCKET({name_in_sql(column)}, ARRAY[{', '.join(map(str, given.edges))}])"
+            if isinstance(given, Bins)
+            else name_in_sql(column)
+            for column, given in self.keys
+        )
+
+    def to_list(self, *, named: bool = True) -> list[list[Any]]:
+        """Return the groups in JSON: column, keys, and a name in the answer if there is one.
+
+        Parameters
+        ----------
+        named
+            Whether names in the answer are written.
+        """
+        names = {column: [name] for column, name in self.names} if named else {}
         return [
             [
                 column,

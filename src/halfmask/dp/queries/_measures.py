@@ -152,7 +152,7 @@ def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> Numeri
     if isinstance(each, Quantile):
         width = float(bounds[1]) - float(bounds[0])
         if step is None and 0 < width < math.inf:
-            whole = dtype.is_integer() and width < _CANDIDATES
+            whole = (dtype.is_integer() or dtype == pl.Boolean) and width < _CANDIDATES
             step = 1 if whole else 2.0 ** math.ceil(math.log2(width / _CANDIDATES))
     squared = isinstance(each, Variance)
     grid = NumericGrid.of(each.of, bounds=bounds, step=step, dtype=dtype, squared=squared)

@@ -91,6 +91,8 @@ class Question:
         ColumnNotFoundError
             If a column isn't there.
         """
+        if not all(isinstance(each, Aggregate) for each in aggregates):
+            raise ParameterError(f"An aggregate must be one such as {Count.__name__}().")
         together = _joined(dict(dtypes), joins)
         used = [
             *(each.column for each in aggregates if each.column is not None),
@@ -100,8 +102,8 @@ class Question:
         if absent:
             raise ColumnNotFoundError.of(absent, together, where="the table")
         bounded = tuple(_bounded(each, terms) for each in _sharing(aggregates, conditions))
-        _check_labels(bounded, grouping)
         question = cls(together, bounded, grouping, conditions, joins)
+        _check_labels(question)
         for each in conditions:
             each.expression(together)
         grouping.expressions(together)
@@ -118,11 +120,27 @@ class Question:
         used |= {each.on for each in self.joins}
         return [name for name in self.dtypes if name in used and name not in public]
 
-    def text(self) -> str:
-        """Return the question as JSON, the same for each way to ask it."""
+    @property
+    def labels(self) -> list[str]:
+        """The columns of the answer."""
+        ends = ("", "_low", "_high")
+        return [
+            *self.grouping.labels,
+            *(f"{each.label}{end}" for each in self.aggregates for end in ends),
+        ]
+
+    def text(self, *, named: bool = True) -> str:
+        """Return the question as JSON, the same for each way to ask it.
+
+        Parameters
+        ----------
+        named
+            Whether the names of columns in the answer are written.
+        """
+        asked = [each if named else replace(each, name="") for each in self.aggregates]
         written: dict[str, Any] = {
-            "aggregates": [each.to_dict() for each in self.aggregates],
-            "groups": self.grouping.to_list(),
+            "aggregates": [each.to_dict() for each in asked],
+            "groups": self.grouping.to_list(named=named),
             "where": sorted(each.text for each in self.conditions),
             "joins": [[each.name, each.on, each.fingerprint] for each in self.joins],
         }
@@ -135,7 +153,7 @@ class Question:
             f" JOIN {name_in_sql(each.name)} USING ({name_in_sql(each.on)})" for each in self.joins
         )
         where = " AND ".join(f"({each.text})" for each in self.conditions)
-        groups = ", ".join(name_in_sql(column) for column in self.grouping.columns)
+        groups = self.grouping.in_sql()
         text = f"{asked}{joins}{where and f' WHERE {where}'}{groups and f' GROUP BY {groups}'}"
         return text if len(text) <= LONGEST_PURPOSE else f"{text[: LONGEST_PURPOSE - 4]} ..."
 
@@ -192,15 +210,12 @@ def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:
     return replace(each, bounds=(declared[0], declared[1]))
 
 
-def _check_labels(aggregates: tuple[Aggregate, ...], grouping: Grouping) -> None:
-    if not 1 <= len(aggregates) <= _MOST_AGGREGATES:
+def _check_labels(question: Question) -> None:
+    if not 1 <= len(question.aggregates) <= _MOST_AGGREGATES:
         raise ParameterError(f"A question must have 1 to {_MOST_AGGREGATES} aggregates.")
-    labels = grouping.labels
-    for each in aggregates:
-        labels += [each.label, f"{each.label}_low", f"{each.label}_high"]
+    labels = question.labels
     if len(set(labels)) < len(labels):
         raise ParameterError(
-            "Two columns of the answer have the same name.", hint="Name aggregates by name=."
+            "Two columns of the answer have the same name.",
+            hint="Name aggregates: AS in SQL, name= in Python.",
         )
-    if not all(isinstance(each, Aggregate) for each in aggregates):
-        raise ParameterError(f"An aggregate must be one such as {Count.__name__}().")

@@ -229,12 +229,22 @@ def _grouped(select: exp.Select, columns: Collection[str]) -> dict[str, tuple[st
         if is_name and written.name not in columns:
             each = named.get(written.name, written)
         if isinstance(each, exp.WidthBucket):
-            found[each.sql()] = (column_of(each.this), _bins(each))
+            found[_text(each)] = (column_of(each.this), _bins(each))
         else:
-            found[each.sql()] = (column_of(each), None)
+            found[_text(each)] = (column_of(each), None)
     if len({column for column, _ in found.values()}) < len(group.expressions):
         raise refused("GROUP BY of the same column twice")
     return found
+
+
+def _text(node: exp.Expr) -> str:
+    """Return how a node is written, without the tables of columns: no two have the same column."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    plain = node.copy()
+    for each in plain.find_all(exp.Column):
+        each.set("table", None)
+    return plain.sql()
 
 
 def _names_of_groups(
@@ -246,9 +256,9 @@ def _names_of_groups(
     found: dict[str, str] = {}
     for each in select.expressions:
         written = each.this if isinstance(each, exp.Alias) else each
-        if written.sql() not in labels:
+        if _text(written) not in labels:
             continue
-        column, _ = labels[written.sql()]
+        column, _ = labels[_text(written)]
         if column in found:
             raise refused("a group column that SELECT has twice")
         found[column] = each.alias if isinstance(each, exp.Alias) else column
@@ -275,7 +285,7 @@ def _aggregates(
     found = []
     for each in select.expressions:
         name, node = (each.alias, each.this) if isinstance(each, exp.Alias) else (None, each)
-        if node.sql() in labels:
+        if _text(node) in labels:
             continue
         if isinstance(node, exp.Column):
             raise refused("a column that isn't in GROUP BY")

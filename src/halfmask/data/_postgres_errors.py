@@ -29,6 +29,7 @@ _REASONS: Final = (
         "Make it there, first.",
     ),
     ("42883", "It needs a function or an operator that isn't there.", "Make it there, first."),
+    ("2BP01", "Something else needs the old copy, such as a view.", "Drop that first."),
     ("55P03", "Others use the tables.", "Run the command again when they have ended."),
     ("25006", "The database may only be read.", "Give the URL of a server that may be written."),
 )

@@ -21,6 +21,24 @@ if TYPE_CHECKING:
 __all__ = ["PostgresTarget", "postgres_type"]
 
 _STAGE: Final = "halfmask_stage"
+#: The comment of a table by which a copy is known again.
+_OURS: Final = "A masked copy by halfmask"
+#: What a schema holds, but what belongs to a table or an extension: its kind, its name, and whether
+#: it is a table of a copy.
+_THERE: Final = f"""
+WITH there(classid, oid, kind, name) AS (
+  SELECT 'pg_class'::regclass, c.oid, CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'S' THEN 'SEQUENCE'
+    WHEN 'p' THEN 'TABLE' WHEN 'f' THEN 'TABLE' ELSE 'VIEW' END, c.relname::text
+  FROM pg_class c WHERE c.relnamespace = {{schema}}::regnamespace
+    AND c.relkind NOT IN ('i', 'I', 't')
+  UNION ALL SELECT 'pg_type'::regclass, t.oid, 'TYPE', t.typname::text
+  FROM pg_type t WHERE t.typnamespace = {{schema}}::regnamespace AND t.typrelid = 0
+    AND t.typcategory <> 'A'
+)
+SELECT kind, name, coalesce(obj_description(oid, 'pg_class') = '{_OURS}', false)
+FROM there WHERE NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = there.classid
+  AND d.objid = there.oid AND d.deptype = 'e')
+"""
 _TYPES: Final[dict[pl.DataType, str]] = {
     pl.String(): "text",
     pl.Boolean(): "boolean",
@@ -100,10 +118,12 @@ class PostgresTarget:
         The database, and the schema to make. It must not exist, or be empty.
     source
         The source, whose enumerations and sequences are made again.
+    overwrite
+        Whether an earlier copy, of which each table says so, may be replaced.
     """
 
-    def __init__(self, url: DatabaseUrl, source: PostgresSource) -> None:
-        self._schema = url.schema or "public"
+    def __init__(self, url: DatabaseUrl, source: PostgresSource, *, overwrite: bool) -> None:
+        self._schema, self._overwrite = url.schema or "public", overwrite
         self._enums, self._sequences = source.enums(), source.sequences()
         self._connection = PostgresConnection(url, "The target database", reads=False)
         try:
@@ -116,19 +136,28 @@ class PostgresTarget:
     def _begin(self) -> None:
         name = literal(self._schema)
         if self._connection.rows(f"SELECT 1 FROM pg_namespace WHERE nspname = {name}"):
-            ((n,),) = self._connection.rows(
-                "SELECT (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid ="
-                f" c.relnamespace WHERE n.nspname = {name}) + (SELECT count(*) FROM pg_type t JOIN"
-                f" pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = {name})"
+            self._clear(
+                self._connection.rows(_THERE.format(schema=literal(quoted_name(self._schema))))
             )
-            if n:
-                raise ReleaseError(
-                    "The schema to write exists in the target database, and isn't empty.",
-                    hint="Name a new one, as in ?schema=masked.",
-                )
         else:
             self._connection.execute(f"CREATE SCHEMA {quoted_name(self._schema)}")
         self._connection.execute(f"SET LOCAL search_path = {quoted_name(self._schema)}")
+
+    def _clear(self, there: Sequence[tuple[str, str, bool]]) -> None:
+        """Drop an earlier copy in this transaction; raise if there is anything else."""
+        tables = [name for kind, name, _ in there if kind == "TABLE"]
+        is_copy = tables and all(is_ours for kind, _, is_ours in there if kind == "TABLE")
+        if there and not (self._overwrite and is_copy):
+            raise ReleaseError(
+                "The schema to write exists in the target database, and isn't empty.",
+                hint="Name a new one, as in ?schema=masked. Only a copy by halfmask is replaced.",
+            )
+        # Whoever reads the old copy ends first; who waits for itself doesn't.
+        self._connection.execute("SET LOCAL lock_timeout = '5min'")
+        for kind in ("TABLE", "SEQUENCE", "TYPE") if there else ():
+            names = ", ".join(self.named(name) for it, name, _ in there if it == kind)
+            if names:
+                self._connection.execute(f"DROP {kind} IF EXISTS {names}")
 
     def close(self) -> None:
         """End the connection; without a commit, nothing is left."""
@@ -165,6 +194,9 @@ class PostgresTarget:
             kind = "UNLOGGED TABLE" if table.is_unlogged else "TABLE"
             with self._connection.about(f"the table {table.name!r}"):
                 self._connection.execute(f"CREATE {kind} {self.named(table.name)} ({columns})")
+                self._connection.execute(
+                    f"COMMENT ON TABLE {self.named(table.name)} IS {literal(_OURS)}"
+                )
 
     def append(self, table: WrittenTable, frame: pl.DataFrame) -> None:
         """Add rows to a table by COPY; types without a binary form of ours go by their text."""

@@ -87,7 +87,7 @@ def integer_tokens(
     for at, mask in masks.items():
         if isinstance(mask, KeyedTokens):
             # Without a domain, equal names share tokens, and linked columns those of their root.
-            own = domains[at].root if at in domains else at[1]
+            own: object = domains[at].root if at in domains else at[1]
             group = own if mask.domain is None else (mask.domain,)
             if mask.integers or _width(columns[at]):
                 shared[group].add(at)

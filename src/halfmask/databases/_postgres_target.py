@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from halfmask._errors import ReleaseError, SchemaError
+from halfmask._errors import HalfmaskError, ReleaseError, SchemaError
 from halfmask.data import quoted_name
 from halfmask.data._postgres import PostgresConnection, literal, text_of
+from halfmask.databases._faults import raise_all
 
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
@@ -243,25 +244,31 @@ class PostgresTarget:
 
     def finish(self, tables: Sequence[WrittenTable]) -> None:
         """Make keys, indexes, references and sequences."""
+        faults: list[HalfmaskError] = []
         for table in tables:
             for rule in table.constraints:
-                if rule.kind == "index":
-                    place = f"the index {rule.name!r} of the table {table.name!r}"
-                    with self._connection.about(place):
-                        self._connection.execute(rule.definition)
-                else:
-                    self._constrain(table.name, rule.name, rule.definition)
+                place = f"{rule.kind} {rule.name!r} of the table {table.name!r}"
+                text = rule.definition
+                if rule.kind != "index":
+                    text = self._constraint(table.name, rule.name, rule.definition)
+                faults += self._tried(f"the {place}", text)
+        raise_all(faults)
         for table in tables:
             for key in table.foreign_keys:
-                self._constrain(table.name, key.name, key.definition)
+                place = f"the reference {key.name!r} of the table {table.name!r}"
+                faults += self._tried(place, self._constraint(table.name, key.name, key.definition))
+        raise_all(faults)
         for each in self._sequences:
             self._set(each)
 
-    def _constrain(self, table: str, name: str, definition: str) -> None:
-        with self._connection.about(f"the constraint {name!r} of the table {table!r}"):
-            self._connection.execute(
-                f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
-            )
+    def _tried(self, place: str, statement: str) -> list[HalfmaskError]:
+        """Run a statement; return its error, so that those of others are told, too."""
+        with self._connection.about(place):
+            fault = self._connection.tried(statement)
+            return [] if fault is None else [fault]
+
+    def _constraint(self, table: str, name: str, definition: str) -> str:
+        return f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
 
     def _set(self, each: NumberSequence) -> None:
         name = quoted_name(each.name)

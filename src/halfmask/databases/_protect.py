@@ -13,7 +13,8 @@ from halfmask._random import check_key, fresh_key
 from halfmask.claims import MANIFEST_NAME
 from halfmask.data import DatabaseUrl, atomic_folder
 from halfmask.databases._checking import check_copy
-from halfmask.databases._copying import CopyKeys, copy_table
+from halfmask.databases._copying import CopyKeys, MaskFault, copy_table, mask_faults
+from halfmask.databases._faults import raise_all
 from halfmask.databases._plan import plan_of
 from halfmask.databases._postgres_source import PostgresSource
 from halfmask.databases._postgres_target import PostgresTarget, postgres_type
@@ -255,7 +256,11 @@ def _copied(
     copied = []
     for number, table in enumerate(plan.tables):
         progress("copying tables", number / len(plan.tables))
-        copied.append(copy_table(source, target, table, plan, lists.get(table.name), keys))
+        try:
+            copied.append(copy_table(source, target, table, plan, lists.get(table.name), keys))
+        except MaskFault as fault:
+            raise_all(mask_faults(source, plan, lists, keys))
+            raise fault.error from None
     progress("making keys and indexes")
     target.finish(plan.tables)
     progress("checking the copy")

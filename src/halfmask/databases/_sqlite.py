@@ -39,6 +39,7 @@ _LOST: Final = re.compile(
 )
 #: What SQLite gives as the number of an index's column that is an expression.
 _EXPRESSION: Final = -2
+_BROKEN: Final = re.compile(r"(?:UNIQUE|NOT NULL) constraint failed: (.+)")
 #: How SQLite writes dates as texts: its function, and the format.
 _DATES: Final[dict[pl.DataType, tuple[str, str]]] = {
     pl.Date(): ("date", "%Y-%m-%d"),
@@ -62,9 +63,12 @@ def _asking(what: str) -> Iterator[None]:
     """Turn errors of SQLite into ours: its words quote cells."""
     try:
         yield
-    except sqlite3.IntegrityError:
+    except sqlite3.IntegrityError as error:
+        # SQLite tells columns as they are; of CHECK it tells the expression, which may have values.
+        told = _BROKEN.match(str(error))
+        place = f" ({told[1]})" if told else ""
         raise DataError(
-            f"{what} refused a row: a key isn't unique, or a constraint doesn't hold.",
+            f"{what} refused a row: a key isn't unique, or a constraint doesn't hold{place}.",
             hint="The mask of a key must write different values differently.",
         ) from None
     except (sqlite3.Error, UnicodeError) as error:

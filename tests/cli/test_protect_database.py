@@ -47,7 +47,6 @@ def test_programs_get_json(shop, capsys):
     [
         (["sqlite:///shop.db"], "POLICY and OUT are missing"),
         (["sqlite:///shop.db", "policy.toml", "sqlite:///m.db", "--strict"], "its options are"),
-        (["sqlite:///shop.db", "policy.toml", "sqlite:///m.db", "--overwrite"], "its options are"),
         (["shop.csv", "policy.toml", "out", "--report", "r"], "--report is for databases"),
     ],
 )
@@ -56,6 +55,14 @@ def test_words_that_do_not_fit_are_wrong_usage(capsys, words, says):
     assert main(["protect", *words]) == 2
 
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_second_night_replaces_the_first(capsys):
+    words = ["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db"]
+
+    assert [main(it) for it in (words, words, [*words, "--overwrite"])] == [0, 1, 0]
+    assert "exists" in capsys.readouterr().err
 
 
 def test_a_failure_leaves_no_file(shop, capsys):

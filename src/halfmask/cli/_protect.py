@@ -90,7 +90,7 @@ ReportOption = Annotated[
         "--report",
         metavar="DIR",
         help="For a database: the folder to create for its manifest and report. By default "
-        "NAME.report in the current folder, for the new schema or file NAME.",
+        "NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
     ),
 ]
 StrictOption = Annotated[
@@ -147,7 +147,6 @@ def protect(
     if is_whole_database(table, head):
         unused = (
             chosen.given,
-            overwrite,
             persons,
             population,
             strict,
@@ -158,7 +157,17 @@ def protect(
             budget.dataset,
         )
         key, vault = key_in(key_file), pseudonyms.open(policy or "")
-        return copy_database(table, policy, folder or out, report, key, vault, saying, unused)
+        return copy_database(
+            table,
+            policy,
+            folder or out,
+            report,
+            key,
+            vault,
+            saying,
+            unused,
+            overwrite=overwrite,
+        )
     if report is not None:
         raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)

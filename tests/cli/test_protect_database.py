@@ -33,6 +33,7 @@ def test_one_command_copies_a_database(shop, capsys):
 
 def test_programs_get_json(shop, capsys):
     (shop / "key").write_bytes(bytes(32))
+    (shop / "key").chmod(0o600)
     words = ["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db", "--json"]
 
     assert main([*words, "--report", "counted", "--key-file", "key"]) == 0

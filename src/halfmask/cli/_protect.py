@@ -75,12 +75,15 @@ PersonsOption = Annotated[
         "are of one person. halfmask verify --persons FILE counts persons again. Keep it private.",
     ),
 ]
+#: A file that is longer than a key is refused by its length, not read.
+_MOST_BYTES = 1 << 20
 KeyFileOption = Annotated[
     str | None,
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="A file of 32 secret bytes that fix the random order of the released rows. "
+        help="A file of 32 secret bytes, of mode 0600, that fix the random order of the released "
+        "rows. "
         "By default halfmask draws random bytes and doesn't store them.",
     ),
 ]
@@ -355,16 +358,18 @@ def key_in(where: str | None) -> bytes | None:
     """Return the key in a file, or none without a file."""
     if where is None:
         return None
-    try:
-        key = Path(where).read_bytes()
-    except OSError as error:
-        raise ParameterError(
-            f"The key file can't be read: {error.strerror or 'the system refused'}."
-        ) from None
+    from halfmask.vault._private_files import (  # noqa: PLC0415 - --help needs none
+        absolute,
+        keeping,
+        read_private,
+    )
+
+    with keeping("The key file"):
+        key = read_private(absolute(where), what="The key file", most=_MOST_BYTES)
     if len(key) != KEY_BYTES:
         raise ParameterError(
             f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",
-            hint=f"Make one with: head -c {KEY_BYTES} /dev/urandom > FILE",
+            hint=f"Make one with: (umask 077; head -c {KEY_BYTES} /dev/urandom > FILE)",
         )
     return key
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from halfmask._errors import DataError
 from halfmask.hashing._cells import (
     absent,
+    check_exact,
     floats_to_send,
     kind_of,
     numbers_of,
@@ -112,6 +113,7 @@ class CategorySlot:
             table = np.append(self._of(array.dictionary).hashes, self.missing)
             codes = pc.fill_null(array.indices.cast(pa.int32()), n_values)
             return Coded(table, codes.to_numpy(zero_copy_only=False))
+        check_exact(array, self.column)
         found = hashes_of(array, self.key)
         gone = absent(array)
         if gone is not None:

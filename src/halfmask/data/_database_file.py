@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
-from halfmask.data._arrow_types import refuse_foreign_types
+from halfmask.data._arrow_types import check_times, refuse_foreign_types
 from halfmask.data._database_url import quoted_name
 from halfmask.data._frames import check_names, settled_dtype
 from halfmask.data._reading import reading
@@ -174,6 +174,7 @@ def duckdb_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
             " WHERE table_schema = 'main' ORDER BY 1"
         ).fetchall()
         name = _chosen([str(found) for (found,) in listed], table, place.what)
+        _check_duckdb(base, name)
         rows = base.sql(f"SELECT * FROM main.{quoted_name(name)}").to_arrow_reader(_CHUNK)
         check_names(rows.schema.names)
         refuse_foreign_types(rows.schema)
@@ -182,8 +183,32 @@ def duckdb_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
         return spilled_reader(_frames(rows), dtypes, options, place.what)
 
 
+def _check_duckdb(base: Any, table: str) -> None:  # noqa: ANN401 - duckdb has no types
+    """Raise if DuckDB would hand out other values: in Arrow, it turns these types into others."""
+    described = base.execute(f"DESCRIBE main.{quoted_name(table)}").fetchall()
+    for column, dtype in ((str(row[0]), str(row[1])) for row in described):
+        if dtype == "TIME WITH TIME ZONE":
+            raise SchemaError(
+                f"Column {column!r} holds times of day with a zone, which would be lost.",
+                hint="Read a view that casts the column to text or to TIME.",
+            )
+        if dtype in {"HUGEINT", "UHUGEINT"}:
+            most = f"{'9' * 38}::{dtype}"
+            low = f" OR {quoted_name(column)} < -{most}" if dtype == "HUGEINT" else ""
+            beyond = base.execute(
+                f"SELECT count(*) FROM main.{quoted_name(table)}"
+                f" WHERE {quoted_name(column)} > {most}{low}"
+            ).fetchall()[0][0]
+            if beyond:
+                raise SchemaError(
+                    f"Column {column!r} has {beyond} whole numbers of more than 38 digits.",
+                    hint="Read a view that casts the column to text.",
+                )
+
+
 def _frames(batches: Any) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - a reader of pyarrow
     for batch in batches:
+        check_times(batch)
         frame = pl.from_arrow(batch)
         if isinstance(frame, pl.DataFrame) and frame.height:
             yield frame

@@ -158,8 +158,8 @@ class ReadOptions:
         self._check_coerced()
 
     def _check_mappings(self) -> None:
-        anything = {"dtypes": "types", "normalize": "lists of steps"}
-        for name in (*anything, "date_formats", "first_years", "number_formats", "lists"):
+        anything = {"dtypes": "types", "normalize": "lists of steps", "lists": "separators"}
+        for name in (*anything, "date_formats", "first_years", "number_formats"):
             given = getattr(self, name)
             object.__setattr__(self, name, {} if given is None else given)
             what = anything.get(name, "texts or years")

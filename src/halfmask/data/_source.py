@@ -477,7 +477,7 @@ def _foreign_reader(places: list[Place], form: str, options: ReadOptions) -> Rea
     if form == "excel":
         from halfmask.data._workbook import read_sheet  # noqa: PLC0415 - only when needed
 
-        return _FrameReader(read_sheet(places[0], options.sheet), options)
+        return _FrameReader(read_sheet(places[0], options.sheet, options.missing), options)
     if form in {"sqlite", "duckdb"}:
         from halfmask.data._database_file import FILE_READERS  # noqa: PLC0415 - only when needed
 

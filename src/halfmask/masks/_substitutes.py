@@ -11,6 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._random import KEY_BYTES, keyed_integers
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._substitute_pools import (
     SubstituteKind,
@@ -149,7 +150,7 @@ class Substitutes(Pseudonym):
         if not self.unique:
             return _Chosen(pool, made.digest())
         values = pl.Series([], dtype=pl.String) if counts is None else counts.values
-        return _assigned(column, values.cast(pl.String), pool, made.digest())
+        return _assigned(column, as_text(values), pool, made.digest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class _Chosen:
     key: bytes = field(repr=False)
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
+        texts = as_text(column)
         values = texts.drop_nulls().unique(maintain_order=True)
         numbers = (_drawn_by(values, self.key) % np.uint64(self.pool.size)).astype(np.int64)
         found = self.pool.texts(numbers)
@@ -181,7 +182,7 @@ class _Assigned:
     substitutes: pl.Series
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
+        texts = as_text(column)
         found = texts.replace_strict(
             self.values, self.substitutes, default=None, return_dtype=pl.String
         )

@@ -13,6 +13,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
@@ -176,7 +177,7 @@ class TextRedaction:
         self.written(dict(table.schema))
         names = None
         if self.names_from:
-            values = pl.concat([table[it].cast(pl.String).unique() for it in self.names_from])
+            values = pl.concat([as_text(table[it]).unique() for it in self.names_from])
             names = KnownNames(values.drop_nulls(), lower_case=self.lower_case_names)
         search = DetailSearch(self.types, countries=self.countries, names=names, model=self.model)
         write = self._writer(key)

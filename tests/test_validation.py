@@ -7,6 +7,8 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._validation import (
@@ -17,6 +19,7 @@ from halfmask._validation import (
     mapping_of,
     number_between,
     one_of,
+    rows_of_share,
 )
 from halfmask.anonymize import Anonymizer
 from halfmask.data import ReadOptions, Schema, open_table
@@ -92,6 +95,14 @@ def test_a_message_repeats_no_long_text_and_no_object():
 
     assert "CANARY" not in f"{long.value} {listed.value}"
     assert "a value of type tuple" in str(listed.value)
+
+
+@given(st.integers(0, 1000), st.integers(0, 10**6))
+def test_a_share_of_rows_is_that_of_its_digits(thousandths, rows):
+    share = thousandths / 1000
+
+    assert rows_of_share(share, rows) == thousandths * rows // 1000
+    assert rows_of_share(share, rows, nearest=True) == (thousandths * rows + 500) // 1000
 
 
 WRONG = ["age", {"age"}, 3.5, [{"age": 1}], {0: "x"}, {"age": 1}, None]

@@ -47,6 +47,7 @@ __all__ = [
     "IntegrityError",
     "KeyMismatchError",
     "MissingDependencyError",
+    "NoiseWarning",
     "ParameterError",
     "PolicyError",
     "ReleaseError",
@@ -236,3 +237,7 @@ class MissingDependencyError(HalfmaskError):
 
 class ColumnWarning(UserWarning):
     """A column has no name, or cells that differ in kind from the others."""
+
+
+class NoiseWarning(UserWarning):
+    """Noise for differential privacy exceeds what was learned; it was charged all the same."""

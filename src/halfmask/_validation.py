@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = [
+    "decimal",
     "fraction",
     "integer_at_least",
     "is_text",
@@ -19,7 +21,30 @@ __all__ = [
     "mapping_of",
     "number_between",
     "one_of",
+    "rows_of_share",
 ]
+
+
+def decimal(number: float) -> Fraction:
+    """Read a parameter as the decimal that was typed: 0.1 is one tenth, not the nearest binary.
+
+    Examples
+    --------
+    >>> decimal(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(str(number))
+
+
+def rows_of_share(share: float, rows: int, *, nearest: bool = False) -> int:
+    """Return how many rows a share of them is, rounded down or to the nearest.
+
+    Examples
+    --------
+    >>> rows_of_share(0.29, 100), int(0.29 * 100)
+    (29, 28)
+    """
+    return math.floor(decimal(share) * rows + (Fraction(1, 2) if nearest else 0))
 
 
 def _range(low: float, high: float, *, low_open: bool, high_open: bool) -> str:

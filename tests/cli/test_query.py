@@ -64,6 +64,47 @@ def test_a_question_is_charged_once(table, vault, capsys):
     assert shown["spent"] == pytest.approx(1, rel=1e-3)
 
 
+def test_what_intervals_leave_out_is_shown(table, tmp_path, capsys):
+    """Of 2,000 rows of 400 persons, 800 count: an interval around these says nothing of 2,000."""
+    person = ("--person", "person", "--max-rows", 2)
+    where = ("--vault", tmp_path / "v", "--dataset", "d")
+    run(capsys, "budget", "set", table, "--epsilon", 9, "--delta", 0, *person, *where)
+    asked = ("query", table, "SELECT COUNT(*) FROM d", "--epsilon", 4, *where)
+    said = "Of each 'person', at most 2 rows count."
+    for more in (("--plan",), ()):
+        assert said in run(capsys, *asked, *more)[1]
+        shown = json.loads(run(capsys, *asked, *more, "--json")[1])
+        assert shown["uncovered"][0].startswith(said)
+    assert shown["rows"][0]["count_high"] < 900
+
+
+def test_the_ledger_shows_what_it_charged(table, vault, capsys):
+    asked = "SELECT COUNT(*) AS lied, AVG(age) FROM people WHERE sex = 'f' AND age > 9 GROUP BY sex"
+    assert run(capsys, "query", table, asked, "--epsilon", 0.6, "--vault", vault)[0] == 0
+    keys = "SELECT MEDIAN(age) FROM people GROUP BY sex"
+    options = ("--epsilon", 0.3, "--delta", 4e-7, "--vault", vault)
+    assert run(capsys, "query", table, keys, *options)[0] == 0
+
+    shown = json.loads(run(capsys, "budget", "show", "people", "--vault", vault, "--json")[1])
+    first, second = shown["charges"]
+    where = "WHERE (sex = 'f' AND age > 9) GROUP BY sex"
+    assert first["purpose"] == f"COUNT(*), AVG(CLAMP(age, 0, 99)) {where}"
+    assert (first["epsilon"], first["delta"]) == (pytest.approx(0.6), 0.0)
+    assert (second["epsilon"], second["delta"]) == (pytest.approx(0.3), 4e-7)
+    assert (shown["delta_spent"], shown["delta_left"]) == (4e-7, pytest.approx(1e-7))
+    plain = run(capsys, "budget", "show", "people", "--vault", vault)[1]
+    assert "charges spent 4e-07" in plain
+    assert "may spend 1e-07" in plain
+    assert "lied" not in plain
+    assert "COUNT(*)" in plain
+
+    more = ("--epsilon", 0.2, "--delta", 4e-7, "--vault", vault)
+    other = "SELECT COUNT(*) FROM people GROUP BY sex"
+    status, _, err = run(capsys, "query", table, other, *more)
+    assert status == 1
+    assert "takes delta 4e-07" in err
+
+
 def test_answers_and_budgets_are_released(table, vault, tmp_path, capsys):
     options = ("--epsilon", 1, "--vault", vault, "--out")
     assert run(capsys, "query", table, SQL, *options, tmp_path / "answer")[0] == 0
@@ -72,7 +113,7 @@ def test_answers_and_budgets_are_released(table, vault, tmp_path, capsys):
     for name in ("answer", "statement"):
         status, out, _ = run(capsys, "verify", tmp_path / name)
         assert status == 0
-        assert "the noise itself was not seen" in out
+        assert "the random draws themselves were not seen" in out
     status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "answer")
     assert (status, "exists already" in err) == (2, True)
     status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "new", "--plan")

@@ -14,7 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halfmask._errors import ColumnNotFoundError, DataError, KeyMismatchError, SchemaError
+from halfmask._errors import (
+    ColumnNotFoundError,
+    ColumnWarning,
+    DataError,
+    KeyMismatchError,
+    SchemaError,
+)
 from halfmask.hashing import HasherSettings, HashPlan
 from halfmask.hashing._fitting import fitted
 from halfmask.vault import Secret
@@ -132,6 +138,28 @@ def test_raw_numbers(secret, oracle, cells):
     _, _, values = found.flat()
     assert values is not None
     assert values.tolist() == [1.0 if lost else it for it, lost in zip(cells, gone, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [1_700_000_060, 2**60 + 1, dt.datetime(2026, 1, 1, 0, 1, tzinfo=dt.UTC), 16_777_217.0],
+    ids=lambda cell: type(cell).__name__,
+)
+def test_whole_numbers_that_are_sent_rounded_are_warned_of(secret, cell):
+    """The wire has 32-bit floats: they hold whole numbers up to 2 ** 24."""
+    plan = plan_of(pa.table({"a": [cell]}), secret, numbers="raw")
+
+    with pytest.warns(ColumnWarning, match="'a' has whole numbers or times beyond"):
+        plan.rows(pa.table({"a": [cell, None]}))
+
+
+@pytest.mark.parametrize("cell", [0.1, 1_234.567, 2.0**60, -16_777_216, dt.date(9999, 12, 31)])
+def test_measurements_and_small_whole_numbers_are_not_warned_of(secret, cell):
+    """Warnings are errors in tests."""
+    table = pa.table({"a": [cell]})
+    _, _, values = plan_of(table, secret, numbers="raw").rows(table).flat()
+
+    assert values is not None
 
 
 @pytest.mark.parametrize("number", [np.inf, 1e39, -1e39])

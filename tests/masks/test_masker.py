@@ -131,3 +131,21 @@ def test_names_are_searched_as_they_were_before_other_masks():
     found = Masker({"name": KeyedTokens()}, table_masks=[search], key=KEY).fit_transform(people)
 
     assert "Quist" not in found["note"][0]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        Pram(matrix={"cook": {"cook": 0.9, "nurse": 0.1}, "nurse": {"nurse": 1.0}}),
+        Pram(keep={"cook": 0.5, "nurse": 0.9}),
+    ],
+    ids=["matrix", "keep"],
+)
+def test_pram_refuses_values_that_the_fit_never_saw(mask):
+    """They were written as the first fitted value is."""
+    masker = Masker({"job": mask}, key=KEY).fit(pl.DataFrame({"job": ["cook", "nurse"] * 9}))
+
+    assert masker.transform(pl.DataFrame({"job": ["nurse", None]}))["job"].null_count() == 1
+    with pytest.raises(SchemaError, match="'job' has 2 cells with values") as caught:
+        masker.transform(pl.DataFrame({"job": ["nurse", "canary", "nurse ", None]}))
+    assert "canary" not in str(caught.value)

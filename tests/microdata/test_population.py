@@ -71,7 +71,8 @@ def level(model, held):  # noqa: PLR0911 # one for each model
     if model == "marketer-risk":
         return mean
     if model == "average-journalist-risk":
-        return max(mean, len(held) / sum(people))
+        everyone = {i for _, fitting in held for i in fitting}  # once, where classes overlap
+        return max(mean, len(held) / len(everyone))
     if model == "delta-presence":
         fitted = [i for _, fitting in held for i in fitting]
         assert len(set(fitted)) == len(fitted)  # nobody fits two classes

@@ -207,10 +207,11 @@ class Protection:
                     "its policy is to reject them.",
                     hint='Mend the table, or set missing to "value" or "suppress".',
                 )
-        if self.person is not None and batch[self.person].null_count():
+        nobody = 0 if self.person is None else _n_blank(batch[self.person])
+        if nobody:
             raise SchemaError(
                 f"Column {self.person!r} says whose row it is and has "
-                f"{batch[self.person].null_count()} missing cells in a batch.",
+                f"{nobody} missing or blank cells in a batch.",
                 hint="Leave these rows out, or give each a person of its own.",
             )
         return compact(batch, self.schema, self._kept, sample_key=sample_key, number=number)
@@ -418,6 +419,13 @@ class Protection:
                     "column has.",
                     hint="Rename that column, or write the ranges as text.",
                 )
+
+
+def _n_blank(persons: pl.Series) -> int:
+    """Return how many cells name nobody: they are missing, or texts of blanks."""
+    if persons.dtype == pl.String:
+        return int((persons.fill_null("").str.strip_chars() == "").sum())
+    return persons.null_count()
 
 
 def _check_kept(fitted: Fitted, classes: Classes) -> None:

@@ -131,10 +131,7 @@ def query(
 
 def _say_plan(planned: QueryPlan, *, as_json: bool) -> int:
     if as_json:
-        errors = [each.sentence() for each in planned.expected_errors()]
-        events = [each.to_json() for each in planned.events()]
-        cost = {"epsilon": planned.epsilon, "delta": planned.delta}
-        say_json({"ok": True, **cost, "errors": errors, "events": events})
+        say_json({"ok": True, **planned.to_dict()})
     else:
         _explain(planned, console())
     return 0

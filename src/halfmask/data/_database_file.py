@@ -27,6 +27,7 @@ __all__ = [
     "FILE_READERS",
     "duckdb_reader",
     "open_sqlite",
+    "sqlite_column_type",
     "sqlite_frames",
     "sqlite_reader",
     "sqlite_types",
@@ -82,31 +83,30 @@ def sqlite_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
         return spilled_reader(sqlite_frames(base, name, dtypes), dtypes, options, place.what)
 
 
-def sqlite_types(
-    base: sqlite3.Connection, table: str, *, bytes_too: bool = False
-) -> dict[str, pl.DataType]:
-    """Return the type of each column of a table, by its cells.
+def sqlite_types(base: sqlite3.Connection, table: str) -> dict[str, pl.DataType]:
+    """Return the type of each column of a table; see `sqlite_column_type`."""
+    source = f"SELECT * FROM {quoted_name(table)}"
+    names = [about[0] for about in base.execute(f"{source} LIMIT 0").description]
+    return {name: sqlite_column_type(base, table, name) for name in names}
+
+
+def sqlite_column_type(
+    base: sqlite3.Connection, table: str, name: str, *, bytes_too: bool = False
+) -> pl.DataType:
+    """Return the type of a column of a table, by its cells.
 
     Parameters
     ----------
-    base, table
-        The database, and the table's name.
+    base, table, name
+        The database, and the names of the table and the column.
     bytes_too
-        Whether a column may hold bytes.
+        Whether the column may hold bytes.
 
     Raises
     ------
     SchemaError
-        If a column holds values of more than one type, or bytes.
+        If the column holds values of more than one type, or bytes.
     """
-    source = f"SELECT * FROM {quoted_name(table)}"
-    names = [about[0] for about in base.execute(f"{source} LIMIT 0").description]
-    return {name: _sqlite_type(base, table, name, bytes_too=bytes_too) for name in names}
-
-
-def _sqlite_type(
-    base: sqlite3.Connection, table: str, name: str, *, bytes_too: bool
-) -> pl.DataType:
     column = quoted_name(name)
     found = base.execute(
         f"SELECT typeof({column}), min({column}), max({column}) FROM {quoted_name(table)}"

@@ -83,7 +83,7 @@ class ReadOptions:
         the number 10. A cell that doesn't fit is an error.
     lists
         The separator of columns of lists, by column name: they are read as texts, such as
-        ``"milk|bread"``. An item must not hold it.
+        ``"bread|milk"``: sets, each item once and in order. An item must not hold it.
     coerce
         Columns whose cells that don't fit, or are infinite, become missing; a `ColumnWarning`
         counts them.

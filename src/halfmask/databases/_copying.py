@@ -126,11 +126,14 @@ def copy_table(
     fresh: dict[str, list[NDArray[np.uint64]]] = {
         name: []
         for (where, name), mask in plan.masks.items()
-        if where == table.name and mask.name in FRESH_MASKS
+        if where == table.name
+        and mask.name in FRESH_MASKS
+        and not getattr(mask, "integers", False)  # a token of one integer is another
     }
     raw.watch(unchanged, fresh)
     if raw.n_rows:
-        for frame in masked.batches(_BATCH):
+        for batch in masked.batches(_BATCH):
+            frame = _of_width(batch, table)
             target.append(table, frame)
             written.add(frame)
     return CopiedTable(
@@ -139,6 +142,26 @@ def copy_table(
         unchanged=unchanged,
         raw={name: _sorted(parts) for name, parts in fresh.items()},
     )
+
+
+def _of_width(frame: pl.DataFrame, table: WrittenTable) -> pl.DataFrame:
+    """Return masked numbers in the types of the target, which are those of the source."""
+    for name, dtype in table.dtypes.items():
+        was = frame[name]
+        if was.dtype == dtype:
+            continue
+        now = was.cast(dtype, strict=False)
+        lost = now.null_count() - was.null_count()
+        if dtype.is_float():
+            lost += int(now.is_infinite().sum()) - int(was.is_infinite().sum())
+        if lost:
+            raise DataError(
+                f"The mask of the column {name!r} of the table {table.name!r} writes {lost} "
+                "numbers that the column's type doesn't hold.",
+                hint="Bound the mask, as with 'low' and 'high', or drop the column.",
+            )
+        frame = frame.with_columns(now)
+    return frame
 
 
 def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> Source:
@@ -156,7 +179,7 @@ def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> S
         raw.hold()
     source = Source(raw, format="database")
     plans = {
-        name: domain.mask.fit(name, raw.dtypes[name], None, _key_of(domain, keys))
+        name: domain.mask.fit(name, domain.dtype or raw.dtypes[name], None, _key_of(domain, keys))
         for name, domain in linked.items()
     }
     masks = {name: domain.mask for name, domain in linked.items()}

@@ -10,12 +10,13 @@ import polars as pl
 
 from halfmask._errors import ReleaseError, SchemaError
 from halfmask.data import quoted_name
-from halfmask.data._postgres import PostgresConnection, literal
+from halfmask.data._postgres import PostgresConnection, literal, text_of
 
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
     from halfmask.databases._postgres_source import NumberSequence, PostgresSource
     from halfmask.databases._schema import TableColumn, WrittenTable
+    from halfmask.masks import Mask, TableMask
 
 __all__ = ["PostgresTarget", "postgres_type"]
 
@@ -48,9 +49,21 @@ _WIDER: Final[dict[pl.DataType, pl.DataType]] = {
 _TEXTS: Final = re.compile(r"(?:text|json|name|character(?: varying)?(?:\(\d+\))?)")
 
 
-def postgres_type(column: TableColumn, dtype: pl.DataType) -> str:
-    """Return the type of a masked column: the same if the mask keeps it, and it isn't text."""
-    if dtype == column.dtype and dtype != pl.String:
+#: Masks that write values of their column alone.
+_OWN_VALUES: Final = frozenset(
+    {
+        "data-shuffling", "local-suppression", "pram", "rank-swapping", "record-swapping",
+        "stratified-pram",
+    }
+)  # fmt: skip
+_LIMITED: Final = re.compile(r"character(?: varying)?\((\d+)\)")
+
+
+def postgres_type(column: TableColumn, dtype: pl.DataType, mask: Mask | TableMask) -> str:
+    """Return the type of a masked column: the same if what the mask writes always fits into it."""
+    if isinstance(dtype, pl.String):
+        return column.type if _fits(column.type, mask) else "text"
+    if dtype == column.dtype:
         return column.type
     if isinstance(dtype, pl.Decimal):
         return f"numeric({dtype.precision},{dtype.scale})"
@@ -61,6 +74,21 @@ def postgres_type(column: TableColumn, dtype: pl.DataType) -> str:
             hint="Take another mask.",
         )
     return _TYPES[dtype]
+
+
+def _fits(kind: str, mask: Mask | TableMask) -> bool:
+    """Return whether a type of texts holds all that a mask writes."""
+    limit = _LIMITED.fullmatch(kind)
+    if limit is None:
+        return kind in {"text", "character varying"}
+    if mask.name in _OWN_VALUES or mask.name == "format-preserving":
+        return True
+    longest = {
+        "token": getattr(mask, "digits", None),
+        "redact": len(getattr(mask, "text", None) or ""),
+    }
+    length = longest.get(mask.name)
+    return length is not None and length <= int(limit[1])
 
 
 class PostgresTarget:
@@ -120,10 +148,13 @@ class PostgresTarget:
 
     def create(self, tables: Sequence[WrittenTable]) -> None:
         """Make the tables, without rows."""
-        for name, labels in self._enums.items():
-            listed = ", ".join(map(literal, labels))
-            self._connection.execute(f"CREATE TYPE {quoted_name(name)} AS ENUM ({listed})")
-        for each in self._kept_sequences(tables):
+        needs = frozenset[str]().union(*(it.needs for it in tables))
+        for described, (name, labels) in self._enums.items():
+            if described in needs:
+                listed = ", ".join(map(literal, labels))
+                self._connection.execute(f"CREATE TYPE {quoted_name(name)} AS ENUM ({listed})")
+        self._sequences = [it for it in self._sequences if it.described in needs]
+        for each in self._sequences:
             if not each.is_identity:
                 self._connection.execute(f"CREATE SEQUENCE {quoted_name(each.name)} {each.options}")
         identities = {(it.table, it.column): it for it in self._sequences if it.is_identity}
@@ -131,27 +162,23 @@ class PostgresTarget:
             columns = ", ".join(
                 _declared(it, identities.get((table.name, it.name))) for it in table.columns
             )
-            self._connection.execute(f"CREATE TABLE {self.named(table.name)} ({columns})")
-
-    def _kept_sequences(self, tables: Sequence[WrittenTable]) -> Iterator[NumberSequence]:
-        """Yield the sequences whose column is copied unchanged, and those of no column."""
-        copied = {
-            (table.name, it.name)
-            for table in tables
-            for it in table.columns
-            if it.name not in table.masked
-        }
-        for each in self._sequences:
-            if each.table is None or (each.table, each.column) in copied:
-                yield each
+            kind = "UNLOGGED TABLE" if table.is_unlogged else "TABLE"
+            with self._connection.about(f"the table {table.name!r}"):
+                self._connection.execute(f"CREATE {kind} {self.named(table.name)} ({columns})")
 
     def append(self, table: WrittenTable, frame: pl.DataFrame) -> None:
         """Add rows to a table by COPY; types without a binary form of ours go by their text."""
         forms = {it.name: self._form(it) for it in table.copied}
         rows = frame.with_columns(_encoded(cells, forms[cells.name]) for cells in frame)
-        if all(forms.values()):
-            self._connection.append(table.name, _arrow(rows), schema=self._schema)
-            return
+        with self._connection.about(f"the table {table.name!r}"):
+            if all(forms.values()):
+                self._connection.append(table.name, _arrow(rows), schema=self._schema)
+            else:
+                self._append_staged(table, rows, forms)
+
+    def _append_staged(
+        self, table: WrittenTable, rows: pl.DataFrame, forms: Mapping[str, str | None]
+    ) -> None:
         if self._staged != table.name:
             self._stage(table, forms)
         self._connection.append(_STAGE, _arrow(rows), schema=None)
@@ -169,7 +196,7 @@ class PostgresTarget:
         if kind in {"uuid", "jsonb", "bytea"}:
             return kind
         if column.dtype is None or column.dtype == pl.String:
-            is_text = _TEXTS.fullmatch(kind) or kind.strip('"') in self._enums
+            is_text = _TEXTS.fullmatch(kind) or (column.enum and column.dtype is not None)
             return "text" if is_text else None
         return "plain"
 
@@ -187,19 +214,22 @@ class PostgresTarget:
         for table in tables:
             for rule in table.constraints:
                 if rule.kind == "index":
-                    self._connection.execute(rule.definition)
+                    place = f"the index {rule.name!r} of the table {table.name!r}"
+                    with self._connection.about(place):
+                        self._connection.execute(rule.definition)
                 else:
                     self._constrain(table.name, rule.name, rule.definition)
         for table in tables:
             for key in table.foreign_keys:
                 self._constrain(table.name, key.name, key.definition)
-        for each in self._kept_sequences(tables):
+        for each in self._sequences:
             self._set(each)
 
     def _constrain(self, table: str, name: str, definition: str) -> None:
-        self._connection.execute(
-            f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
-        )
+        with self._connection.about(f"the constraint {name!r} of the table {table!r}"):
+            self._connection.execute(
+                f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
+            )
 
     def _set(self, each: NumberSequence) -> None:
         name = quoted_name(each.name)
@@ -229,7 +259,7 @@ def _declared(column: TableColumn, identity: NumberSequence | None) -> str:
     if identity is not None and clauses:
         clauses += f" ({identity.options.partition(' ')[2].partition(' ')[2]})"
     null = " NOT NULL" if column.is_not_null else ""
-    return f"{quoted_name(column.name)} {column.type}{clauses}{null}"
+    return f"{quoted_name(column.name)} {column.type}{column.collation}{clauses}{null}"
 
 
 def _encoded(cells: pl.Series, form: str | None) -> pl.Series:
@@ -247,7 +277,7 @@ def _asked(column: TableColumn) -> str:
     """Return what SELECT asks for, so that what is read back is of the type that was written."""
     name = quoted_name(column.name)
     native = column.dtype is not None and not isinstance(column.dtype, pl.String | pl.Decimal)
-    return name if native else f"{name}::text AS {name}"
+    return name if native else text_of(column.name, column.type)
 
 
 def _arrow(frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halfmask.databases._checking import TableCount
     from halfmask.databases._plan import CopyPlan, TypeName
     from halfmask.databases._policy import DatabasePolicy
-    from halfmask.databases._schema import SourceDatabase, TargetDatabase
+    from halfmask.databases._schema import SourceDatabase, TableSchema, TargetDatabase
     from halfmask.vault import Vault
 
 __all__ = ["MaskedDatabase", "open_source", "protect_database"]
@@ -150,7 +150,7 @@ def protect_database(
         progress("reading the schema")
         base, typed = open_source(urls[0])
         stack.enter_context(closing(base))
-        plan = plan_of(policy, base.tables(), typed)
+        plan = plan_of(policy, _looked_at(base, policy), typed, base.others())
         progress("checking references")
         check_references(base, plan.foreign_keys)
         lists = _lists(base, policy, plan, key)
@@ -201,6 +201,20 @@ def _target(url: DatabaseUrl, source: SourceDatabase) -> TargetDatabase:
     if isinstance(source, PostgresSource):
         return PostgresTarget(url, source)
     return SqliteTarget(url)
+
+
+def _looked_at(source: SourceDatabase, policy: DatabasePolicy) -> list[TableSchema]:
+    """Return the tables of a source, with what the cells of copied columns say of their types."""
+    found = []
+    for table in source.tables():
+        section = policy.tables.get(table.name)
+        if section is None or table.refused:
+            found.append(table)
+            continue
+        columns = {name for name, rule in section.columns.items() if rule.word != "drop"}
+        columns.update(*(mask.reads for mask in section.masks))
+        found.append(source.looked_at(table, columns))
+    return found
 
 
 def _lists(

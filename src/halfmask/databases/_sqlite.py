@@ -9,6 +9,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,13 +18,14 @@ import polars as pl
 from halfmask._errors import DataError, ReleaseError, SchemaError
 from halfmask.data import quoted_name
 from halfmask.data._atomic import locked_file
-from halfmask.data._database_file import open_sqlite, sqlite_types
+from halfmask.data._database_file import open_sqlite, sqlite_column_type
 from halfmask.data._rename import rename_new
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
 
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
     from halfmask.databases._schema import WrittenTable
+    from halfmask.masks import Mask, TableMask
 
 __all__ = ["SqliteSource", "SqliteTarget", "sqlite_type"]
 
@@ -34,11 +36,17 @@ _LOST: Final = re.compile(
 )
 #: What SQLite gives as the number of an index's column that is an expression.
 _EXPRESSION: Final = -2
+#: How SQLite writes dates as texts: its function, and the format.
+_DATES: Final[dict[pl.DataType, tuple[str, str]]] = {
+    pl.Date(): ("date", "%Y-%m-%d"),
+    pl.Datetime("us"): ("datetime", "%Y-%m-%d %H:%M:%S"),
+}
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*")
 
 
-def sqlite_type(column: TableColumn, dtype: pl.DataType) -> str:
+def sqlite_type(column: TableColumn, dtype: pl.DataType, mask: Mask | TableMask) -> str:
     """Return the type of a masked column."""
+    del mask  # a type has no limit
     if dtype == column.dtype:
         return column.type
     if dtype == pl.String:
@@ -114,14 +122,13 @@ class SqliteSource:
             refused = "it is WITHOUT ROWID"
         keys = [] if refused else list(self._keys(name, names))
         refused = refused or next((it.definition for it in keys if not it.parent), "")
-        dtypes = {} if refused else self._types(name)
         return TableSchema(
             name=name,
             columns=tuple(
                 TableColumn(
                     name=column,
                     type=kind,
-                    dtype=dtypes.get(column),
+                    dtype=None,
                     clauses="" if default is None else f" DEFAULT {default}",
                     is_not_null=bool(not_null),
                 )
@@ -133,14 +140,45 @@ class SqliteSource:
             refused=refused,
         )
 
-    def _types(self, name: str) -> dict[str, pl.DataType]:
+    def looked_at(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
+        """Return a table with what its cells say of their types; see `SourceDatabase`."""
+        return replace(
+            table,
+            columns=tuple(
+                self._looked_at(table.name, it) if it.name in columns else it
+                for it in table.columns
+            ),
+        )
+
+    def _looked_at(self, table: str, column: TableColumn) -> TableColumn:
         try:
             with _asking("The source database"):
-                return sqlite_types(self._base, name, bytes_too=True)
+                dtype = sqlite_column_type(self._base, table, column.name, bytes_too=True)
         except SchemaError as error:
-            raise SchemaError(
-                f"The table {name!r} can't be copied: {error.what}", hint=error.hint
-            ) from None
+            said = error.what.removeprefix(f"Column {column.name!r} ").removesuffix(".")
+            return replace(column, refused=said)
+        if dtype != pl.String:
+            return replace(column, dtype=dtype)
+        name = quoted_name(column.name)
+        for kind, (function, _) in _DATES.items():
+            # Each text is the one that SQLite writes for its date.
+            query = f"SELECT count({name}), sum({name} IS {function}({name})), min({name}) FROM"
+            ((n, n_dates, first),) = self._rows(f"{query} {self.named(table)} WHERE {name} NOTNULL")
+            if not n:
+                return replace(column, dtype=_affinity(column.type))
+            if n == n_dates and first >= "0001":
+                return replace(column, dtype=dtype, dates=kind)
+        return replace(column, dtype=dtype)
+
+    def others(self) -> list[str]:
+        """Return the views and triggers of the file."""
+        return [
+            f"{kind} {quoted_name(name)}"
+            for kind, name in self._rows(
+                "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+                " ORDER BY 1, 2"
+            )
+        ]
 
     def _keys(self, table: str, names: dict[str, str]) -> Iterator[ForeignKey]:
         found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
@@ -250,6 +288,13 @@ class SqliteSource:
         return "halfmask_order(c.rowid)"
 
 
+def _affinity(kind: str) -> pl.DataType:
+    """Return the type of a column without cells, from what its table says."""
+    if "INT" in kind.upper():
+        return pl.Int64()
+    return pl.Float64() if re.search("REAL|FLOA|DOUB", kind.upper()) else pl.String()
+
+
 class SqliteTarget:
     """A new file of SQLite, which gets its name when it is whole.
 
@@ -317,7 +362,11 @@ class SqliteTarget:
         with _asking("The target database"):
             self._base.executemany(
                 f"INSERT INTO {self.named(table.name)} ({_listed(names)}) VALUES ({marks})",
-                frame.rows(),
+                frame.with_columns(
+                    frame[name].dt.to_string(_DATES[kind][1])
+                    for name, kind in frame.schema.items()
+                    if kind in _DATES
+                ).rows(),
             )
 
     def finish(self, tables: Sequence[WrittenTable]) -> None:
@@ -341,7 +390,15 @@ def _frames(
         cursor = base.execute(query)
         while rows := cursor.fetchmany(_CHUNK):
             try:
-                frame = pl.DataFrame(rows, schema=schema, orient="row")
+                frame = pl.DataFrame(
+                    rows,
+                    schema={n: pl.String() if it in _DATES else it for n, it in schema.items()},
+                    orient="row",
+                ).with_columns(
+                    pl.col(name).str.strptime(kind, _DATES[kind][1])  # type: ignore[arg-type]
+                    for name, kind in schema.items()
+                    if kind in _DATES
+                )
             except (TypeError, OverflowError, pl.exceptions.PolarsError):
                 raise DataError(f"{what} has cells of other types than were expected.") from None
             yield frame

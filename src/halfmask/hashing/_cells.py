@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from halfmask._errors import SchemaError
+from halfmask._errors import ColumnWarning, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Texts",
     "absent",
+    "floats_to_send",
     "kind_of",
     "numbers_of",
     "same_kind",
@@ -196,3 +198,24 @@ def numbers_of(array: Any) -> NDArray[np.float64]:  # noqa: ANN401 # pyarrow shi
     # An integer with missing cells becomes floats with NaN on the way.
     found = array.to_numpy(zero_copy_only=False)
     return np.asarray(np.add(found, 0.0, dtype=np.float64))
+
+
+def floats_to_send(
+    numbers: NDArray[np.float64], column: str, *, measured: bool
+) -> NDArray[np.float32]:
+    """Return numbers as the wire has them; whole ones that it can't hold exactly are warned of.
+
+    Floats with decimals have more digits than anybody measures: rounding them is of no meaning.
+    Whole numbers from 2 ** 53 on were rounded before they came here, unless the column is floats.
+    """
+    with np.errstate(over="ignore"):
+        sent = numbers.astype(np.float32)
+    rounded = (sent != numbers) & (numbers == np.floor(numbers))
+    if rounded.any() or (not measured and (np.abs(numbers) >= 2.0**53).any()):
+        warnings.warn(
+            f"Column {column!r} has whole numbers or times beyond 2 ** 24. They are sent rounded "
+            "to 32-bit floats (7 digits). Bin them, or subtract a constant first.",
+            ColumnWarning,
+            stacklevel=2,
+        )
+    return sent

@@ -58,7 +58,8 @@ class KeyedHasher(
     numbers
         ``"quantiles"``: a number becomes one of ``bins`` bins of about equal numbers of rows.
         ``"log"``: a bin for each ``1 / bins_per_octave`` of a power of two, which needs no fit.
-        ``"raw"``: the column name is hashed, and the number itself is sent as the index's value.
+        ``"raw"``: the column name is hashed, and the number itself is sent as a 32-bit float: whole
+        numbers up to ``2 ** 24`` exactly. A `ColumnWarning` names columns of larger ones.
     bins
         How many bins of quantiles, at least 2.
     bins_per_octave

@@ -14,7 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from halfmask._errors import DataError
-from halfmask.hashing._cells import absent, kind_of, numbers_of, texts_of, views_of, words_of
+from halfmask.hashing._cells import (
+    absent,
+    floats_to_send,
+    kind_of,
+    numbers_of,
+    texts_of,
+    views_of,
+    words_of,
+)
 from halfmask.hashing._loops import siphash
 
 if TYPE_CHECKING:
@@ -167,7 +175,9 @@ class RawSlot:
                 f"Column {self.column!r} has numbers that are infinite, or beyond 32-bit floats.",
                 hint="Bin the numbers, or scale them.",
             )
-        return Coded(self.table, _frozen(gone.astype(np.int32)), numbers.astype(np.float32))
+        measured = kind_of(columns[self.column].type, self.column) == "float"
+        sent = floats_to_send(numbers, self.column, measured=measured)
+        return Coded(self.table, _frozen(gone.astype(np.int32)), sent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

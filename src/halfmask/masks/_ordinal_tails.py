@@ -54,7 +54,7 @@ class OrdinalTailCoding:
 
     name: ClassVar[str] = "ordinal-tails"
     coarsens: ClassVar[bool] = True
-    traits: ClassVar[MaskTraits] = MaskTraits(unstated=("order",))
+    traits: ClassVar[MaskTraits] = MaskTraits(takes_order=True, unstated=("order",))
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = (

@@ -230,7 +230,13 @@ def mask(
     vault_key = None if vault is None else pseudonym_key(vault)
     engine = engine or LocalEngine()
     behind = MaskedTable.of(
-        source, policy.masks, table_masks, key=key, vault_key=vault_key, engine=engine
+        source,
+        policy.masks,
+        table_masks,
+        key=key,
+        vault_key=vault_key,
+        engine=engine,
+        ordinal=policy.ordinal_columns,
     )
     rows = MaskedRows(policy=policy, table=behind, n_in=source.n_rows, key=key, engine=engine)
     if not rows.columns:

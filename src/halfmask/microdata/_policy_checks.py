@@ -145,7 +145,11 @@ def check_guarantee(
         )
     check_not_randomised(where, section.about, masks)
     check_not_split(where, section.about, masks)
-    if asks_for_tree(section, columns) and column.hierarchy is None:
+    # The type of an ordinal column can say its order; that is seen when there is a table.
+    may_say = column.kind == "ordinal" and not section.kind.needs_hierarchy(
+        section.parameters, "numeric"
+    )
+    if asks_for_tree(section, columns) and column.hierarchy is None and not may_say:
         raise PolicyError(
             f"{where} asks for an order or tree of column {section.about!r}, which has no "
             "hierarchy.",

@@ -41,7 +41,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         ``"boosting"``, or ``"parametric"`` (logistic and linear regression).
     min_leaf
         The least number of rows that a cell is drawn from. A category that fewer rows have isn't
-        written; a number that fewer rows have is drawn between its neighbours.
+        written; a number that fewer rows have is drawn between its neighbours, and isn't itself.
     columns
         The columns that are synthesized; ``None``: all. The others keep their cells, and
         :meth:`redraw` draws these columns given them.
@@ -68,9 +68,9 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
     Raises
     ------
     SchemaError
-        If nearly every row has a category of its own: that is an identifier.
+        If most rows have a category that fewer than `min_leaf` rows have, as identifiers are.
     DataError
-        If rows break a rule.
+        If rows break a rule, or there are fewer than `min_leaf`.
 
     See Also
     --------
@@ -79,8 +79,8 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
     Notes
     -----
     **Guarantees.** None of privacy: rows are drawn from models of all rows. How much they reveal
-    about these is measured, not bounded. No category of fewer than `min_leaf` rows is written.
-    Every row keeps every rule.
+    about these is measured, not bounded. No category of fewer than `min_leaf` rows is written, and
+    no least or greatest number that fewer have. Every row keeps every rule.
 
     **Edge cases.** Missing is drawn like any other value. A column of one value is that value.
     Numbers keep the digits that the table's have, and stay within its least and greatest number. A

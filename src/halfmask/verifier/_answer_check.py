@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["check_answer"]
 
+#: A quantile, and the ends of its interval.
+_CHOICES: Final = ("quantile", "quantile-low", "quantile-high")
 #: The noisy numbers that an aggregate is computed from.
 _MEASURES: Final = {
     "distinct": {"distinct"},
     "sum": {"sum"},
     "mean": {"centred", "values"},
     "variance": {"centred", "squares", "values"},
-    "quantile": {"quantile"},
+    "quantile": set(_CHOICES),
 }
 #: The mechanisms of measures that take no added noise.
-_NOISES: Final = {"persons": {"selection"}, "quantile": {"exponential"}}
+_NOISES: Final = {"persons": {"selection"}, **{each: {"exponential"} for each in _CHOICES}}
 #: What may lie between two roundings of the same number.
 _SLACK: Final = 1e-6
 
@@ -105,7 +107,7 @@ def _changed(
     measure = stated["measure"]
     if measure == "distinct" and aggregate["of"] == unit["person"]:
         return 1  # a person adds one value
-    if measure == "quantile":
+    if measure in _CHOICES:
         at = Fraction(repr(_number(aggregate["at"])))
         return max(at.numerator, at.denominator - at.numerator) * rows
     if measure in {"rows", "values", "distinct"}:

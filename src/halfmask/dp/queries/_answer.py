@@ -25,8 +25,7 @@ class PrivateAnswer:
     Parameters
     ----------
     frame
-        A row for each group: its keys, and each aggregate with the ends of its 95 % interval. The
-        value of a quantile has none: see ``errors``.
+        A row for each group: its keys, and each aggregate with the ends of its 95 % interval.
     epsilon
         What was paid for it.
     delta
@@ -37,6 +36,8 @@ class PrivateAnswer:
         The guarantee of the whole ledger, in words.
     errors
         The error of each aggregate in words, as the plan states it.
+    uncovered
+        What no interval covers, in words: rows that are left out, and values that are clamped.
     charge
         The number of the charge in the ledger.
     from_book
@@ -49,6 +50,7 @@ class PrivateAnswer:
     noise: Noise
     guarantee: str
     errors: tuple[str, ...]
+    uncovered: tuple[str, ...]
     charge: int
     from_book: bool
 
@@ -78,6 +80,7 @@ class PrivateAnswer:
             "noise": self.noise,
             "guarantee": self.guarantee,
             "errors": list(self.errors),
+            "uncovered": list(self.uncovered),
             "charge": self.charge,
             "from_book": self.from_book,
         }
@@ -100,6 +103,7 @@ class PrivateAnswer:
             "epsilon": plan.epsilon,
             "delta": plan.delta,
             "errors": [each.sentence() for each in plan.expected_errors()],
+            "uncovered": plan.uncovered(),
         }
         return json.dumps(kept)
 
@@ -137,6 +141,7 @@ class PrivateAnswer:
                 noise=noise,
                 guarantee=guarantee,
                 errors=tuple(kept["errors"]),
+                uncovered=tuple(kept["uncovered"]),
                 charge=charge,
                 from_book=from_book,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
@@ -29,6 +29,8 @@ __all__ = ["Measure", "grid_of", "measures_of", "present"]
 #: Values that a quantile chooses among, unless a grid is declared; and the most.
 _CANDIDATES: Final = 1 << 10
 _MOST_CANDIDATES: Final = 1 << 16
+#: The part of a quantile's epsilon for the quantile itself; the rest is for its interval.
+_OF_QUANTILE: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,27 @@ class Measure:
         The grid of the column's values.
     at
         The fraction of a quantile.
+    end
+        Of a quantile, the end of its interval; ``None`` for the quantile itself.
     """
 
     kind: str
     column: str | None = None
     grid: NumericGrid | None = None
     at: Fraction | None = field(default=None)
+    end: Literal["low", "high"] | None = None
+
+    @property
+    def name(self) -> str:
+        """The kind, and which end of an interval it is, as a release states it."""
+        return self.kind if self.end is None else f"{self.kind}-{self.end}"
+
+    @property
+    def weight(self) -> float:
+        """The part of a share of epsilon: a quantile and the ends of its interval take one."""
+        if self.kind != "quantile":
+            return 1.0
+        return _OF_QUANTILE if self.end is None else (1 - _OF_QUANTILE) / 2
 
     @property
     def largest(self) -> int:
@@ -186,5 +203,6 @@ def _of_numbers(each: BoundedAggregate, grid: NumericGrid) -> tuple[Measure, ...
             return (*(Measure(kind, each.of, grid) for kind in kinds), Measure("values", each.of))
         case Quantile():
             at = Fraction(repr(each.at)).limit_denominator(1_000_000)
-            return (Measure("quantile", each.of, grid, at),)
+            ends: tuple[Literal["low", "high"] | None, ...] = (None, "low", "high")
+            return tuple(Measure("quantile", each.of, grid, at, end) for end in ends)
     return (Measure("sum", each.of, grid),)

@@ -236,7 +236,11 @@ class PrivateQuery:
     question: Question
 
     def __repr__(self) -> str:
-        return f"PrivateQuery({self.question.purpose()!r})"
+        # Without conditions: their literals may be values of cells.
+        asked = ", ".join(each.label for each in self.question.aggregates)
+        groups = ", ".join(self.question.grouping.columns)
+        shown = f"{asked} by {groups}" if groups else asked
+        return f"PrivateQuery({shown!r})"
 
     def plan(self, *, epsilon: float, delta: float = 0.0, noise: Noise = "laplace") -> QueryPlan:
         """Return what the question costs and how exact its answer is; nothing is charged.

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask.dp.queries._aggregates import Aggregate, BoundedAggregate, Count
+from halfmask.dp.ledger._charge import LONGEST_PURPOSE
+from halfmask.dp.queries._aggregates import Aggregate, BoundedAggregate, Count, name_in_sql
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -121,10 +122,15 @@ class Question:
         return json.dumps(written, sort_keys=True)
 
     def purpose(self) -> str:
-        """Return the question in a few words, for the list of charges."""
-        asked = ", ".join(each.label for each in self.aggregates)
-        groups = ", ".join(self.grouping.columns)
-        return (f"{asked} by {groups}" if groups else asked)[:1000]
+        """Return the question as SQL has it, without SELECT and FROM, for the list of charges."""
+        asked = ", ".join(each.in_sql for each in self.aggregates)
+        joins = "".join(
+            f" JOIN {name_in_sql(each.name)} USING ({name_in_sql(each.on)})" for each in self.joins
+        )
+        where = " AND ".join(f"({each.text})" for each in self.conditions)
+        groups = ", ".join(name_in_sql(column) for column in self.grouping.columns)
+        text = f"{asked}{joins}{where and f' WHERE {where}'}{groups and f' GROUP BY {groups}'}"
+        return text if len(text) <= LONGEST_PURPOSE else f"{text[: LONGEST_PURPOSE - 4]} ..."
 
 
 def _joined(

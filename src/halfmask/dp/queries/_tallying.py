@@ -132,7 +132,8 @@ class _Tallying:
             self._keys = keys.rename({name: by for by, name in self._names.items()})
         self._sums = [each for each in measures if each.kind not in {"distinct", "quantile"}]
         self._distinct = [each for each in measures if each.kind == "distinct"]
-        self._quantiles = [each for each in measures if each.kind == "quantile"]
+        # The ends of an interval are chosen by the same rows.
+        self._quantiles = [each for each in measures if each.kind == "quantile" and not each.end]
 
     def result(self, source: Source) -> ExactSums:
         parts: list[pl.DataFrame] = []

@@ -219,7 +219,7 @@ class ReadOptions:
             raise ParameterError(
                 "column_names needs header=True or header=False.",
                 hint="Say whether the file has a header, whose names are then replaced: "
-                "header=True (--header) or header=False (--no-header).",
+                "[[header=True or header=False|--header or --no-header]].",
             )
         object.__setattr__(self, "column_names", tuple(self.column_names or ()))
 

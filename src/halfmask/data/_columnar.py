@@ -123,7 +123,8 @@ class ColumnarReader:
         empty = [n for n in frame.columns if frame[n].null_count() == frame.height]
         frame = frame.with_columns(pl.col(n).cast(self._settled[n]) for n in empty)
         frame = mark_missing(frame, self._options.missing)
-        return settle(as_declared(frame, self._declared, self._coerced))
+        frame = as_declared(frame, self._declared, self._coerced)
+        return settle(mark_missing(frame, self._options.missing))
 
 
 def _parquet_facts(place: Place) -> _Facts:

@@ -214,7 +214,8 @@ def check_names(names: Sequence[str]) -> None:
     if empty:
         raise SchemaError(
             f"Columns without a name: number {', '.join(empty[:20])} of {len(names)}.",
-            hint="Name every column; a file without a header is read with header=False.",
+            hint="Name every column; a file without a header is read with "
+            "[[header=False|--no-header]].",
         )
     counts = Counter(names)
     if len(counts) < len(names):
@@ -222,7 +223,7 @@ def check_names(names: Sequence[str]) -> None:
         raise SchemaError(
             f"Columns that share a name: number {', '.join(twice[:20])} of {len(names)}.",
             hint="Give each column a name of its own; a file without a header is read with "
-            "header=False.",
+            "[[header=False|--no-header]].",
         )
     unsafe = [str(n) for n, name in enumerate(names, 1) if "\0" in name or _is_pattern(name)]
     if unsafe:

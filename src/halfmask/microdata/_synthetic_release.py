@@ -260,7 +260,8 @@ def synthesize(
     if policy.synthesis is None:
         raise PolicyError(
             "The policy has no [synthesis].",
-            hint='Write [synthesis] with kind = "full", or call halfmask.protect.',
+            hint='Write [synthesis] with kind = "full", or '
+            "[[call halfmask.protect|run halfmask protect]].",
         )
     key = key if key is not None else fresh_key()
     check_key(key)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halfmask.synth._donors import Drawn
 
-__all__ = ["ColumnCodes", "of_physical"]
+__all__ = ["ColumnCodes", "decimals_of", "of_physical"]
 
 #: Fractions with more digits than this have no grid: any number between two values may be drawn.
 MAX_DECIMALS = 6
@@ -270,19 +270,20 @@ class ColumnCodes:
     ) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
         """Return numbers a share of the way to another code, and whether they are neither's."""
         physical = self.values.to_physical()
-        if physical.dtype.is_float() and self.decimals is None:
-            points = physical.to_numpy()
-            found = points[own] * (1 - share) + points[other] * share
-        elif physical.dtype.is_float():
-            points = physical.to_numpy()
-            steps = np.rint((points[other] - points[own]) * 10.0**self.decimals)
-            found = points[own] + _some_steps(steps, rare[other], share) / 10.0**self.decimals
-            found = np.round(found, self.decimals)
-        else:
-            points = physical.cast(pl.Int64).to_numpy()
+        points: NDArray[Any] = (
+            physical if physical.dtype.is_float() else physical.cast(pl.Int64)
+        ).to_numpy()
+        if not physical.dtype.is_float():
             # Steps are counted in whole numbers: floats would be off by one beyond 2**53.
             steps = (points[other] - points[own]) // self.step
             found = points[own] + _some_steps(steps, rare[other], share) * self.step
+        elif self.decimals is None or points[-1] / 2 - points[0] / 2 > 2**52 / 10**self.decimals:
+            found = points[own] * (1 - share) + points[other] * share
+        else:
+            grid = 10.0**self.decimals
+            steps = np.rint((points[other] - points[own]) * grid)
+            found = points[own] + _some_steps(steps, rare[other], share) / grid
+            found = np.round(found, self.decimals)
         found = found.astype(points.dtype)
         return found, (found != points[own]) & ((found != points[other]) | ~rare[other])
 
@@ -305,7 +306,9 @@ def _some_steps(
 ) -> NDArray[Any]:
     """Return one step at least towards another number, and not as far as a rare one."""
     most = np.maximum(np.abs(steps) - is_other_rare, 1)
-    return np.sign(steps) * np.minimum(np.floor(share * most).astype(most.dtype) + 1, most)
+    found: NDArray[Any] = np.floor(share * most).astype(most.dtype) + 1
+    found = np.sign(steps) * np.minimum(found, most)
+    return found
 
 
 def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -348,15 +351,26 @@ def _places(cells: pl.Series, values: pl.Series) -> NDArray[np.int32]:
     return found
 
 
+def decimals_of(numbers: pl.Series) -> int | None:
+    """Return the digits after the point that numbers have at most; None beyond six.
+
+    Parameters
+    ----------
+    numbers
+        The numbers; missing ones and NaN don't count.
+    """
+    if not numbers.dtype.is_float():
+        return numbers.dtype.scale if isinstance(numbers.dtype, pl.Decimal) else 0
+    known = numbers.drop_nulls().drop_nans().to_numpy()
+    every = range(MAX_DECIMALS + 1)
+    return next((it for it in every if np.array_equal(np.round(known, it), known)), None)
+
+
 def _grid(values: pl.Series) -> tuple[int | None, int]:
     """Return the decimals of fractions, and the common step of whole numbers and times."""
     physical = values.to_physical()
     if physical.dtype.is_float():
-        numbers = physical.to_numpy()
-        for digits in range(MAX_DECIMALS + 1):
-            if np.array_equal(np.round(numbers, digits), numbers):
-                return digits, 1
-        return None, 1
+        return decimals_of(physical), 1
     if physical.dtype.is_decimal() or not len(values):
         return None, 1
     whole = physical.cast(pl.Int64).to_numpy()

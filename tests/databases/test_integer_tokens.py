@@ -10,7 +10,7 @@ from halfmask.databases import DatabasePolicy, protect_database
 MASK = '{ mask = { name = "token" } }'
 DOMAIN = '{ mask = { name = "token", domain = "d" } }'
 TYPES = (
-    "SELECT format_type(atttypid, atttypmod) FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid"
+    "SELECT format_type(atttypid, atttypmod) FROM pg_attribute JOIN pg_class c ON c.oid = attrelid"
     " WHERE relnamespace = 'masked'::regnamespace AND attnum > 0 AND relkind = 'r'"
     " ORDER BY relname, attnum"
 )

@@ -13,7 +13,7 @@ import polars as pl
 from halfmask._errors import DataError, HalfmaskError, SchemaError
 from halfmask._optional import need
 from halfmask.data._database_url import quoted_name
-from halfmask.data._postgres_errors import server_error
+from halfmask.data._postgres_errors import refusal, server_error
 from halfmask.data._spilled import spilled_reader
 
 if TYPE_CHECKING:
@@ -65,6 +65,12 @@ _SETTINGS: Final[dict[str, str]] = {
     "search_path": "pg_catalog",
     "timezone": "UTC",
 }
+
+#: A transaction goes on after an error only in a block of its own.
+_TRIED: Final = """
+BEGIN PERFORM set_config({setting}, '', true); EXECUTE {statement};
+EXCEPTION WHEN OTHERS THEN PERFORM set_config({setting}, SQLSTATE, true); END
+"""
 
 
 def literal(text: str) -> str:
@@ -154,6 +160,15 @@ class PostgresConnection:
         """Run a statement that returns no rows."""
         with self._asking(), self._connection.cursor() as cursor:
             cursor.execute(statement)
+
+    def tried(self, statement: str) -> DataError | None:
+        """Run a statement that returns no rows; return its error, and go on without its effect."""
+        setting = "halfmask.refused"
+        self.execute(
+            f"DO {literal(_TRIED.format(statement=literal(statement), setting=literal(setting)))}"
+        )
+        ((state,),) = self.rows(f"SELECT current_setting({literal(setting)})")
+        return refusal(state, self._what, self._about) if state else None
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query, all of them."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from halfmask._errors import DataError
 
-__all__ = ["server_error"]
+__all__ = ["refusal", "server_error"]
 
 #: The start of a code, what it means, and a hint.
 _REASONS: Final = (
@@ -29,6 +29,7 @@ _REASONS: Final = (
         "Make it there, first.",
     ),
     ("42883", "It needs a function or an operator that isn't there.", "Make it there, first."),
+    ("2BP01", "Something else needs the old copy, such as a view.", "Drop that first."),
     ("55P03", "Others use the tables.", "Run the command again when they have ended."),
     ("25006", "The database may only be read.", "Give the URL of a server that may be written."),
 )
@@ -50,19 +51,35 @@ def server_error(error: Exception, what: str, about: str) -> DataError:
 
     state = getattr(error, "sqlstate", None) or ""
     place = _place(error) or about
-    failed = f"{what} can't be used{', at ' if place else ''}{place}"
-    for start, reason, hint in _REASONS:
-        if state.startswith(start):
-            return DataError(f"{failed}: {reason} ({state}).", hint=hint)
     if state.startswith("08") or (not state and isinstance(error, OperationalError | OSError)):
         return DataError(
-            f"{failed}: the database can't be reached, or went away.",
+            f"{_failed(what, place)}: the database can't be reached, or went away.",
             hint="Check the host, the port and the name in the URL. Nothing was written.",
         )
+    return refusal(state, what, place)
+
+
+def refusal(state: str, what: str, place: str) -> DataError:
+    """Return our error for a code of PostgreSQL.
+
+    Parameters
+    ----------
+    state
+        The code, SQLSTATE; empty if there is none.
+    what, place
+        What is at the other end, and what was being done.
+    """
+    for start, reason, hint in _REASONS:
+        if state.startswith(start):
+            return DataError(f"{_failed(what, place)}: {reason} ({state}).", hint=hint)
     return DataError(
-        f"{failed}: it refused a statement ({state or 'without a code'}).",
+        f"{_failed(what, place)}: it refused a statement ({state or 'without a code'}).",
         hint="Look for the code in PostgreSQL's list of error codes.",
     )
+
+
+def _failed(what: str, place: str) -> str:
+    return f"{what} can't be used{', at ' if place else ''}{place}"
 
 
 def _place(error: Exception) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from halfmask._errors import PolicyError
 from halfmask.masks import KeyedTokens
 from halfmask.masks._integer_permutation import integer_bits
+from halfmask.masks._pseudonym import Pseudonym
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +39,7 @@ class Domain:
     Attributes
     ----------
     root
-        The column whose rule it is, and whose name its key is derived from.
+        The column whose rule it is. Its name, ``table.column``, is the domain of its pseudonyms.
     mask
         The mask of all its columns.
     members
@@ -86,7 +87,7 @@ def integer_tokens(
     for at, mask in masks.items():
         if isinstance(mask, KeyedTokens):
             # Without a domain, equal names share tokens, and linked columns those of their root.
-            own = domains[at].root if at in domains else at[1]
+            own: object = domains[at].root if at in domains else at[1]
             group = own if mask.domain is None else (mask.domain,)
             if mask.integers or _width(columns[at]):
                 shared[group].add(at)
@@ -223,7 +224,11 @@ def _domain(
             "follow from the value alone.",
             hint='Take a mask such as { name = "token" }.',
         )
-    return Domain(root=root, mask=rule.mask, members=tuple(members))
+    mask = rule.mask
+    if isinstance(mask, Pseudonym) and mask.domain is None:
+        # So that another release, or the way back, can have the same.
+        mask = replace(mask, domain=".".join(root))
+    return Domain(root=root, mask=mask, members=tuple(members))
 
 
 def _named(at: ColumnAt) -> str:

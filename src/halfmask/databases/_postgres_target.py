@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from halfmask._errors import ReleaseError, SchemaError
+from halfmask._errors import HalfmaskError, ReleaseError, SchemaError
 from halfmask.data import quoted_name
 from halfmask.data._postgres import PostgresConnection, literal, text_of
+from halfmask.databases._faults import raise_all
 
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
@@ -21,6 +22,24 @@ if TYPE_CHECKING:
 __all__ = ["PostgresTarget", "postgres_type"]
 
 _STAGE: Final = "halfmask_stage"
+#: The comment of a table by which a copy is known again.
+_OURS: Final = "A masked copy by halfmask"
+#: What a schema holds, but what belongs to a table or an extension: its kind, its name, and whether
+#: it is a table of a copy.
+_THERE: Final = f"""
+WITH there(classid, oid, kind, name) AS (
+  SELECT 'pg_class'::regclass, c.oid, CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'S' THEN 'SEQUENCE'
+    WHEN 'p' THEN 'TABLE' WHEN 'f' THEN 'TABLE' ELSE 'VIEW' END, c.relname::text
+  FROM pg_class c WHERE c.relnamespace = {{schema}}::regnamespace
+    AND c.relkind NOT IN ('i', 'I', 't')
+  UNION ALL SELECT 'pg_type'::regclass, t.oid, 'TYPE', t.typname::text
+  FROM pg_type t WHERE t.typnamespace = {{schema}}::regnamespace AND t.typrelid = 0
+    AND t.typcategory <> 'A'
+)
+SELECT kind, name, coalesce(obj_description(oid, 'pg_class') = '{_OURS}', false)
+FROM there WHERE NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = there.classid
+  AND d.objid = there.oid AND d.deptype = 'e')
+"""
 _TYPES: Final[dict[pl.DataType, str]] = {
     pl.String(): "text",
     pl.Boolean(): "boolean",
@@ -100,10 +119,12 @@ class PostgresTarget:
         The database, and the schema to make. It must not exist, or be empty.
     source
         The source, whose enumerations and sequences are made again.
+    overwrite
+        Whether an earlier copy, of which each table says so, may be replaced.
     """
 
-    def __init__(self, url: DatabaseUrl, source: PostgresSource) -> None:
-        self._schema = url.schema or "public"
+    def __init__(self, url: DatabaseUrl, source: PostgresSource, *, overwrite: bool) -> None:
+        self._schema, self._overwrite = url.schema or "public", overwrite
         self._enums, self._sequences = source.enums(), source.sequences()
         self._connection = PostgresConnection(url, "The target database", reads=False)
         try:
@@ -116,19 +137,28 @@ class PostgresTarget:
     def _begin(self) -> None:
         name = literal(self._schema)
         if self._connection.rows(f"SELECT 1 FROM pg_namespace WHERE nspname = {name}"):
-            ((n,),) = self._connection.rows(
-                "SELECT (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid ="
-                f" c.relnamespace WHERE n.nspname = {name}) + (SELECT count(*) FROM pg_type t JOIN"
-                f" pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = {name})"
+            self._clear(
+                self._connection.rows(_THERE.format(schema=literal(quoted_name(self._schema))))
             )
-            if n:
-                raise ReleaseError(
-                    "The schema to write exists in the target database, and isn't empty.",
-                    hint="Name a new one, as in ?schema=masked.",
-                )
         else:
             self._connection.execute(f"CREATE SCHEMA {quoted_name(self._schema)}")
         self._connection.execute(f"SET LOCAL search_path = {quoted_name(self._schema)}")
+
+    def _clear(self, there: Sequence[tuple[str, str, bool]]) -> None:
+        """Drop an earlier copy in this transaction; raise if there is anything else."""
+        tables = [name for kind, name, _ in there if kind == "TABLE"]
+        is_copy = tables and all(is_ours for kind, _, is_ours in there if kind == "TABLE")
+        if there and not (self._overwrite and is_copy):
+            raise ReleaseError(
+                "The schema to write exists in the target database, and isn't empty.",
+                hint="Name a new one, as in ?schema=masked. Only a copy by halfmask is replaced.",
+            )
+        # Whoever reads the old copy ends first; who waits for itself doesn't.
+        self._connection.execute("SET LOCAL lock_timeout = '5min'")
+        for kind in ("TABLE", "SEQUENCE", "TYPE") if there else ():
+            names = ", ".join(self.named(name) for it, name, _ in there if it == kind)
+            if names:
+                self._connection.execute(f"DROP {kind} IF EXISTS {names}")
 
     def close(self) -> None:
         """End the connection; without a commit, nothing is left."""
@@ -165,6 +195,9 @@ class PostgresTarget:
             kind = "UNLOGGED TABLE" if table.is_unlogged else "TABLE"
             with self._connection.about(f"the table {table.name!r}"):
                 self._connection.execute(f"CREATE {kind} {self.named(table.name)} ({columns})")
+                self._connection.execute(
+                    f"COMMENT ON TABLE {self.named(table.name)} IS {literal(_OURS)}"
+                )
 
     def append(self, table: WrittenTable, frame: pl.DataFrame) -> None:
         """Add rows to a table by COPY; types without a binary form of ours go by their text."""
@@ -211,25 +244,31 @@ class PostgresTarget:
 
     def finish(self, tables: Sequence[WrittenTable]) -> None:
         """Make keys, indexes, references and sequences."""
+        faults: list[HalfmaskError] = []
         for table in tables:
             for rule in table.constraints:
-                if rule.kind == "index":
-                    place = f"the index {rule.name!r} of the table {table.name!r}"
-                    with self._connection.about(place):
-                        self._connection.execute(rule.definition)
-                else:
-                    self._constrain(table.name, rule.name, rule.definition)
+                place = f"{rule.kind} {rule.name!r} of the table {table.name!r}"
+                text = rule.definition
+                if rule.kind != "index":
+                    text = self._constraint(table.name, rule.name, rule.definition)
+                faults += self._tried(f"the {place}", text)
+        raise_all(faults)
         for table in tables:
             for key in table.foreign_keys:
-                self._constrain(table.name, key.name, key.definition)
+                place = f"the reference {key.name!r} of the table {table.name!r}"
+                faults += self._tried(place, self._constraint(table.name, key.name, key.definition))
+        raise_all(faults)
         for each in self._sequences:
             self._set(each)
 
-    def _constrain(self, table: str, name: str, definition: str) -> None:
-        with self._connection.about(f"the constraint {name!r} of the table {table!r}"):
-            self._connection.execute(
-                f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
-            )
+    def _tried(self, place: str, statement: str) -> list[HalfmaskError]:
+        """Run a statement; return its error, so that those of others are told, too."""
+        with self._connection.about(place):
+            fault = self._connection.tried(statement)
+            return [] if fault is None else [fault]
+
+    def _constraint(self, table: str, name: str, definition: str) -> str:
+        return f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
 
     def _set(self, each: NumberSequence) -> None:
         name = quoted_name(each.name)

@@ -30,12 +30,16 @@ if TYPE_CHECKING:
 __all__ = ["SqliteSource", "SqliteTarget", "sqlite_type"]
 
 _CHUNK: Final = 50_000
+#: The application's number in the header of a copy, by which it is known again, and its place.
+_OURS: Final = int.from_bytes(b"hmsk", "big")
+_ID_AT: Final = 68
 #: What a definition may say that isn't made again where a column is masked or dropped.
 _LOST: Final = re.compile(
     r"\b(CHECK|COLLATE|AUTOINCREMENT|WITHOUT\s+ROWID|STRICT|ON\s+CONFLICT)\b", re.IGNORECASE
 )
 #: What SQLite gives as the number of an index's column that is an expression.
 _EXPRESSION: Final = -2
+_BROKEN: Final = re.compile(r"(?:UNIQUE|NOT NULL) constraint failed: (.+)")
 #: How SQLite writes dates as texts: its function, and the format.
 _DATES: Final[dict[pl.DataType, tuple[str, str]]] = {
     pl.Date(): ("date", "%Y-%m-%d"),
@@ -59,9 +63,12 @@ def _asking(what: str) -> Iterator[None]:
     """Turn errors of SQLite into ours: its words quote cells."""
     try:
         yield
-    except sqlite3.IntegrityError:
+    except sqlite3.IntegrityError as error:
+        # SQLite tells columns as they are; of CHECK it tells the expression, which may have values.
+        told = _BROKEN.match(str(error))
+        place = f" ({told[1]})" if told else ""
         raise DataError(
-            f"{what} refused a row: a key isn't unique, or a constraint doesn't hold.",
+            f"{what} refused a row: a key isn't unique, or a constraint doesn't hold{place}.",
             hint="The mask of a key must write different values differently.",
         ) from None
     except (sqlite3.Error, UnicodeError) as error:
@@ -288,6 +295,16 @@ class SqliteSource:
         return "halfmask_order(c.rowid)"
 
 
+def _is_copy(path: Path) -> bool:
+    """Return whether a file is an earlier copy that nobody writes to."""
+    journals = [path.with_name(f"{path.name}-{it}") for it in ("wal", "journal")]
+    if not path.is_file() or any(map(os.path.lexists, journals)):
+        return False
+    with path.open("rb") as file:
+        head = file.read(_ID_AT + 4)
+    return head[_ID_AT:] == _OURS.to_bytes(4, "big")
+
+
 def _affinity(kind: str) -> pl.DataType:
     """Return the type of a column without cells, from what its table says."""
     if "INT" in kind.upper():
@@ -302,12 +319,17 @@ class SqliteTarget:
     ----------
     url
         The file to make.
+    overwrite
+        Whether an earlier copy, which says so in its header, may be replaced.
     """
 
-    def __init__(self, url: DatabaseUrl) -> None:
-        self._path = Path(url.location).absolute()
-        if os.path.lexists(self._path):
-            raise ReleaseError("The file to write exists.", hint="Choose another name.")
+    def __init__(self, url: DatabaseUrl, *, overwrite: bool) -> None:
+        self._path, self._overwrite = Path(url.location).absolute(), overwrite
+        if os.path.lexists(self._path) and not (overwrite and _is_copy(self._path)):
+            raise ReleaseError(
+                "The file to write exists.",
+                hint="Choose another name. Only a copy by halfmask is replaced.",
+            )
         if not self._path.parent.is_dir():
             raise ReleaseError(
                 "The parent folder of the file does not exist.", hint="Create it first."
@@ -318,6 +340,7 @@ class SqliteTarget:
         # The file has no name yet: what a crash leaves is deleted, not repaired.
         self._base.execute("PRAGMA journal_mode = OFF")
         self._base.execute("PRAGMA synchronous = OFF")
+        self._base.execute(f"PRAGMA application_id = {_OURS}")
         self._base.execute("BEGIN")
 
     def close(self) -> None:
@@ -334,7 +357,10 @@ class SqliteTarget:
             self._base.close()
         try:
             os.fsync(self._lock)
-            rename_new(self._partial, self._path)
+            if self._overwrite:
+                self._partial.replace(self._path)
+            else:
+                rename_new(self._partial, self._path)
         except OSError as error:
             raise ReleaseError(
                 f"The file can't be written: {error.strerror or 'the system refused'}."

@@ -201,7 +201,9 @@ def _budget_sentences(paid: PaidBudget) -> list[str]:
             "counted."
         )
     return [
-        f"{drawn} Together they cost {budget}. The policy declares what a column may hold.",
+        f"{drawn} Together they cost {budget}.",
+        "The policy declares what a column may hold.",
+        "Numbers beyond it count as the nearest that are declared, and other values as missing.",
         unit,
         f"{rows} Nothing was measured against them: that would cost more than the budget.",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ RNG = np.random.default_rng(0)
 X = RNG.uniform(0, 1, size=(3000, 4))
 Y = (X @ [2.0, -1.0, 1.0, 0.0] + RNG.normal(0, 0.2, 3000) > 1).astype(int)
 THREE = Y + (X[:, 3] > 0.5)
-BUDGET = {"epsilon": 1.0, "delta": 1e-5}
-CLASSES = {**BUDGET, "classes": [0, 1]}
+BUDGET: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5}
+CLASSES: dict[str, Any] = {**BUDGET, "classes": [0, 1]}
 MODELS = {
     "output": PrivateLogisticRegression(**CLASSES, row_norm=2.0),
     "laplace": PrivateLogisticRegression(**{**CLASSES, "delta": 0.0}, row_norm=2.0),

@@ -182,7 +182,7 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         self._train_student(asked[chosen], labels)
         return self
 
-    @available_if(lambda self: hasattr(self.student, "predict_proba"))
+    @available_if(lambda self: hasattr(self.student, "predict_proba"))  # type: ignore[untyped-decorator] # sklearn has no types
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the student's probability of each class, a row a row.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -130,7 +132,7 @@ def test_public_doors_refuse_other_shapes_with_errors_of_the_tree(tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "v", table, dataset="d", epsilon=9, delta=1e-6)
     private = PrivateTable.open(table, ledger=ledger)
     k = [KAnonymity(k=2)]
-    doors = {
+    doors: dict[str, Callable[[Any], object]] = {
         "group_by": private.group_by,
         "select": private.select,
         "masks": lambda it: Masker(it).fit(table),

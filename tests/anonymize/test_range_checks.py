@@ -50,9 +50,9 @@ def test_a_setting_without_effect_on_its_column_is_refused(own, named):
 
 def test_ends_of_the_table_are_ends_of_all_its_numbers_and_dates():
     """A step alone would write birthdays as ends, although it was asked for others."""
-    with pytest.raises(SchemaError, match="'born' holds dates or times.* have a step and no unit"):
+    with pytest.raises(SchemaError, match=r"'born' holds dates or times.* have a step and no unit"):
         protected({"step": 10})
-    with pytest.raises(SchemaError, match="'age' holds numbers.* have a unit and no step"):
+    with pytest.raises(SchemaError, match=r"'age' holds numbers.* have a unit and no step"):
         protected({"unit": "year"})
     with pytest.raises(SchemaError, match="have a unit, and none of its quasi-identifiers"):
         protected({"step": 10, "unit": "year"}, born={})

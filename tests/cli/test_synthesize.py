@@ -69,6 +69,7 @@ def test_copied_rows_are_counted_for_the_owner_and_not_checked_for_a_receiver(fi
 
 def test_json_and_the_same_key(files, capsys):
     (files / "key").write_bytes(bytes(32))
+    (files / "key").chmod(0o600)
     told = []
     for out in ("one", "two"):
         words = ["synthesize", "people.csv", "policy.toml", out, "--key-file", "key", "--json"]

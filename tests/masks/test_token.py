@@ -68,6 +68,21 @@ def test_tokens_are_those_of_the_value_however_it_was_read(one, other):
     assert len(set(found[0])) == len(found[0])
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pl.Series([dt.time(10), dt.time(10, 0, 0, 500)]),
+        pl.Series([1_000, 1_001]).cast(pl.Datetime("ns")),
+        pl.Series([dt.timedelta(seconds=1), dt.timedelta(seconds=1, microseconds=1)]),
+    ],
+)
+def test_different_times_have_different_tokens(cells):
+    """Fractions of a second are part of them."""
+    found = KeyedTokens().fit("seen", cells.dtype, None, KEY).apply(cells.alias("seen"), 0)
+
+    assert found.n_unique() == 2
+
+
 def test_lists_are_refused():
     """A list is several values."""
     with pytest.raises(SchemaError, match=r"'tags'.*single values"):

@@ -202,6 +202,7 @@ def test_what_is_only_stated_is_marked_and_holds_nothing(tmp_path):
     publish(product(COUNTED, stated), tmp_path / "out")
 
     found = halfmask.verify(tmp_path / "out")
+    assert isinstance(found, CheckedRelease)
     assert found.holds
     assert [(each.holds, each.checked) for each in found.claims] == [(True, True), (False, False)]
     assert found.claims[1].sentence.startswith("groups with n = 8: stated by who made the release")

@@ -295,10 +295,15 @@ class Anonymizer(
         return read(self, X, reset=reset, least=least if reset else 1)[1]
 
     def _check_shapes(self) -> None:
-        about = {"hierarchies": self.hierarchies, "kinds": self.kinds}
-        about |= {"weights": self.weights, "levels": self.levels}
-        stated = {name: it for name, it in about.items() if it is not None}
-        mapping_of("what is stated of each", lambda _: True, owner="Anonymizer", **stated)
+        mapping_of(
+            "what is stated of each",
+            lambda _: True,
+            owner="Anonymizer",
+            hierarchies=self.hierarchies or {},
+            kinds=self.kinds or {},
+            weights=self.weights or {},
+            levels=self.levels or {},
+        )
         if self.quasi_identifiers is not None:
             list_of(
                 "names of columns, or of their places",

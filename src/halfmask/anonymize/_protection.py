@@ -132,7 +132,7 @@ class Protection:
         if self.population is None:
             raise ParameterError(
                 f"{guarantee!r} is about a population, and none was given.",
-                hint="Call protect(..., population=people), or use --population.",
+                hint="[[Call protect(..., population=people)|Use --population]].",
             )
         if self.person is not None:
             raise ParameterError(
@@ -236,7 +236,7 @@ class Protection:
         if self.method.judges_release and not summary.complete:
             raise ParameterError(
                 f"{self.method!r} needs all rows in memory. Got a sample of {summary.n_rows:,}.",
-                hint="Use another method, such as Mondrian().",
+                hint="Use another method, such as [[Mondrian()|mondrian]].",
             )
         stronger = [each.over_all for each in self.guarantees if each.over_all is not None]
         if not stronger or self.method.judges_release:

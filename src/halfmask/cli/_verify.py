@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask.verifier import CheckedClaim, CheckedRelease, ClaimCheck, Verification
+    from halfmask.verifier.tables._people import HierarchyFiles
 
 __all__ = ["verify"]
 
 UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
 GIVE_FILE = (
-    "Give what the marked claims need: --persons, --population and --hierarchies, or --originals."
+    "Give what the marked claims need: --persons; --population with --policy or --hierarchies; or "
+    "--originals."
 )
 BROKEN = "The release doesn't bear out what it claims."
 
@@ -89,7 +91,8 @@ def verify(
             "--policy",
             metavar="POLICY",
             show_default=False,
-            help="The policy by which --originals is read, such as which texts mean missing.",
+            help="The policy by which --originals or --population is read, such as which texts "
+            "mean missing. For --population it also builds the hierarchies, by files or rules.",
         ),
     ] = None,
     show: OpenOption = False,
@@ -107,14 +110,21 @@ def verify(
 
     if hierarchies is not None and population is None:
         raise UsageError("--hierarchies are those of --population.", hint="Give both.")
-    if policy is not None and originals is None:
-        raise UsageError("--policy says how --originals is read.", hint="Give both.")
+    if policy is not None and originals is None and population is None:
+        raise UsageError(
+            "--policy says how --originals or --population is read.", hint="Give one of them."
+        )
+    if policy is not None and hierarchies is not None:
+        raise UsageError(
+            "--hierarchies and --policy both say what the hierarchies are.", hint="Give one."
+        )
     with where_run.connected() as engine, _near(release, engine) as folder:
+        people, trees = _people_of(population, hierarchies, policy)
         found = count_again(
             folder,
             persons=persons,
-            population=population,
-            hierarchies=hierarchies,
+            population=people,
+            hierarchies=trees,
             originals=None if originals is None else _rows_of(originals, policy),
             engine=engine,
         )
@@ -146,6 +156,17 @@ def _near(release: str, engine: object) -> Iterator[str | Path]:
 
     with fetched_folder(release, called="The release") as folder:
         yield folder
+
+
+def _people_of(
+    population: str | None, hierarchies: str | None, policy: str | None
+) -> tuple[object, HierarchyFiles | None]:
+    """Return the population and its hierarchies, as halfmask protect reads them with a policy."""
+    if population is None or policy is None:
+        return population, hierarchies
+    from halfmask.microdata import Policy, read_population  # noqa: PLC0415 - only for these claims
+
+    return read_population(population, Policy.load(policy))
 
 
 def _rows_of(originals: str, policy: str | None) -> object:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 import polars as pl
 
-__all__ = ["UNITS", "Unit", "day_of", "local", "moved", "next_start", "start_of"]
+from halfmask._errors import DataError
+
+__all__ = ["UNITS", "Unit", "check_calendar", "day_of", "local", "moved", "next_start", "start_of"]
 
 #: Units of time, the finest first; weeks start on Monday.
 Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
@@ -22,11 +24,43 @@ UNITS: Final[dict[str, str]] = {
     "quarter": "1q",
     "year": "1y",
 }
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+#: The first and the last day that dates of Python and ISO 8601 have, in days since 1970.
+_DAYS: Final = (date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH)
 _DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _WITHIN_DAYS: Final = frozenset({"second", "minute", "hour"})
 #: Longer than any gap of a clock: Samoa had no 30 December 2011.
 _GAP: Final = timedelta(hours=25)
 _SECOND: Final = timedelta(seconds=1)
+
+
+def check_calendar(frame: pl.DataFrame) -> None:
+    """Raise unless dates and times lie in the years 1 to 9999.
+
+    Infinite dates of databases are stored as the first or the last ones of their type.
+
+    Raises
+    ------
+    DataError
+        If others are there, with the column and their number.
+    """
+    for column in frame.get_columns():
+        if column.dtype == pl.Date:
+            days, first, last = column.to_physical().cast(pl.Int64), *_DAYS
+        elif isinstance(column.dtype, pl.Datetime):
+            # On the clock of a zone, a moment may lie on the day before or after.
+            zoned = int(column.dtype.time_zone is not None)
+            days = column.to_physical() // _DAY[column.dtype.time_unit]
+            first, last = _DAYS[0] + zoned, _DAYS[1] - zoned
+        else:
+            continue
+        outside = int((~days.is_between(first, last)).sum())
+        if outside:
+            raise DataError(
+                f"Column {column.name!r} has {outside} dates that are infinite, before year 1 or "
+                "after 9999.",
+                hint="Make them missing, or turn the column into text first.",
+            )
 
 
 def day_of(values: pl.Series) -> pl.Series:

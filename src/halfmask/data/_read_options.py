@@ -48,8 +48,8 @@ class ReadOptions:
         file overrides it.
     missing
         The texts that mean a missing cell, compared whole, quoted or not. ``None`` is the empty
-        text in CSV and nothing elsewhere. Texts that you give apply to string columns of every
-        file format.
+        text in CSV and nothing elsewhere. Texts that you give apply to columns of text of every
+        file format, and those that spell a number to numbers: ``"-8"`` marks -8.0, too.
     header
         Whether the first row of a CSV file holds the names. With ``None`` it does, and a
         first row that looks like data is an error. ``False`` calls columns ``column_1``,
@@ -158,8 +158,8 @@ class ReadOptions:
         self._check_coerced()
 
     def _check_mappings(self) -> None:
-        anything = {"dtypes": "types", "normalize": "lists of steps"}
-        for name in (*anything, "date_formats", "first_years", "number_formats", "lists"):
+        anything = {"dtypes": "types", "normalize": "lists of steps", "lists": "separators"}
+        for name in (*anything, "date_formats", "first_years", "number_formats"):
             given = getattr(self, name)
             object.__setattr__(self, name, {} if given is None else given)
             what = anything.get(name, "texts or years")
@@ -219,7 +219,7 @@ class ReadOptions:
             raise ParameterError(
                 "column_names needs header=True or header=False.",
                 hint="Say whether the file has a header, whose names are then replaced: "
-                "header=True (--header) or header=False (--no-header).",
+                "[[header=True or header=False|--header or --no-header]].",
             )
         object.__setattr__(self, "column_names", tuple(self.column_names or ()))
 

@@ -316,7 +316,8 @@ class _FrameReader:
         table = mark_missing(to_polars(frame, lists=options.lists), options.missing)
         declared, coerced = options.declarations(), Coerced(options.coerce)
         check_declared((*declared, *options.lists), table.columns)
-        self._frame = settle(as_declared(table, declared, coerced))
+        table = as_declared(table, declared, coerced)
+        self._frame = settle(mark_missing(table, options.missing))
         coerced.warn()
         self.columns = tuple(self._frame.columns)
         self.dtypes = dict(self._frame.schema)
@@ -477,7 +478,7 @@ def _foreign_reader(places: list[Place], form: str, options: ReadOptions) -> Rea
     if form == "excel":
         from halfmask.data._workbook import read_sheet  # noqa: PLC0415 - only when needed
 
-        return _FrameReader(read_sheet(places[0], options.sheet), options)
+        return _FrameReader(read_sheet(places[0], options.sheet, options.missing), options)
     if form in {"sqlite", "duckdb"}:
         from halfmask.data._database_file import FILE_READERS  # noqa: PLC0415 - only when needed
 

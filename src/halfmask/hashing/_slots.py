@@ -6,7 +6,7 @@ bin's number, a word. A missing cell has a key of its own, so that no value can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from halfmask._errors import DataError
 from halfmask.hashing._cells import (
     absent,
+    check_exact,
     floats_to_send,
     kind_of,
     numbers_of,
@@ -97,7 +98,7 @@ class CategorySlot:
     """A cell is hashed unchanged: a text's bytes, or 64 bits of something else."""
 
     column: str
-    key: Key
+    key: Key = field(repr=False)
     missing: np.uint64
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
@@ -112,6 +113,7 @@ class CategorySlot:
             table = np.append(self._of(array.dictionary).hashes, self.missing)
             codes = pc.fill_null(array.indices.cast(pa.int32()), n_values)
             return Coded(table, codes.to_numpy(zero_copy_only=False))
+        check_exact(array, self.column)
         found = hashes_of(array, self.key)
         gone = absent(array)
         if gone is not None:
@@ -185,7 +187,7 @@ class CrossedSlot:
     """Several cells of a row as one category: their hashes, one behind the other, are hashed."""
 
     parts: tuple[Slot, ...]
-    key: Key
+    key: Key = field(repr=False)
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
         """Return the rows' hashes."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
@@ -138,7 +139,7 @@ class _CodedCategories:
     dtype: pl.DataType
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
+        texts = as_text(column)
         unknown = int((texts.is_not_null() & ~texts.is_in(list(self.codes))).sum())
         if unknown:
             raise DataError(

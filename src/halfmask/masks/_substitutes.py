@@ -12,6 +12,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._random import KEY_BYTES
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._substitute_pools import (
     SubstituteKind,
@@ -162,7 +163,7 @@ class _Chosen:
     is_unique: bool
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
+        texts = as_text(column)
         values = texts.drop_nulls().unique(maintain_order=True)
         numbers = (_drawn_by(values, self.key) % np.uint64(self.pool.size)).astype(np.int64)
         found = self.pool.texts(numbers)

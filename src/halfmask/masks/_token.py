@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._integer_permutation import PermutedIntegers, integer_bits
 from halfmask.masks._numbers import EXACT
@@ -154,5 +155,10 @@ def text_of(column: pl.Series) -> pl.Series:
         short = texts.str.strip_chars_end("0").str.strip_chars_end(".")
         return short.zip_with(texts.str.contains(".", literal=True).fill_null(value=True), texts)
     if isinstance(column.dtype, pl.Datetime):
-        return column.dt.cast_time_unit("us").cast(pl.String)
-    return column.cast(pl.String)
+        texts = column.dt.cast_time_unit("us").cast(pl.String)
+        if column.dtype.time_unit != "ns":
+            return texts
+        return texts.zip_with(
+            (column.to_physical() % 1000 == 0).fill_null(value=True), column.cast(pl.String)
+        )
+    return as_text(column)

@@ -335,17 +335,20 @@ def policy_of(
                 hint="Write the columns into the policy.",
             )
         if policy.synthesis is not None:
-            raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
+            raise PolicyError(
+                "The policy has [synthesis].",
+                hint="[[Call halfmask.synthesize|Run halfmask synthesize]].",
+            )
         if policy.is_masks_alone:
             raise PolicyError(
                 "The policy has masks and no [[guarantees]].",
-                hint="Call halfmask.mask, or add a guarantee.",
+                hint="[[Call halfmask.mask|Run halfmask mask]], or add a guarantee.",
             )
         return policy
     if quasi_identifiers is None:
         raise ParameterError(
             "protect needs a policy, or the columns that are quasi_identifiers.",
-            hint="halfmask.describe(table).policy_toml() proposes a policy.",
+            hint="[[halfmask.describe(table).policy_toml()|halfmask describe]] proposes a policy.",
         )
     made = make_policy(table, quasi_identifiers=quasi_identifiers, **asked)
     decided = [f"{what}: {', '.join(map(repr, names))}" for what, names in made.decisions.items()]

@@ -222,9 +222,14 @@ def mask(
             hint="Load it from a file with halfmask.Policy.load(path).",
         )
     if policy.synthesis is not None:
-        raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
+        raise PolicyError(
+            "The policy has [synthesis].",
+            hint="[[Call halfmask.synthesize|Run halfmask synthesize]].",
+        )
     if not policy.is_masks_alone:
-        raise PolicyError("The policy has [[guarantees]].", hint="Call halfmask.protect.")
+        raise PolicyError(
+            "The policy has [[guarantees]].", hint="[[Call halfmask.protect|Run halfmask protect]]."
+        )
     progress, key = progress or silent, key if key is not None else fresh_key()
     check_key(key)
     source = opened_as(table, policy.read_options())

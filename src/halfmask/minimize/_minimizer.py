@@ -288,7 +288,7 @@ class Minimizer(
         codes: NDArray[np.int64],
         unseen: NDArray[np.bool_],
     ) -> Any:  # noqa: ANN401 # a column of it
-        """Return a column that stays unchanged, but for the cells that the fit never saw."""
+        """Return a column that stays unchanged, except in cells that the fit never saw."""
         known = self._pool.column(j, codes)
         if not self._codings[j].ordered:
             return known

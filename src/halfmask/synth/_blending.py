@@ -105,7 +105,8 @@ def _places(column: ColumnCodes) -> NDArray[np.float64]:
 def _rare(column: ColumnCodes, codes: NDArray[np.int32], min_leaf: int) -> NDArray[np.bool_]:
     """Return for each row whether fewer rows have its cell; a missing one is never rare."""
     counts = np.bincount(codes, minlength=column.n_codes)
-    return (counts[codes] < min_leaf) & (codes != column.missing)
+    rare: NDArray[np.bool_] = (counts[codes] < min_leaf) & (codes != column.missing)
+    return rare
 
 
 def _blended(

@@ -270,19 +270,20 @@ class ColumnCodes:
     ) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
         """Return numbers a share of the way to another code, and whether they are neither's."""
         physical = self.values.to_physical()
-        if physical.dtype.is_float() and self.decimals is None:
-            points = physical.to_numpy()
-            found = points[own] * (1 - share) + points[other] * share
-        elif physical.dtype.is_float():
-            points = physical.to_numpy()
-            steps = np.rint((points[other] - points[own]) * 10.0**self.decimals)
-            found = points[own] + _some_steps(steps, rare[other], share) / 10.0**self.decimals
-            found = np.round(found, self.decimals)
-        else:
-            points = physical.cast(pl.Int64).to_numpy()
+        points: NDArray[Any] = (
+            physical if physical.dtype.is_float() else physical.cast(pl.Int64)
+        ).to_numpy()
+        if not physical.dtype.is_float():
             # Steps are counted in whole numbers: floats would be off by one beyond 2**53.
             steps = (points[other] - points[own]) // self.step
             found = points[own] + _some_steps(steps, rare[other], share) * self.step
+        elif self.decimals is None or points[-1] / 2 - points[0] / 2 > 2**52 / 10**self.decimals:
+            found = points[own] * (1 - share) + points[other] * share
+        else:
+            grid = 10.0**self.decimals
+            steps = np.rint((points[other] - points[own]) * grid)
+            found = points[own] + _some_steps(steps, rare[other], share) / grid
+            found = np.round(found, self.decimals)
         found = found.astype(points.dtype)
         return found, (found != points[own]) & ((found != points[other]) | ~rare[other])
 
@@ -305,7 +306,9 @@ def _some_steps(
 ) -> NDArray[Any]:
     """Return one step at least towards another number, and not as far as a rare one."""
     most = np.maximum(np.abs(steps) - is_other_rare, 1)
-    return np.sign(steps) * np.minimum(np.floor(share * most).astype(most.dtype) + 1, most)
+    found: NDArray[Any] = np.floor(share * most).astype(most.dtype) + 1
+    found = np.sign(steps) * np.minimum(found, most)
+    return found
 
 
 def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:

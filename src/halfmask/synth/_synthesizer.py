@@ -265,9 +265,14 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         return tuple(self._forms)
 
     def _check_shapes(self) -> None:
-        given = {"columns": self.columns, "order": self.order, "identifiers": self.identifiers}
-        asked = {name: it for name, it in given.items() if it is not None}
-        list_of("names of columns", is_text, owner="Synthesizer", **asked)
+        list_of(
+            "names of columns",
+            is_text,
+            owner="Synthesizer",
+            columns=() if self.columns is None else self.columns,
+            order=() if self.order is None else self.order,
+            identifiers=self.identifiers,
+        )
         mapping_of("kinds", is_text, owner="Synthesizer", kinds=self.kinds or {})
         list_of(
             "rules",

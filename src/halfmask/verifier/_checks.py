@@ -30,10 +30,16 @@ class ClaimCount:
         Whether the files meet the claim, and its evidence isn't better than the counts.
     found
         The numbers that the check counted or computed, by name.
+    words
+        The same in a sentence, which the claim's own lacks.
+    cure
+        What helps where the claim doesn't hold; empty: to make the release again.
     """
 
     holds: bool
     found: Mapping[str, float | int]
+    words: str = ""
+    cure: str = ""
 
 
 #: A check takes a claim and the data files that it is about, in the manifest's order.

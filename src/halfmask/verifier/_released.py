@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
 from halfmask.claims import REPORT_NAME, Claim, Manifest
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
 
 __all__ = ["CheckedClaim", "CheckedRelease", "check_release", "file_faults"]
+
+MAKE_AGAIN: Final = "Don't hand it over; make the release again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class CheckedClaim:
         Whether it could be checked. A claim about copied rows can't without the original rows,
         and one that is only stated can't at all: then ``holds`` is false, and nothing was found
         that is wrong with it.
+    cure
+        What helps where it doesn't hold; empty: to make the release again.
     """
 
     claim: Claim
@@ -43,6 +47,7 @@ class CheckedClaim:
     sentence: str
     found: dict[str, Json]
     checked: bool = True
+    cure: str = ""
 
     @property
     def is_stated(self) -> bool:
@@ -112,7 +117,7 @@ class CheckedRelease:
         raise VerificationError(
             "The release on disk doesn't bear out what it claims. "
             + " ".join([*self.problems, *broken]),
-            hint="Don't hand it over; make the release again.",
+            hint=next(filter(None, (it.cure for it in self.claims)), MAKE_AGAIN),
         )
 
     def to_dict(self) -> dict[str, Json]:

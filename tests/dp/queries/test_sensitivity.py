@@ -113,9 +113,12 @@ def test_scores_of_a_quantile_change_by_as_much_as_is_stated(at, monkeypatch):
     """A row more, anywhere: scores of the quantile, and of both ends of its interval."""
     plan = plan_of(PrivacyUnit(), Grouping(), (Quantile(of="x", at=at, bounds=(0, 10), grid=1.0),))
     seen: list[NDArray[np.int64]] = []
-    monkeypatch.setattr(
-        "halfmask.dp.queries._release.choose", lambda scores, **_: seen.append(scores) or 0
-    )
+
+    def noted(scores, **_):
+        seen.append(scores)
+        return 0
+
+    monkeypatch.setattr("halfmask.dp.queries._release.choose", noted)
     random = np.random.default_rng(3)
     for measure in plan.measures:
         changes = []

@@ -27,12 +27,12 @@ __all__ = ["MODEL_FILE", "RELEASED", "release_model"]
 #: The file of such a release.
 MODEL_FILE: Final = "data/model.jsonl"
 
-#: Fitted attributes that no training learns: labels, and the names of columns in their order.
-_DECLARED: Final = frozenset({"classes_", "feature_names_in_"})
+#: Fitted attributes that no training learns, such as the names of columns in their order.
+_DECLARED: Final = frozenset({"classes_", "feature_names_in_", "C_"})
 #: Fitted attributes that are numbers or texts, in the order in which they are written.
 RELEASED: Final = (
-    *("feature_names_in_", "classes_", "coef_", "intercept_", "class_prior_", "theta_", "var_"),
-    *("class_log_prior_", "feature_log_prob_", "shapes_"),
+    *("feature_names_in_", "classes_", "C_", "coef_", "intercept_", "class_prior_", "theta_"),
+    *("var_", "class_log_prior_", "feature_log_prob_", "shapes_"),
 )
 _NEIGHBOURS: Final = {
     "row": "one row is added or removed",

@@ -13,6 +13,8 @@ import polars as pl
 from halfmask._errors import IntegrityError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from halfmask.dp.queries._plan import Noise, QueryPlan
 
 __all__ = ["PrivateAnswer"]
@@ -102,21 +104,28 @@ class PrivateAnswer:
             "frame": base64.b64encode(written.getvalue()).decode(),
             "epsilon": plan.epsilon,
             "delta": plan.delta,
-            "errors": [each.sentence() for each in plan.expected_errors()],
-            "uncovered": plan.uncovered(),
         }
         return json.dumps(kept)
 
     @classmethod
     def from_text(
-        cls, text: str, *, noise: Noise, guarantee: str, charge: int, from_book: bool
+        cls,
+        text: str,
+        plan_of: Callable[..., QueryPlan],
+        *,
+        noise: Noise,
+        guarantee: str,
+        charge: int,
+        from_book: bool,
     ) -> Self:
-        """Return the answer that a ledger kept.
+        """Return the answer that a ledger kept, with the names that are asked for now.
 
         Parameters
         ----------
         text
             What `to_text` wrote.
+        plan_of
+            Plans the question: `PrivateQuery.plan`.
         noise
             With which it was asked.
         guarantee
@@ -134,16 +143,18 @@ class PrivateAnswer:
         try:
             kept = json.loads(text)
             frame = pl.read_ipc_stream(io.BytesIO(base64.b64decode(kept["frame"])))
-            return cls(
-                frame=frame,
-                epsilon=kept["epsilon"],
-                delta=kept["delta"],
-                noise=noise,
-                guarantee=guarantee,
-                errors=tuple(kept["errors"]),
-                uncovered=tuple(kept["uncovered"]),
-                charge=charge,
-                from_book=from_book,
-            )
-        except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+            plan = plan_of(epsilon=kept["epsilon"], delta=kept["delta"], noise=noise)
+            frame.columns = plan.question.labels
+        except (ValueError, KeyError, TypeError, ParameterError, pl.exceptions.PolarsError):
             raise IntegrityError("An answer in the ledger is damaged.") from None
+        return cls(
+            frame=frame,
+            epsilon=plan.epsilon,
+            delta=plan.delta,
+            noise=noise,
+            guarantee=guarantee,
+            errors=tuple(each.sentence() for each in plan.expected_errors()),
+            uncovered=plan.uncovered(),
+            charge=charge,
+            from_book=from_book,
+        )

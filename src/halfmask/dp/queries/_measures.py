@@ -20,11 +20,12 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._numeric_grid import NumericGrid
+from halfmask.dp.queries._row_condition import present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Measure", "grid_of", "measures_of", "present"]
+__all__ = ["Measure", "grid_of", "measures_of"]
 
 #: Values that a quantile chooses among, unless a grid is declared; and the most.
 _CANDIDATES: Final = 1 << 10
@@ -136,19 +137,6 @@ class Measure:
         return unit
 
 
-def present(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a column with NaN as a missing value: neither counts.
-
-    Parameters
-    ----------
-    column
-        The column's name.
-    dtype
-        Its type.
-    """
-    return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
-
-
 def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> NumericGrid:
     """Return the grid of an aggregate with bounds.
 
@@ -164,7 +152,7 @@ def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> Numeri
     if isinstance(each, Quantile):
         width = float(bounds[1]) - float(bounds[0])
         if step is None and 0 < width < math.inf:
-            whole = dtype.is_integer() and width < _CANDIDATES
+            whole = (dtype.is_integer() or dtype == pl.Boolean) and width < _CANDIDATES
             step = 1 if whole else 2.0 ** math.ceil(math.log2(width / _CANDIDATES))
     squared = isinstance(each, Variance)
     grid = NumericGrid.of(each.of, bounds=bounds, step=step, dtype=dtype, squared=squared)

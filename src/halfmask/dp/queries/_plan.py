@@ -230,8 +230,8 @@ class QueryPlan:
         if person is not None and not persons_alone:
             rows = f"{of_rows:,} row{'s' * (of_rows > 1)}{' in a group' if self._grouped else ''}"
             found.append(
-                f"Of each {person!r}, at most {rows} count. Others are left out, so that counts "
-                "and sums are too low by an unknown amount."
+                f"Of each {person!r}, at most {rows} count. Others are left out: counts are too "
+                "low by an unknown amount. Sums, means and quantiles are those of these rows."
             )
         if person is not None and self._grouped:
             groups = f"{self.unit.max_groups:,} group{'s' * (self.unit.max_groups > 1)}"
@@ -264,6 +264,12 @@ class QueryPlan:
             lines.append(
                 f"  groups of fewer than about {self.selection.threshold:,.0f} persons or rows "
                 "are left out"
+            )
+        apart = [each.column for each in self.measures if each.kind == "values"]
+        if apart and any(each.kind == "rows" for each in self.measures):
+            lines.append(
+                f"  rows and values of {apart[0]!r}, which may be missing, are counted apart: "
+                f"Count(of={apart[0]!r}) or a condition on it would share a count"
             )
         if uncovered := self.uncovered():
             lines.append("Intervals cover the noise alone:")

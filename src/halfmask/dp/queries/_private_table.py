@@ -296,7 +296,7 @@ class PrivateQuery:
         charge, kept = ledger.book(
             plan.events(),
             purpose=self.question.purpose(),
-            question=f"{self.question.text()} {noise} {delta!r}",
+            question=f"{self.question.text(named=False)} {noise} {delta!r}",
             epsilon=epsilon,
             analyst=analyst,
         )
@@ -307,6 +307,7 @@ class PrivateQuery:
             kept = ledger.answer(charge, made)
         return PrivateAnswer.from_text(
             kept,
+            self.plan,
             noise=noise,
             guarantee=ledger.terms.sentence(),
             charge=charge.number,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["released"]
 
 #: How many times as likely an end of an interval is where it aims, than at the outermost candidate.
-_RARELY: Final = 20.0
+_RARELY: Final = 1000.0
 Numbers = NDArray[np.float64]
 Interval = tuple[Numbers, Numbers, Numbers]
 

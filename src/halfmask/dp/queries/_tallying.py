@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from halfmask.dp.queries._measures import present
 from halfmask.dp.queries._person_rows import bounded_rows
+from halfmask.dp.queries._row_condition import present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,7 +156,9 @@ class _Tallying:
             sums[each] = self._distinct_in(groups, found)
         histograms = {each: self._histogram(groups, each, counts[each]) for each in counts}
         persons = _numbers(joined, PERSONS) if self._question.grouping.is_private else None
-        named = groups.drop(_GROUP).rename(self._names)
+        named = groups.drop(_GROUP).rename(
+            dict(zip(self._by, self._question.grouping.labels, strict=True))
+        )
         return ExactSums(groups.height, named, sums, histograms, persons)
 
     def _batches(self, source: Source) -> Iterator[pl.DataFrame]:

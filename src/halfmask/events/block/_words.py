@@ -102,7 +102,7 @@ def identity(kind: Kind, token: bytes) -> bytes:
 def person_word(kind: Kind, token: bytes) -> str | None:
     """Return the word of whom a value names; None where it names nobody.
 
-    Nothing, blanks and truth values name nobody: whoever has them isn't one person.
+    Nothing, blanks and truth values name nobody: those who have them are many.
 
     Examples
     --------

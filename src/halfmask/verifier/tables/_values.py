@@ -217,6 +217,11 @@ def _from_bits(text: str) -> float:
     return float(number)
 
 
+def _is_span(dtype: pl.DataType) -> bool:
+    """Return whether a cast to text would raise, or cut fractions of a second."""
+    return dtype in (pl.Time, pl.Duration)
+
+
 def label_of(text: str, dtype: pl.DataType) -> str:
     """Return a value as a support file spells it: whole floats without ``.0``, dates as ISO."""
     if dtype.is_float():
@@ -225,5 +230,6 @@ def label_of(text: str, dtype: pl.DataType) -> str:
         whole = math.isfinite(number) and number == math.floor(number) and abs(number) < 2**53
         return str(int(number)) if whole else str(pl.Series([number]).cast(pl.String).item())
     if dtype.is_temporal():
-        return str(pl.Series([int(text)]).cast(dtype).cast(pl.String).item())
+        value = pl.Series([int(text)]).cast(dtype)
+        return str((value.dt.to_string("iso") if _is_span(dtype) else value.cast(pl.String)).item())
     return text

@@ -64,6 +64,48 @@ def test_a_question_is_charged_once(table, vault, capsys):
     assert shown["spent"] == pytest.approx(1, rel=1e-3)
 
 
+def test_what_intervals_leave_out_is_shown(table, tmp_path, capsys):
+    """Of 2,000 rows of 400 persons, 800 count: an interval around these says nothing of 2,000."""
+    person = ("--person", "person", "--max-rows", 2)
+    where = ("--vault", tmp_path / "v", "--dataset", "d")
+    run(capsys, "budget", "set", table, "--epsilon", 9, "--delta", 0, *person, *where)
+    asked = ("query", table, "SELECT COUNT(*) FROM d", "--epsilon", 4, *where)
+    said = "Of each 'person', at most 2 rows count."
+    for more in (("--plan",), ()):
+        assert said in run(capsys, *asked, *more)[1]
+        shown = json.loads(run(capsys, *asked, *more, "--json")[1])
+        assert shown["uncovered"][0].startswith(said)
+    answer = json.loads(run(capsys, *asked, "--json")[1])
+    assert answer["rows"][0]["count_high"] < 900
+
+
+def test_the_ledger_shows_what_it_charged(table, vault, capsys):
+    asked = "SELECT COUNT(*) AS lied, AVG(age) FROM people WHERE sex = 'f' GROUP BY sex"
+    assert run(capsys, "query", table, asked, "--epsilon", 0.6, "--vault", vault)[0] == 0
+    keys = "SELECT MEDIAN(age) FROM people GROUP BY sex"
+    options = ("--epsilon", 0.3, "--delta", 4e-7, "--vault", vault)
+    assert run(capsys, "query", table, keys, *options)[0] == 0
+
+    shown = json.loads(run(capsys, "budget", "show", "people", "--vault", vault, "--json")[1])
+    first, second = shown["charges"]
+    where = "WHERE (sex = 'f') GROUP BY sex"
+    assert first["purpose"] == f"COUNT(*), AVG(CLAMP(age, 0, 99)) {where}"
+    assert (first["epsilon"], first["delta"]) == (pytest.approx(0.6), 0.0)
+    assert (second["epsilon"], second["delta"]) == (pytest.approx(0.3), 4e-7)
+    assert (shown["delta_spent"], shown["delta_left"]) == (4e-7, pytest.approx(1e-7))
+    plain = run(capsys, "budget", "show", "people", "--vault", vault)[1]
+    assert "charges spent 4e-07" in plain
+    assert "may spend 1e-07" in plain
+    assert "lied" not in plain
+    assert "COUNT(*)" in plain
+
+    more = ("--epsilon", 0.2, "--delta", 4e-7, "--vault", vault)
+    other = "SELECT COUNT(*) FROM people GROUP BY sex"
+    status, _, err = run(capsys, "query", table, other, *more)
+    assert status == 1
+    assert "takes delta 4e-07" in err
+
+
 def test_answers_and_budgets_are_released(table, vault, tmp_path, capsys):
     options = ("--epsilon", 1, "--vault", vault, "--out")
     assert run(capsys, "query", table, SQL, *options, tmp_path / "answer")[0] == 0
@@ -72,7 +114,7 @@ def test_answers_and_budgets_are_released(table, vault, tmp_path, capsys):
     for name in ("answer", "statement"):
         status, out, _ = run(capsys, "verify", tmp_path / name)
         assert status == 0
-        assert "the noise itself was not seen" in out
+        assert "the random draws themselves were not seen" in out
     status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "answer")
     assert (status, "exists already" in err) == (2, True)
     status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "new", "--plan")
@@ -104,6 +146,64 @@ def test_persons_keys_and_public_tables(table, tmp_path, capsys):
     status, out, _ = run(capsys, *asked, "--delta", 1e-7, "--json")
     assert status == 0
     assert {row["word"] for row in json.loads(out)["rows"]} <= {"woman", "man"}
+
+
+@pytest.fixture
+def towns(tmp_path, capsys):
+    """A table whose keys have commas, quotation marks and equals signs, and its ledger."""
+    path = tmp_path / "towns.csv"
+    keys = ["A, b", 'C "d"', "e=f", "g", " h"]
+    rows = [f'"{key.replace(chr(34), 2 * chr(34))}",r{at % 2}' for at, key in enumerate(keys)]
+    path.write_text("\n".join(["town,region", *rows * 300]))
+    options = ("--vault", tmp_path / "v", "--epsilon", 90, "--delta", 0)
+    assert run(capsys, "budget", "set", path, *options)[0] == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("written", "keys"),
+    [
+        ('town="A, b"', ["A, b"]),
+        ('town="A, b",g', ["A, b", "g"]),
+        ('town=g , "A, b"', ["g", "A, b"]),
+        ('town="C ""d""",g', ['C "d"', "g"]),
+        ("town=e=f,g", ["e=f", "g"]),
+        ('town=" h"', [" h"]),
+    ],
+)
+def test_keys_may_hold_what_parts_keys(towns, tmp_path, capsys, written, keys):
+    sql = "SELECT town, COUNT(*) FROM towns GROUP BY town"
+    options = ("--vault", tmp_path / "v", "--epsilon", 9, "--json")
+    status, out, _ = run(capsys, "query", towns, sql, *options, "--keys", written)
+    assert status == 0
+    found = {row["town"]: row["count"] for row in json.loads(out)["rows"]}
+    assert found == dict.fromkeys(keys, pytest.approx(300, abs=5))
+
+
+@pytest.mark.parametrize(
+    "written", ['town="A, b', "town=A,,b", "town=A,", 'town=5" pipe', 'town="A"b']
+)
+def test_keys_that_cannot_be_read_cost_nothing(towns, tmp_path, capsys, written):
+    sql = "SELECT town, COUNT(*) FROM towns GROUP BY town"
+    where = ("--vault", tmp_path / "v")
+    status, _, err = run(capsys, "query", towns, sql, *where, "--epsilon", 9, "--keys", written)
+    assert (status, "'town'" in err) == (2, True)
+    assert "0 charges" in run(capsys, "budget", "show", "towns", *where)[1]
+
+
+def test_keys_may_be_those_of_a_public_table(towns, tmp_path, capsys):
+    (tmp_path / "regions.csv").write_text("region,zone\nr0,7\nr1,8\n")
+    sql = "SELECT zone, COUNT(*) FROM towns JOIN regions USING (region) GROUP BY zone"
+    options = ("--vault", tmp_path / "v", "--epsilon", 9, "--json", "--keys", "zone=7,8,9")
+    public = ("--public", f"regions={tmp_path / 'regions.csv'}")
+    status, out, _ = run(capsys, "query", towns, sql, *options, *public)
+    assert status == 0
+    found = {row["zone"]: row["count"] for row in json.loads(out)["rows"]}
+    assert found == {
+        7: pytest.approx(900, abs=5),
+        8: pytest.approx(600, abs=5),
+        9: pytest.approx(0, abs=5),
+    }
 
 
 def test_an_analyst_needs_a_share(table, vault, capsys):

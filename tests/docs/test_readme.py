@@ -80,9 +80,9 @@ def test_the_readme_examples_in_python(page_at, at_the_root):
     assert [float(it) for it in answers] == pytest.approx([48_842, 38.6, 37], rel=0.02)
     assert float(accuracy) == pytest.approx(0.78, abs=0.015)
     assert [each.purpose for each in names["ledger"].charges] == [  # type: ignore[attr-defined] # a ledger
-        "count",
-        "mean_age",
-        "quantile_0.5_age",
+        "COUNT(*)",
+        "AVG(CLAMP(age, 17, 90))",
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY CLAMP(age, 17, 90))",
         "training of PrivateBoostingClassifier",
     ]
     assert names["ledger"].spent < 2.75  # type: ignore[attr-defined] # as above

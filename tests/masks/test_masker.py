@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -51,6 +52,17 @@ def test_scikit_learns_contract(masks):
     failed = {it["check_name"] for it in results if it["status"] == "failed"}
     assert failed <= (OF_PLACES if masks else set())
     assert len(results) > 40
+
+
+def test_the_key_is_shown_nowhere():
+    """Not in a repr, a notebook, a pipeline, a clone, or the parameters that a log prints."""
+    key = b"canary" * 5 + b"!!"
+    masker = Masker(MASKS, key=key)
+    for each in (masker, clone(masker), Masker(MASKS).set_params(key=key), make_pipeline(masker)):
+        shown = f"{each!r}{each}{each._repr_html_()}{each.get_params()}"
+        assert "canary" not in shown
+    assert masker.key == clone(masker).key == key
+    assert "canary" not in repr(masker.fit(PEOPLE).__dict__)
 
 
 def test_a_frame_of_the_same_library_comes_back():

@@ -39,7 +39,8 @@ class Grower:
     strict
         Whether rows of one code stay together.
     share
-        The least share of a node's rows on each side of an R+ tree's cut; ``None``: none is made.
+        The least share of a node's rows on each side of an R+ tree's cut, as numerator and
+        denominator; ``None``: none is made.
     """
 
     buffers: RecordBuffers
@@ -48,7 +49,7 @@ class Grower:
     guide: Guide
     k: int
     strict: bool
-    share: float | None = None
+    share: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
         return f"Grower({len(self.buffers.lanes[0])} rows, k={self.k})"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import math
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from halfmask.dp.ledger import PrivacyLedger
 
 __all__ = ["budget"]
+
+#: Columns of what a charge costs.
+_COSTS: Final = ("epsilon", "delta")
 
 budget = command_group("budget", "Set and show the budget of a table for differential privacy.")
 
@@ -173,11 +177,15 @@ def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:
                 "delta": terms.delta,
                 "unit": terms.unit.to_dict(),
                 "spent": spent,
+                "delta_spent": math.fsum(each.delta for each in charges),
+                "delta_left": ledger.delta_left,
                 "guarantee": terms.sentence(),
                 "charges": [
                     {
                         "number": each.number,
                         "purpose": each.purpose,
+                        "epsilon": each.epsilon_at(terms.delta),
+                        "delta": each.delta,
                         "booked": each.booked,
                         "analyst": each.analyst,
                         "events": [event.to_json() for event in each.events],
@@ -190,10 +198,19 @@ def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:
     out = console()
     out.print(printable(terms.sentence()), soft_wrap=True)
     out.print(f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges")
+    if terms.delta:
+        of_delta = math.fsum(each.delta for each in charges)
+        out.print(
+            f"Of delta {terms.delta:g}, charges spent {of_delta:.4g} themselves, as for selected "
+            f"keys; the next may spend {ledger.delta_left:.4g}",
+            soft_wrap=True,
+        )
     if charges:
-        table = listing("", "purpose", "analyst", "booked", right=("",))
+        table = listing("", "purpose", *_COSTS, "analyst", "booked", right=("", *_COSTS))
         for each in charges:
             purpose, who = printable(each.purpose), printable(each.analyst or "")
-            table.add_row(str(each.number), purpose, who, each.booked)
+            costs = f"{each.epsilon_at(terms.delta):.4g}", f"{each.delta:g}"
+            table.add_row(str(each.number), purpose, *costs, who, each.booked)
         out.print(table)
+        out.print("Each charge's epsilon is what it costs by itself. Together they cost less.")
     return 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,13 +13,17 @@ from halfmask._errors import ColumnNotFoundError
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     import polars as pl
 
     from halfmask.dp.ledger import PrivacyLedger
 
 __all__ = ["Declarations", "LedgerOptions", "ReleaseLedger", "pairs"]
+
+
+#: A key, quoted or not, up to the next comma.
+_KEY: Final = re.compile(r' *(?:"((?:[^"]|"")*)"|([^",]*?)) *(?=,|$)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +128,7 @@ class Declarations:
             "--keys",
             metavar="COLUMN=KEY,KEY",
             help="The keys of a column to group by, known without the data; may be given more "
-            "than once.",
+            'than once. Quote a key that has a comma: town="A, b",C.',
         ),
     ] = None
 
@@ -143,27 +148,50 @@ class Declarations:
     def declared_keys(self, dtypes: dict[str, pl.DataType]) -> dict[str, list[Any]]:
         """Return the keys by column, as values of its type."""
         found: dict[str, list[Any]] = {}
-        for column, text in pairs(self.keys, "--keys COLUMN=KEY,KEY"):
+        for column, text in pairs(self.keys, "--keys COLUMN=KEY,KEY", names=dtypes):
             if column not in dtypes:
                 raise ColumnNotFoundError.of([column], dtypes, where="the table")
             try:
-                found[column] = [_key(each, dtypes[column]) for each in text.split(",")]
+                found[column] = [_key(each, dtypes[column]) for each in _listed(text, column)]
             except ValueError:
                 raise UsageError(f"A key of {column!r} isn't of its type.") from None
         return found
 
 
-def pairs(given: Sequence[str] | None, form: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of options of the form NAME=VALUE."""
+def pairs(
+    given: Sequence[str] | None, form: str, *, names: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of options of the form NAME=VALUE.
+
+    The value begins after the first equals sign that ends one of the names, else after the last.
+    """
     seen: set[str] = set()
     for each in given or ():
+        ends = [at for at, letter in enumerate(each) if letter == "=" and each[:at] in names]
         name, equals, value = each.rpartition("=")
+        if ends:
+            name, value = each[: ends[0]], each[ends[0] + 1 :]
         if not equals or not name or not value:
             raise UsageError(f"An option has another form than {form}.")
         if name in seen:
             raise UsageError(f"{form.partition(' ')[0]} is given twice for {name!r}.")
         seen.add(name)
         yield name, value
+
+
+def _listed(text: str, column: str) -> list[str]:
+    """Return keys that commas part; quotes stand around one with a comma, or with outer blanks."""
+    found, at = [], 0
+    while at <= len(text):
+        match = _KEY.match(text, at)
+        if match is None or not match[0].strip():
+            raise UsageError(
+                f"A key of {column!r} is empty, or has a quotation mark within.",
+                hint='Write KEY,KEY. Quote a key with a comma, "A, b", and double a mark, "5""".',
+            )
+        found.append(match[2] if match[1] is None else match[1].replace('""', '"'))
+        at = match.end() + 1
+    return found
 
 
 def _number(text: str) -> float:

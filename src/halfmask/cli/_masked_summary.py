@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ReleaseError
-from halfmask.cli._console import listing, mark, printable
+from halfmask.cli._claims import marked
+from halfmask.cli._console import listing, printable
 from halfmask.cli._summary import percent
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def show_masked(release: MaskedRelease, out: str, screen: Console, *, verbose: b
         columns = each.claim.about.get("columns")
         named = ", ".join(map(str, columns)) if isinstance(columns, list) else ""
         words = printable(f"{each.claim.model}, {numbers}")
-        table.add_row(mark(each.holds, screen), words, printable(named))
+        table.add_row(marked(each, screen), words, printable(named))
     screen.print(table)
     _show_measured(release, screen)
     if verbose:

@@ -102,6 +102,7 @@ def query(
         if not Path(out).absolute().parent.is_dir():
             raise UsageError("The folder that --out would be made in isn't there.")
     ledger = where.open(table)
+    from halfmask.data import open_table  # noqa: PLC0415 # half a second
     from halfmask.dp.queries import (  # noqa: PLC0415 # half a second
         PrivateTable,
         query_sql,
@@ -111,12 +112,17 @@ def query(
     with saying.stages() as stages:
         stages("reading the table")
         opened = PrivateTable.open(reading.open(table), ledger=ledger)
+        joined = {
+            name: open_table(file, called="The table")
+            for name, file in pairs(public, "--public NAME=FILE")
+        }
+        public_dtypes = {name: it for each in joined.values() for name, it in each.dtypes.items()}
         question = query_sql(
             opened,
             sql,
-            public=dict(pairs(public, "--public NAME=FILE")),
+            public=joined,
             bounds=declared.declared_bounds(),
-            keys=declared.declared_keys(opened.source.dtypes),
+            keys=declared.declared_keys({**public_dtypes, **opened.source.dtypes}),
         )
         planned = question.plan(epsilon=epsilon, delta=delta, noise=noise)
         if not plan:
@@ -131,10 +137,7 @@ def query(
 
 def _say_plan(planned: QueryPlan, *, as_json: bool) -> int:
     if as_json:
-        errors = [each.sentence() for each in planned.expected_errors()]
-        events = [each.to_json() for each in planned.events()]
-        cost = {"epsilon": planned.epsilon, "delta": planned.delta}
-        say_json({"ok": True, **cost, "errors": errors, "events": events})
+        say_json({"ok": True, **planned.to_dict()})
     else:
         _explain(planned, console())
     return 0
@@ -152,7 +155,7 @@ def _say(answer: PrivateAnswer, planned: QueryPlan, *, as_json: bool) -> int:
     out = console()
     _explain(planned, out)
     out.print()
-    keys = planned.question.grouping.columns
+    keys = planned.question.grouping.labels
     labels = [each.label for each in planned.question.aggregates]
     table = listing(*map(printable, keys), *map(printable, labels), right=tuple(labels))
     for row in json.loads(answer.frame.write_json()):

@@ -9,6 +9,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,28 +18,39 @@ import polars as pl
 from halfmask._errors import DataError, ReleaseError, SchemaError
 from halfmask.data import quoted_name
 from halfmask.data._atomic import locked_file
-from halfmask.data._database_file import open_sqlite, sqlite_types
+from halfmask.data._database_file import open_sqlite, sqlite_column_type
 from halfmask.data._rename import rename_new
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
 
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
     from halfmask.databases._schema import WrittenTable
+    from halfmask.masks import Mask, TableMask
 
 __all__ = ["SqliteSource", "SqliteTarget", "sqlite_type"]
 
 _CHUNK: Final = 50_000
+#: The application's number in the header of a copy, by which it is known again, and its place.
+_OURS: Final = int.from_bytes(b"hmsk", "big")
+_ID_AT: Final = 68
 #: What a definition may say that isn't made again where a column is masked or dropped.
 _LOST: Final = re.compile(
     r"\b(CHECK|COLLATE|AUTOINCREMENT|WITHOUT\s+ROWID|STRICT|ON\s+CONFLICT)\b", re.IGNORECASE
 )
 #: What SQLite gives as the number of an index's column that is an expression.
 _EXPRESSION: Final = -2
+_BROKEN: Final = re.compile(r"(?:UNIQUE|NOT NULL) constraint failed: (.+)")
+#: How SQLite writes dates as texts: its function, and the format.
+_DATES: Final[dict[pl.DataType, tuple[str, str]]] = {
+    pl.Date(): ("date", "%Y-%m-%d"),
+    pl.Datetime("us"): ("datetime", "%Y-%m-%d %H:%M:%S"),
+}
 _QUOTED: Final = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|--[^\n]*")
 
 
-def sqlite_type(column: TableColumn, dtype: pl.DataType) -> str:
+def sqlite_type(column: TableColumn, dtype: pl.DataType, mask: Mask | TableMask) -> str:
     """Return the type of a masked column."""
+    del mask  # a type has no limit
     if dtype == column.dtype:
         return column.type
     if dtype == pl.String:
@@ -51,9 +63,12 @@ def _asking(what: str) -> Iterator[None]:
     """Turn errors of SQLite into ours: its words quote cells."""
     try:
         yield
-    except sqlite3.IntegrityError:
+    except sqlite3.IntegrityError as error:
+        # SQLite tells columns as they are; of CHECK it tells the expression, which may have values.
+        told = _BROKEN.match(str(error))
+        place = f" ({told[1]})" if told else ""
         raise DataError(
-            f"{what} refused a row: a key isn't unique, or a constraint doesn't hold.",
+            f"{what} refused a row: a key isn't unique, or a constraint doesn't hold{place}.",
             hint="The mask of a key must write different values differently.",
         ) from None
     except (sqlite3.Error, UnicodeError) as error:
@@ -114,14 +129,13 @@ class SqliteSource:
             refused = "it is WITHOUT ROWID"
         keys = [] if refused else list(self._keys(name, names))
         refused = refused or next((it.definition for it in keys if not it.parent), "")
-        dtypes = {} if refused else self._types(name)
         return TableSchema(
             name=name,
             columns=tuple(
                 TableColumn(
                     name=column,
                     type=kind,
-                    dtype=dtypes.get(column),
+                    dtype=None,
                     clauses="" if default is None else f" DEFAULT {default}",
                     is_not_null=bool(not_null),
                 )
@@ -133,14 +147,45 @@ class SqliteSource:
             refused=refused,
         )
 
-    def _types(self, name: str) -> dict[str, pl.DataType]:
+    def looked_at(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
+        """Return a table with what its cells say of their types; see `SourceDatabase`."""
+        return replace(
+            table,
+            columns=tuple(
+                self._looked_at(table.name, it) if it.name in columns else it
+                for it in table.columns
+            ),
+        )
+
+    def _looked_at(self, table: str, column: TableColumn) -> TableColumn:
         try:
             with _asking("The source database"):
-                return sqlite_types(self._base, name, bytes_too=True)
+                dtype = sqlite_column_type(self._base, table, column.name, bytes_too=True)
         except SchemaError as error:
-            raise SchemaError(
-                f"The table {name!r} can't be copied: {error.what}", hint=error.hint
-            ) from None
+            said = error.what.removeprefix(f"Column {column.name!r} ").removesuffix(".")
+            return replace(column, refused=said)
+        if dtype != pl.String:
+            return replace(column, dtype=dtype)
+        name = quoted_name(column.name)
+        for kind, (function, _) in _DATES.items():
+            # Each text is the one that SQLite writes for its date.
+            query = f"SELECT count({name}), sum({name} IS {function}({name})), min({name}) FROM"
+            ((n, n_dates, first),) = self._rows(f"{query} {self.named(table)} WHERE {name} NOTNULL")
+            if not n:
+                return replace(column, dtype=_affinity(column.type))
+            if n == n_dates and first >= "0001":
+                return replace(column, dtype=dtype, dates=kind)
+        return replace(column, dtype=dtype)
+
+    def others(self) -> list[str]:
+        """Return the views and triggers of the file."""
+        return [
+            f"{kind} {quoted_name(name)}"
+            for kind, name in self._rows(
+                "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+                " ORDER BY 1, 2"
+            )
+        ]
 
     def _keys(self, table: str, names: dict[str, str]) -> Iterator[ForeignKey]:
         found: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
@@ -250,6 +295,23 @@ class SqliteSource:
         return "halfmask_order(c.rowid)"
 
 
+def _is_copy(path: Path) -> bool:
+    """Return whether a file is an earlier copy that nobody writes to."""
+    journals = [path.with_name(f"{path.name}-{it}") for it in ("wal", "journal")]
+    if not path.is_file() or any(map(os.path.lexists, journals)):
+        return False
+    with path.open("rb") as file:
+        head = file.read(_ID_AT + 4)
+    return head[_ID_AT:] == _OURS.to_bytes(4, "big")
+
+
+def _affinity(kind: str) -> pl.DataType:
+    """Return the type of a column without cells, from what its table says."""
+    if "INT" in kind.upper():
+        return pl.Int64()
+    return pl.Float64() if re.search("REAL|FLOA|DOUB", kind.upper()) else pl.String()
+
+
 class SqliteTarget:
     """A new file of SQLite, which gets its name when it is whole.
 
@@ -257,12 +319,17 @@ class SqliteTarget:
     ----------
     url
         The file to make.
+    overwrite
+        Whether an earlier copy, which says so in its header, may be replaced.
     """
 
-    def __init__(self, url: DatabaseUrl) -> None:
-        self._path = Path(url.location).absolute()
-        if os.path.lexists(self._path):
-            raise ReleaseError("The file to write exists.", hint="Choose another name.")
+    def __init__(self, url: DatabaseUrl, *, overwrite: bool) -> None:
+        self._path, self._overwrite = Path(url.location).absolute(), overwrite
+        if os.path.lexists(self._path) and not (overwrite and _is_copy(self._path)):
+            raise ReleaseError(
+                "The file to write exists.",
+                hint="Choose another name. Only a copy by halfmask is replaced.",
+            )
         if not self._path.parent.is_dir():
             raise ReleaseError(
                 "The parent folder of the file does not exist.", hint="Create it first."
@@ -273,6 +340,7 @@ class SqliteTarget:
         # The file has no name yet: what a crash leaves is deleted, not repaired.
         self._base.execute("PRAGMA journal_mode = OFF")
         self._base.execute("PRAGMA synchronous = OFF")
+        self._base.execute(f"PRAGMA application_id = {_OURS}")
         self._base.execute("BEGIN")
 
     def close(self) -> None:
@@ -289,7 +357,10 @@ class SqliteTarget:
             self._base.close()
         try:
             os.fsync(self._lock)
-            rename_new(self._partial, self._path)
+            if self._overwrite:
+                self._partial.replace(self._path)
+            else:
+                rename_new(self._partial, self._path)
         except OSError as error:
             raise ReleaseError(
                 f"The file can't be written: {error.strerror or 'the system refused'}."
@@ -317,7 +388,11 @@ class SqliteTarget:
         with _asking("The target database"):
             self._base.executemany(
                 f"INSERT INTO {self.named(table.name)} ({_listed(names)}) VALUES ({marks})",
-                frame.rows(),
+                frame.with_columns(
+                    frame[name].dt.to_string(_DATES[kind][1])
+                    for name, kind in frame.schema.items()
+                    if kind in _DATES
+                ).rows(),
             )
 
     def finish(self, tables: Sequence[WrittenTable]) -> None:
@@ -341,7 +416,15 @@ def _frames(
         cursor = base.execute(query)
         while rows := cursor.fetchmany(_CHUNK):
             try:
-                frame = pl.DataFrame(rows, schema=schema, orient="row")
+                frame = pl.DataFrame(
+                    rows,
+                    schema={n: pl.String() if it in _DATES else it for n, it in schema.items()},
+                    orient="row",
+                ).with_columns(
+                    pl.col(name).str.strptime(kind, _DATES[kind][1])  # type: ignore[arg-type]
+                    for name, kind in schema.items()
+                    if kind in _DATES
+                )
             except (TypeError, OverflowError, pl.exceptions.PolarsError):
                 raise DataError(f"{what} has cells of other types than were expected.") from None
             yield frame

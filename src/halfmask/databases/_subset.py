@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask._errors import DataError
+from halfmask._validation import rows_of_share
 from halfmask.data import quoted_name
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class _Kept:
         n = subset.limit
         if n is None:
             rows = self._source.number(f"SELECT count(*) FROM {named} c {where}")
-            n = max(1, round(rows * (subset.fraction or 0)))
+            n = max(1, rows_of_share(subset.fraction or 0, rows, nearest=True))
         drawn = f"SELECT c.{row} FROM {named} c {where} ORDER BY {self._source.order_key(key)}"
         return f"WHERE c.{row} IN ({drawn} LIMIT {n})"
 

@@ -204,5 +204,6 @@ def _check_rows(source: Source, rows: int | None) -> None:
     if rows is not None and source.n_rows != rows:
         raise DataError(
             f"There are {source.n_rows} rows where {rows} were encoded.",
-            hint="Ask for the whole file, or say that the order is lost: number=None, --unordered.",
+            hint="Ask for the whole file, or say that the order is lost: "
+            "[[number=None|--unordered]].",
         )

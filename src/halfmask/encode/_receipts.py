@@ -151,15 +151,15 @@ def known_number(
         raise DataError(
             f"The codec knows of no table that was encoded with this number, so nobody can tell "
             f"whether these {rows:,} {what} are all of it.",
-            hint="Say how many rows were encoded (rows=, --expect-rows), or give the codec the "
+            hint="Say how many rows were encoded ([[rows=|--expect-rows]]), or give the codec the "
             "receipt by remember.",
         )
     return number
 
 
 _OTHERS = (
-    "Where rows were taken out or sorted, send row ids (ids=True, --ids), or leave rows in the "
-    "order that they have (batch=None, --unordered)."
+    "Where rows were taken out or sorted, send row ids ([[ids=True|--ids]]), or leave rows in the "
+    "order that they have ([[batch=None|--unordered]])."
 )
 
 
@@ -176,5 +176,5 @@ def _the_one(fits: set[int], known: bool, rows: int, what: str) -> int:  # noqa:
     raise DataError(
         f"The codec knows of no encoded table, so the order of the {what} is unknown.",
         hint="Give the number that encoding had (0 if none was given), and how many rows it had "
-        "(rows=, --expect-rows); or the receipt, by remember.",
+        "([[rows=|--expect-rows]]); or the receipt, by remember.",
     )

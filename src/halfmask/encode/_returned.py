@@ -102,7 +102,7 @@ class Returned:
                 raise DataError(
                     f"Batch {place + 1} of the file differs from what was encoded.",
                     hint="Rows were changed or put in another order: leave them in the order that "
-                    "they have (number=None, --unordered).",
+                    "they have ([[number=None|--unordered]]).",
                 )
         return number
 

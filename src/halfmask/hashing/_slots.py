@@ -6,7 +6,7 @@ bin's number, a word. A missing cell has a key of its own, so that no value can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -98,7 +98,7 @@ class CategorySlot:
     """A cell is hashed unchanged: a text's bytes, or 64 bits of something else."""
 
     column: str
-    key: Key
+    key: Key = field(repr=False)
     missing: np.uint64
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
@@ -187,7 +187,7 @@ class CrossedSlot:
     """Several cells of a row as one category: their hashes, one behind the other, are hashed."""
 
     parts: tuple[Slot, ...]
-    key: Key
+    key: Key = field(repr=False)
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
         """Return the rows' hashes."""

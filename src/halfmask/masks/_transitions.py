@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask.data._hierarchy import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,7 +215,7 @@ def _labels(
     values: pl.Series, given: Mapping[str, object], *, parameter: str, column: str
 ) -> list[str]:
     """Return the values as texts, or raise where they aren't those of a parameter."""
-    labels: list[str] = values.cast(pl.String).to_list()
+    labels: list[str] = as_text(values).to_list()
     lacking, unknown = len(set(labels) - given.keys()), len(given.keys() - set(labels))
     if lacking:
         raise DataError(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from halfmask.anonymize import MAX_MEMBERS, Ranges
@@ -30,11 +29,14 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
+from halfmask.data._hierarchy import as_text
 from halfmask.guarantees import Classes, ClassMembers, size_asked
 from halfmask.microdata._extents import as_numbers, leaving_extents, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
 
     from halfmask.anonymize import CellCounts, Coding, PersonCodes, Plan
     from halfmask.microdata._class_measures import ClassMeasures
@@ -366,7 +368,7 @@ def distributions(
 
 
 def _texts(coding: Coding) -> list[str]:
-    return [str(text) for text in coding.values.cast(pl.String).to_list()]
+    return [str(text) for text in as_text(coding.values).to_list()]
 
 
 def _named(
@@ -375,7 +377,7 @@ def _named(
     """Return the codes of the values that the release itself names: alone, or in a set."""
     coding = plan.codings[place]
     kept = kept[: coding.n_values]
-    labels = set(plan.written[place].drop_nulls().unique().cast(pl.String).to_list())
+    labels = set(as_text(plan.written[place].drop_nulls().unique()).to_list())
     named = np.array([text in labels for text in _texts(coding)], dtype=np.bool_)
     if isinstance(plan.recoding_of(coding.column.name), Ranges):
         below = np.concatenate([[0], np.cumsum(kept > 0)])

@@ -217,9 +217,14 @@ def mask(
             hint="Load it from a file with halfmask.Policy.load(path).",
         )
     if policy.synthesis is not None:
-        raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
+        raise PolicyError(
+            "The policy has [synthesis].",
+            hint="[[Call halfmask.synthesize|Run halfmask synthesize]].",
+        )
     if not policy.is_masks_alone:
-        raise PolicyError("The policy has [[guarantees]].", hint="Call halfmask.protect.")
+        raise PolicyError(
+            "The policy has [[guarantees]].", hint="[[Call halfmask.protect|Run halfmask protect]]."
+        )
     progress, key = progress or silent, key if key is not None else fresh_key()
     check_key(key)
     source = opened_as(table, policy.read_options())
@@ -230,7 +235,13 @@ def mask(
     vault_key = None if vault is None else pseudonym_key(vault)
     engine = engine or LocalEngine()
     behind = MaskedTable.of(
-        source, policy.masks, table_masks, key=key, vault_key=vault_key, engine=engine
+        source,
+        policy.masks,
+        table_masks,
+        key=key,
+        vault_key=vault_key,
+        engine=engine,
+        ordinal=policy.ordinal_columns,
     )
     rows = MaskedRows(policy=policy, table=behind, n_in=source.n_rows, key=key, engine=engine)
     if not rows.columns:

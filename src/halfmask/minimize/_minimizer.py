@@ -15,7 +15,7 @@ from halfmask._errors import (
     ParameterError,
     SchemaError,
 )
-from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask._validation import integer_at_least, number_between, one_of, rows_of_share
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._columns import named
 from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
@@ -200,7 +200,13 @@ class Minimizer(
         truth = self._truth(own, y, model)
         rng = np.random.default_rng(self.random_state)
         order = rng.permutation(table.height)
-        n_validation = max(1, min(table.height - 1, round(table.height * self.validation_fraction)))
+        n_validation = max(
+            1,
+            min(
+                table.height - 1,
+                rows_of_share(self.validation_fraction, table.height, nearest=True),
+            ),
+        )
         validation, searched = order[:n_validation], order[n_validation:][:SEARCH_ROWS]
         features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
         score = score_of(self.scoring, truth, model, int(rng.integers(2**32)))

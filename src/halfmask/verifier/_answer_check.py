@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["check_answer"]
 
+#: A quantile, and the ends of its interval.
+_CHOICES: Final = ("quantile", "quantile-low", "quantile-high")
 #: The noisy numbers that an aggregate is computed from.
 _MEASURES: Final = {
     "distinct": {"distinct"},
     "sum": {"sum"},
     "mean": {"centred", "values"},
     "variance": {"centred", "squares", "values"},
-    "quantile": {"quantile"},
+    "quantile": set(_CHOICES),
 }
 #: The mechanisms of measures that take no added noise.
-_NOISES: Final = {"persons": {"selection"}, "quantile": {"exponential"}}
+_NOISES: Final = {"persons": {"selection"}, **{each: {"exponential"} for each in _CHOICES}}
 #: What may lie between two roundings of the same number.
 _SLACK: Final = 1e-6
 
@@ -62,7 +64,7 @@ def check_answer(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
         changed = [_changed(each, due[name], unit, rows) for name in each["of"]] or [1]
         prices.append(_price(each, max(changed), most))
     selected = [each for each in mechanisms if each["measure"] == "persons"]
-    is_private = any(keys is None for _, keys in groups)
+    is_private = any(each[1] is None for each in groups)
     complete = (
         len(due) == len(question["aggregates"])
         and all(used[name] == _measures(each) for name, each in due.items())
@@ -105,7 +107,7 @@ def _changed(
     measure = stated["measure"]
     if measure == "distinct" and aggregate["of"] == unit["person"]:
         return 1  # a person adds one value
-    if measure == "quantile":
+    if measure in _CHOICES:
         at = Fraction(repr(_number(aggregate["at"])))
         return max(at.numerator, at.denominator - at.numerator) * rows
     if measure in {"rows", "values", "distinct"}:
@@ -166,15 +168,17 @@ def _is_answer(files: tuple[Path, ...], groups: list[Any], due: Mapping[str, Any
     """Return whether a file has a line for each group, with all values of the question."""
     (path,) = files
     values = [f"{name}{end}" for name in due for end in ("", "_low", "_high")]
-    expected = [*(name for name, _ in groups), *values]
+    # A column of keys may have a name of its own in the answer.
+    expected = [*((each[2:] or each)[0] for each in groups), *values]
     # Lines end with a line feed alone: a key may hold other characters that end lines elsewhere.
     with path.open(encoding="utf-8", newline="\n") as file:
         lines = [list(json.loads(line)) for line in file]
-    if any(keys is None for _, keys in groups):  # as many as were selected
+    if any(each[1] is None for each in groups):  # as many as were selected
         n_groups = len(lines)
     else:
         n_groups = math.prod(
-            len(keys["edges"]) - 1 if isinstance(keys, dict) else len(keys) for _, keys in groups
+            len(each[1]["edges"]) - 1 if isinstance(each[1], dict) else len(each[1])
+            for each in groups
         )
     return len(lines) == n_groups and all(each == expected for each in lines)
 

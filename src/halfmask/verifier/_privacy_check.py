@@ -30,8 +30,14 @@ __all__ = ["check_ledger", "check_privacy"]
 _SLACK: Final = 1 + 1e-6
 #: Steps of the privacy loss; coarser where the whole loss is above 1.
 _STEP: Final = 1e-4
-#: Noise on a grid of 2**40 steps differs from continuous noise by less, an entry.
+#: Noise on a grid of 2**40 steps differs from continuous noise by less, an entry; where that is too
+#: much, as for a large epsilon, the log of the ratio counts, and how often it isn't met; and what
+#: such noise adds to a Renyi cost.
 _GRID: Final = 2.0**-83
+_LAPLACE_RATIO: Final = 2.0**-41
+_RATIO: Final = 2.0**-74
+_BEYOND: Final = 2.0**-700
+_RENYI: Final = 2.0**-72
 _NAMES: Final = {
     "laplace": {"noise_multiplier", "coordinates"},
     "gaussian": {"noise_multiplier", "coordinates"},
@@ -156,14 +162,31 @@ def _epsilon(events: Counter[_Stated], delta: float) -> float:
     bounds = [pure] if left >= 0 else []
     if left > 0:
         # A thousandth of delta is for noise on a grid.
-        entries = math.fsum(n * each.steps * each.coordinates for each, n in events.items())
         analyses = (_renyi(events, left * 0.999), _losses(events, left * 0.999))
-        bounds += [
-            bound
-            for bound in analyses
-            if bound < 100 and (1 + math.exp(bound)) * entries * _GRID <= left * 0.001
-        ]
+        bounds += [_on_a_grid(events, bound, left * 0.001) for bound in analyses]
     return min(bounds, default=math.inf)
+
+
+def _on_a_grid(events: Counter[_Stated], bound: float, room: float) -> float:
+    """Return an epsilon of noise on a grid, given that of continuous noise, and room in delta."""
+    if bound > 100:
+        return math.inf
+    laplace, all_of_them = _entries(events, "laplace"), _entries(events, None)
+    if (1 + math.exp(bound)) * all_of_them * _GRID <= room:
+        return bound
+    others = all_of_them - laplace
+    ratio = laplace * _LAPLACE_RATIO + others * _RATIO
+    fits = ratio <= 0.0005 and (1 + math.exp(bound)) * others * _BEYOND <= room / 8
+    return bound + 2 * ratio if fits else math.inf
+
+
+def _entries(events: Counter[_Stated], mechanism: str | None) -> float:
+    """Return how many numbers got noise, of one mechanism or of all."""
+    return math.fsum(
+        n * each.steps * each.coordinates
+        for each, n in events.items()
+        if mechanism in {None, each.mechanism}
+    )
 
 
 def _adaptive(charges: list[list[_Stated]], epsilon: float, delta: float) -> float:
@@ -175,10 +198,11 @@ def _adaptive(charges: list[list[_Stated]], epsilon: float, delta: float) -> flo
     if left < 0 or math.fsum(spent[1:]) > left / 2:
         return min(bounds, default=math.inf)
     bounds.append(math.fsum(n * each.pure for each, n in events.items()))
-    entries = math.fsum(n * each.steps * each.coordinates for each, n in events.items())
-    if left > 0 and epsilon < 100 and (1 + math.exp(epsilon)) * entries * _GRID <= left / 2000:
+    entries = _entries(events, None)
+    if left > 0 and (1 + math.exp(min(epsilon, 100))) * entries * _BEYOND <= left / 2000:
         orders = [2**power + 1 for power in range(10)]
-        bounds.append(_renyi(events, left * 0.999 / (2 * len(orders)), orders))
+        found = _renyi(events, left * 0.999 / (2 * len(orders)), orders) + entries * _RENYI
+        bounds.append(found if found <= 100 else math.inf)
     return min(bounds)
 
 

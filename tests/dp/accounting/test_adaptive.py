@@ -137,7 +137,26 @@ def test_noise_on_a_grid_counts_at_the_budget():
     """It has to hold for all ways that charges could go, whose epsilon may be larger."""
     wide = [GaussianEvent(noise_multiplier=100.0, coordinates=10**13)]
     assert adaptive_epsilon_of([wide] * 2, budget=1.0, delta=1e-5) < 1.0
-    assert adaptive_epsilon_of([wide] * 2, budget=30.0, delta=1e-5) == math.inf
+    assert adaptive_epsilon_of([wide] * 2, budget=30.0, delta=1e-100) < 30.0
+    assert adaptive_epsilon_of([wide] * 2, budget=90.0, delta=1e-200) == math.inf
+
+
+@pytest.mark.parametrize("budget", [3.0, 32.0, 36.0, 60.0, 100.0, 1000.0])
+def test_what_charges_cost_does_not_hang_on_a_large_budget(budget):
+    gaussian = [GaussianEvent(noise_multiplier=18.0, coordinates=3)]
+    mixed = [LaplaceEvent(noise_multiplier=9.0, coordinates=2**31), *gaussian]
+    for charge in (gaussian, mixed):
+        small, large = (
+            adaptive_epsilon_of([charge] * 12, budget=b, delta=1e-5) for b in (3, budget)
+        )
+        assert small == pytest.approx(large, rel=1e-6)
+        assert 0.5 < large < 3
+
+
+def test_gaussian_noise_is_not_counted_beyond_an_epsilon_of_100():
+    loud = [GaussianEvent(noise_multiplier=0.2, coordinates=1)]
+    assert adaptive_epsilon_of([loud] * 2, budget=99.0, delta=1e-5) < 99
+    assert adaptive_epsilon_of([loud] * 20, budget=1000.0, delta=1e-5) == math.inf
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,14 @@ SAMPLED = SampledGaussianEvent(
 )
 
 
-def _gaussian_epsilon(noise, delta):
+def _gaussian_epsilon(noise, delta, most=60):
     """Balle and Wang 2018, theorem 8, solved for epsilon."""
 
     def excess(epsilon):
         a, b = 1 / (2 * noise), epsilon * noise
         return ndtr(a - b) - math.exp(epsilon) * ndtr(-a - b) - delta
 
-    return brentq(excess, 0, 60)
+    return brentq(excess, 0, most)
 
 
 @pytest.mark.parametrize("noise", [0.5, 1.0, 4.0, 30.0])
@@ -44,6 +44,16 @@ def test_one_gaussian_costs_what_the_exact_formula_gives(noise, delta):
 
     exact = _gaussian_epsilon(noise, delta)
     assert exact <= found <= exact * 1.01 + 1e-3
+
+
+@pytest.mark.parametrize("coordinates", [1, 1000, 2**31])
+@pytest.mark.parametrize("epsilon", [36.0, 40.0, 90.0])
+def test_gaussian_noise_has_a_price_at_large_epsilons(coordinates, epsilon):
+    def events(noise):
+        return [GaussianEvent(noise_multiplier=noise, coordinates=coordinates)]
+
+    noise = calibrate(events, epsilon=epsilon, delta=1e-5)
+    assert 0.99 * epsilon <= _gaussian_epsilon(noise, 1e-5, most=150) <= epsilon
 
 
 def test_gaussians_compose_to_one_with_less_noise():

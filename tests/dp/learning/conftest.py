@@ -24,6 +24,13 @@ NOT_PASSED = {
 }
 
 
+def pytest_collection_modifyitems(items):
+    """Few rows, so that tests are quick: noise may exceed what a model learned from them."""
+    for each in items:
+        if "dp/learning" in each.path.as_posix():
+            each.add_marker(pytest.mark.filterwarnings("ignore::halfmask.NoiseWarning"))
+
+
 class Notes:
     """A ledger that notes what is booked, up to a number of times."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -150,8 +151,13 @@ def test_a_solver_that_ends_too_early_leaves_no_model(monkeypatch):
     assert not hasattr(model, "coef_")
 
 
-@pytest.mark.parametrize("name", ["epsilon", "row_norm", "C"])
-@pytest.mark.parametrize("wrong", [0, -1.0, math.inf, math.nan, None])
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *itertools.product(["epsilon", "row_norm"], [0, -1.0, math.inf, math.nan, None]),
+        *itertools.product(["C"], [0, -1.0, math.inf, math.nan, "1"]),  # None is the default
+    ],
+)
 def test_parameters_outside_of_their_ranges_are_refused(name, wrong):
     with pytest.raises(ParameterError, match=name):
         _model(**{name: wrong}).fit(X, Y)

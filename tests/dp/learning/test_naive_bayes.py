@@ -74,9 +74,11 @@ def _norms(model, rows, labels, monkeypatch):
     """Return the norms of what each row adds, and what was stated of them."""
     seen: dict[str, Any] = {}
 
-    def record(_self, added, _codes, *, l1, l2):
+    def record(self, added, _codes, columns):
+        size, l1, l2 = self._norms(columns)
+        assert size == added.shape[1]
         seen.update(added=added, l1=l1, l2=l2)
-        return np.ones((2, added.shape[1]))
+        return np.ones((2, size))
 
     monkeypatch.setattr(NoisyClassSums, "_noisy_sums", record)
     model.fit(rows, labels)

@@ -93,7 +93,9 @@ def test_the_unit_of_the_ledger_is_met_or_refused_by_name(name, ledgers):
 
     def fitted(unit, **groups):
         model = _pate() if name == "pate" else MODELS[name]
-        model = clone(model).set_params(ledger=ledgers[unit], epsilon=1.0, delta=1e-5)
+        # With less, PATE's two labels are the same in a tenth of the draws.
+        epsilon = 6.0 if name == "pate" else 1.0
+        model = clone(model).set_params(ledger=ledgers[unit], epsilon=epsilon, delta=1e-5)
         return model.fit(ROWS, LABELS, **groups, **more)
 
     with pytest.raises(ParameterError, match="all rows of one 'customer'"):

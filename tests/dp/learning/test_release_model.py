@@ -9,6 +9,8 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 
@@ -49,6 +51,18 @@ MODELS = {
     "sgd": PrivateSGDClassifier(epsilon=2.0, delta=1e-5, classes=[0, 1], clip_norm=1.0, steps=5),
     "bayes": PrivateGaussianNB(
         epsilon=1.0, delta=1e-5, bounds=(-3, np.array([3.0, 4.0])), classes=[0, 1]
+    ),
+}
+#: A model of each kind that can be released, for three columns of at least 0.
+KINDS = {
+    **{name: clone(model) for name, model in MODELS.items() if name != "bayes"},
+    "bayes": PrivateGaussianNB(epsilon=1.0, delta=0.0, bounds=(0.0, 3.0), classes=[0, 1]),
+    "counts": PrivateMultinomialNB(epsilon=1.0, delta=0.0, row_sum=4.0, classes=[0, 1]),
+    "boosting": PrivateBoostingClassifier(
+        epsilon=1.0, delta=1e-5, bounds=(0.0, 3.0), classes=[0, 1], rounds=2
+    ),
+    "numbers": PrivateSGDRegressor(
+        epsilon=1.0, delta=1e-5, target_bounds=(-1.0, 1.0), clip_norm=1.0, steps=5
     ),
 }
 RUNS: dict[str, list[Any]] = {
@@ -132,7 +146,15 @@ def test_a_model_is_released_and_verified(name, tmp_path):
     assert written["classes_"] == [0, 1]
     for attribute, values in written.items():
         assert np.array_equal(values, getattr(model, attribute))
-    assert "the noise itself was not seen" in str(found.to_dict()["claims"])
+    assert "the random draws themselves were not seen" in str(found.to_dict()["claims"])
+
+
+@pytest.mark.parametrize("epsilon", [40.0, 90.0])
+def test_a_model_of_a_large_epsilon_has_its_price(epsilon, tmp_path):
+    model = clone(KINDS["bayes"]).set_params(epsilon=epsilon, delta=1e-5).fit(np.abs(X), Y)
+    assert 0.98 * epsilon <= model.spent_epsilon_ <= epsilon
+    release_model(model, tmp_path / "model")
+    assert halfmask.verify(tmp_path / "model").holds
 
 
 @pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"], [False, True]])
@@ -160,6 +182,29 @@ def test_a_receiver_predicts_what_the_owner_does(name, labels, tmp_path, notes):
     assert loaded.spent_epsilon_ == model.spent_epsilon_
     with pytest.raises(ValueError, match="features"):
         loaded.predict(np.ones((1, 3)))
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
+@pytest.mark.parametrize("name", KINDS)
+def test_a_received_model_knows_its_columns_by_name(name, frame, tmp_path):
+    rows = dict(zip("abc", np.abs(np.random.default_rng(0).normal(size=(3, 200))), strict=True))
+    model = clone(KINDS[name]).fit(frame(rows), Y)
+    release_model(model, tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert (loaded.predict(frame(rows)) == model.predict(frame(rows))).all()
+    swapped = frame({column: rows[column] for column in "bac"})
+    for each in (model, loaded):
+        with pytest.raises(ValueError, match="same order"):
+            each.predict(swapped)
+
+
+def test_a_model_of_columns_without_names_stays_without(tmp_path):
+    release_model(MODELS["output"].fit(X, Y), tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert not hasattr(loaded, "feature_names_in_")
+    assert (loaded.predict(X) == MODELS["output"].predict(X)).all()
 
 
 def test_a_receiver_predicts_numbers(tmp_path):
@@ -191,6 +236,9 @@ def _rewrite(folder, change):
     lambda named, _lines: named["C"].update(parameter="cost"),
     lambda named, _lines: named["classes_"].update(values=[]),
     lambda _named, lines: lines.append({"attribute": "predict", "values": 1}),
+    lambda _named, lines: lines.append({"attribute": "feature_names_in_", "values": ["a"]}),
+    lambda _named, lines: lines.append({"attribute": "feature_names_in_", "values": ["a", "a"]}),
+    lambda _named, lines: lines.append({"attribute": "feature_names_in_", "values": [1, 2]}),
     lambda _named, lines: lines.clear(),
 ])  # fmt: skip
 def test_a_file_that_is_no_model_is_not_loaded(change, tmp_path):

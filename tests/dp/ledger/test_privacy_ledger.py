@@ -11,10 +11,11 @@ import sys
 import polars as pl
 import pytest
 
+import halfmask
 from halfmask import BudgetError, DataError, IntegrityError, ParameterError, VaultError
 from halfmask.data import open_table
 from halfmask.dp.accounting import EpsilonDeltaEvent, GaussianEvent, LaplaceEvent, epsilon_of
-from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit, fingerprint_of
+from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit, fingerprint_of, release_ledger
 
 PEOPLE = pl.DataFrame({"person": ["a", "b", "b"], "age": [41, 17, None], "weight": [1.5, 2.5, 3.5]})
 
@@ -75,16 +76,61 @@ def test_many_small_charges_cost_less_than_their_sum(tmp_path):
 
 def test_a_delta_that_is_spent_is_refused(ledger):
     ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=6e-7)], purpose="keys")
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="takes delta 6e-07") as found:
         ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=6e-7)], purpose="keys")
+    assert "2e-07 is left" in str(found.value)
+    assert "epsilon" not in str(found.value)
+    assert ledger.delta_left == pytest.approx(2e-7)
 
 
 def test_gaussian_noise_needs_a_delta(tmp_path):
     ledger = PrivacyLedger.create(
         tmp_path / "vault", PEOPLE, dataset="people", epsilon=9.0, delta=0.0
     )
-    with pytest.raises(BudgetError):
+    with pytest.raises(BudgetError, match="takes a delta, and the budget has none"):
         ledger.charge([GaussianEvent(noise_multiplier=100.0, coordinates=1)], purpose="a sum")
+
+
+def test_gaussian_noise_needs_what_is_left_of_delta(ledger):
+    ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=1e-6)], purpose="keys")
+    with pytest.raises(BudgetError, match="takes a delta, and the budget has none left"):
+        ledger.charge([GaussianEvent(noise_multiplier=100.0, coordinates=1)], purpose="a sum")
+    with pytest.raises(BudgetError, match=r"spent are 0\.1"):
+        ledger.charge([laplace(0.95)], purpose="a sum")
+
+
+@pytest.mark.parametrize("budget", [3.0, 32.0, 36.0, 60.0, 200.0])
+def test_a_large_budget_answers_with_gaussian_noise(budget, tmp_path):
+    ledger = PrivacyLedger.create(
+        tmp_path / "vault", PEOPLE, dataset="people", epsilon=budget, delta=1e-5
+    )
+    for _ in range(12):
+        ledger.charge([GaussianEvent(noise_multiplier=18.0, coordinates=1)], purpose="a sum")
+    ledger.charge([laplace(1.0)], purpose="a count")
+    assert ledger.spent < 3
+    release_ledger(ledger, tmp_path / "statement")
+    assert halfmask.verify(tmp_path / "statement").holds
+
+
+def test_gaussian_noise_beyond_what_is_counted_says_so(tmp_path):
+    ledger = PrivacyLedger.create(
+        tmp_path / "vault", PEOPLE, dataset="people", epsilon=500.0, delta=1e-5
+    )
+    ledger.charge([GaussianEvent(noise_multiplier=0.12, coordinates=1)], purpose="a sum")
+    with pytest.raises(BudgetError) as found:
+        ledger.charge([GaussianEvent(noise_multiplier=0.06, coordinates=1)], purpose="a sum")
+    assert "up to an epsilon of 100" in str(found.value.hint)
+
+
+def test_a_charge_states_what_it_costs_by_itself(ledger):
+    first = ledger.charge([laplace(0.1), laplace(0.2)], purpose="two counts")
+    noise = GaussianEvent(noise_multiplier=40.0, coordinates=1)
+    second = ledger.charge([noise, EpsilonDeltaEvent(epsilon=0.1, delta=1e-7)], purpose="a sum")
+    assert (first.epsilon_at(1e-6), first.delta) == (pytest.approx(0.3), 0.0)
+    exact = epsilon_of(second.events, delta=1e-6)
+    assert (second.epsilon_at(1e-6), second.delta) == (exact, 1e-7)
+    assert 0.1 < exact < 0.3
+    assert ledger.delta_left == pytest.approx(4e-7)
 
 
 def test_a_question_is_answered_from_the_book(ledger):

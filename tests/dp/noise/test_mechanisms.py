@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -10,7 +11,12 @@ from scipy.stats import kstest
 
 from halfmask import DataError, ParameterError
 from halfmask.dp.accounting import SampledGaussianEvent, epsilon_of
-from halfmask.dp.accounting._events import SAMPLED_DISTANCE
+from halfmask.dp.accounting._events import (
+    SAMPLED_BEYOND,
+    SAMPLED_DISTANCE,
+    SAMPLED_RATIOS,
+    SAMPLED_RENYI,
+)
 from halfmask.dp.noise import FixedPoint, GaussianMechanism, LaplaceMechanism, choose
 
 BOTH = [LaplaceMechanism, GaussianMechanism]
@@ -101,7 +107,42 @@ def test_noise_on_a_grid_is_as_near_to_continuous_noise_as_stated(steps):
         assert distance <= SAMPLED_DISTANCE * (2.0**40 / steps) ** 2
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize("steps", [4.0, 16.0, 100.0])
+def test_ratios_to_continuous_noise_are_as_stated(steps):
+    """Within 32 standard deviations; a ratio falls with the scale, or with its square."""
+    from scipy.special import log_ndtr  # noqa: PLC0415 # slow to import
+
+    at = np.arange(0, int(32 * steps) + 1)
+    exact = -(at**2) / (2 * steps**2)
+    whole = math.log(2 * np.exp(exact).sum() - 1)
+    below, above = (log_ndtr(-(at + half) / steps) for half in (-0.5, 0.5))
+    ratios = exact - whole - (below + np.log(-np.expm1(above - below)))
+    # The floats of the reference are exact to about 1e-12 of logarithms of up to 512.
+    assert np.abs(ratios).max() <= SAMPLED_RATIOS["gaussian"] * (2.0**40 / steps) ** 2 + 1e-9
+    assert log_ndtr(-32.0) < math.log(SAMPLED_BEYOND / 4)
+    r = math.exp(-1 / steps)
+    middle, elsewhere = (1 - r) / (1 + r) / -math.expm1(-0.5 / steps), 1 / math.cosh(0.5 / steps)
+    most = SAMPLED_RATIOS["laplace"] * 2.0**40 / steps
+    assert max(abs(math.log(middle)), abs(math.log(elsewhere))) <= most
+
+
+@pytest.mark.parametrize("shift", [1, 2**20, 2**39, 3 * 2**40, 50 * 2**40])
+def test_renyi_costs_of_noise_on_a_grid_are_as_stated(shift):
+    """Geometric sums of discrete Laplace noise of 2**40 steps, in 120 digits."""
+    with localcontext() as context:
+        context.prec = 120
+        steps = Decimal(2**40)
+        r = (-1 / steps).exp()
+        for order in (2, 3, 5, 17, 129, 513):
+            a, twice = order - 1, 2 * order - 1
+            left, right = (a * shift / steps).exp(), (-order * shift / steps).exp()
+            between = left * (r**twice - r ** (twice * shift)) / (1 - r**twice)
+            discrete = (1 - r) / (1 + r) * ((left + right) / (1 - r) + between)
+            continuous = (order * left + a * right) / twice
+            assert (discrete.ln() - continuous.ln()) / a <= SAMPLED_RENYI
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0, 20.0, 40.0, 90.0])
 def test_calibrated_mechanisms_cost_at_most_the_budget(epsilon):
     laplace = LaplaceMechanism.calibrated(sensitivity=3.0, epsilon=epsilon)
     assert epsilon * 0.999 < epsilon_of([laplace.event(5)], delta=0.0) <= epsilon

@@ -7,6 +7,7 @@ import math
 import statistics
 import tracemalloc
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -129,7 +130,98 @@ def test_quantiles_are_near_those_of_the_rows(table):
 
     assert frame["quantile_0.25_age"][0] == pytest.approx(ROWS["age"].quantile(0.25), abs=1)
     assert frame["quantile_0.5_weight"][0] == pytest.approx(ROWS["weight"].median(), abs=0.5)
-    assert frame["quantile_0.25_age_low"][0] is None
+    low, high = (frame[f"quantile_0.25_age_{end}"][0] for end in ("low", "high"))
+    assert low <= ROWS["age"].quantile(0.25) <= high
+
+
+#: Which of two rows is the quantile that lies between them.
+KINDS: tuple[Any, ...] = ("lower", "higher", "linear")
+#: Rows of whole numbers from 0 to 20: none, few, ties at the quantile, at an end, in a gap.
+COLUMNS = {
+    "none": [None],
+    "one": [3],
+    "few": [2, 2, 19],
+    "ties": [*[3] * 60, *[9] * 40],
+    "at an end": [*[0] * 70, *range(20)],
+    "in a gap": [*[1] * 50, *[17] * 50],
+    "many": [*range(21)] * 30,
+}
+
+
+def drawn(table, question):
+    """Return 300 answers to a question about one group."""
+    plan = question.plan(epsilon=1.0)
+    exact = tally(table.source, question.question, plan.measures, table.ledger.terms)
+    ((measure, rows_at),) = exact.histograms.items()
+    many = {measure: rows_at.of_groups(np.zeros(300, int))}
+    return released(plan, replace(exact, n_groups=300, histograms=many))
+
+
+@pytest.mark.parametrize("at", [0.1, 0.5, 0.85])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_intervals_of_quantiles_hold_them(name, at, tmp_path):
+    """In 95 % of the draws at least; of 300, 45 outside would be 8 standard errors."""
+    rows = pl.DataFrame({"x": COLUMNS[name]}, schema={"x": pl.Int64})
+    table = opened(tmp_path, rows)
+    found = drawn(table, table.select(Quantile(of="x", at=at, bounds=(0, 20), name="q")))
+    assert found.select((pl.col("q_low") <= pl.col("q")).all()).item()
+    assert found.select((pl.col("q") <= pl.col("q_high")).all()).item()
+    values = rows["x"].drop_nulls().to_numpy()
+    truths = [np.quantile(values, at, method=kind) for kind in KINDS if values.size]
+    for truth in truths:
+        outside = (pl.col("q_low") > truth) | (pl.col("q_high") < truth)
+        assert found.filter(outside).height <= 45
+
+
+def test_intervals_of_quantiles_are_narrow_where_rows_are_many(tmp_path):
+    """Ends at a bound are drawn with 0.1 % each; of 300, 12 have a chance below 1e-10."""
+    rows = pl.DataFrame({"x": np.arange(20_000) % 1000})
+    table = opened(tmp_path, rows)
+    found = drawn(table, table.select(Quantile(of="x", at=0.5, bounds=(0, 999), name="q")))
+    assert found.filter(pl.col("q_high") - pl.col("q_low") >= 40).height < 12
+
+
+def test_a_median_of_ties_is_the_tie(tmp_path):
+    """Of 100 rows 60 are 5: no value above has the rank of the median."""
+    rows = pl.DataFrame({"x": [5] * 60 + [9] * 40})
+    asked = opened(tmp_path, rows).select(Quantile(of="x", at=0.5, bounds=(0, 20), name="q"))
+    assert asked.answer(epsilon=EXACT).frame["q"][0] == 5.0
+
+
+def test_what_no_interval_covers_is_stated(tmp_path):
+    """Rows beyond the bounds of a person aren't counted, whatever an interval says."""
+    unit = PrivacyUnit(person="person", max_rows=2)
+    table = opened(tmp_path, unit=unit, bounds={"weight": (0, 100)})
+    person = "Of each 'person', at most 2 rows count. Others are left out"
+    question = table.select(Count(), Mean(of="weight"), Quantile(of="age", at=0.5, bounds=(18, 90)))
+    plan = question.plan(epsilon=1.0)
+    stated = plan.uncovered()
+    assert stated[0].startswith(person)
+    assert stated[1].startswith(
+        "mean_weight: values below 0 count as 0, and values above 100 as 100."
+    )
+    assert "rounded to multiples of 0.0039" in stated[1]
+    assert stated[2].endswith("values below 18 count as 18, and values above 90 as 90.")
+    assert "Intervals cover the noise alone:" in plan.explain()
+    answer = question.answer(epsilon=1.0)
+    assert answer.uncovered == stated == question.answer(epsilon=1.0).uncovered
+    assert answer.to_dict()["uncovered"] == list(stated)
+    assert answer.frame["count_high"][0] < 1100 < N
+
+    grouped = table.group_by({"city": ["a", "b"]}).select(Count())
+    of_rows, of_groups = grouped.plan(epsilon=1.0).uncovered()
+    assert of_rows.startswith("Of each 'person', at most 2 rows in a group count.")
+    assert of_groups == "Of each 'person', rows count in at most 1 group."
+    assert table.select(DistinctCount(of="person")).plan(epsilon=1.0).uncovered() == ()
+
+
+def test_a_count_of_rows_leaves_nothing_out(table):
+    assert table.select(Count()).plan(epsilon=1.0).uncovered() == ()
+    assert "noise alone" not in table.select(Count()).plan(epsilon=1.0).explain()
+    chosen = table.group_by({"city": None}).select(Count())
+    assert chosen.plan(epsilon=1.0, delta=1e-9).uncovered() == (
+        "Groups of few persons or rows are left out.",
+    )
 
 
 def test_keys_are_selected_if_enough_rows_share_them(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -21,7 +22,11 @@ from halfmask.dp.queries._grouping import Grouping
 from halfmask.dp.queries._key_selection import KeySelection
 from halfmask.dp.queries._plan import QueryPlan
 from halfmask.dp.queries._question import Question
+from halfmask.dp.queries._release import _chosen_place
 from halfmask.dp.queries._tallying import tally
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SCHEMA = {"person": pl.String, "g": pl.Int64, "x": pl.Float64}
 ASKED = (
@@ -103,20 +108,26 @@ def test_some_neighbour_changes_each_sum_by_as_much(unit):
         assert max(changes) == each.l1(unit, grouped=True)
 
 
-def test_a_quantiles_score_changes_by_as_much_as_is_stated():
-    """Removing one of the values above or below a candidate, by hand, for the 0.9-quantile."""
-    plan = plan_of(PrivacyUnit(), Grouping(), (Quantile(of="x", at=0.9, bounds=(0, 10)),))
-    (measure,) = plan.measures
-    at = measure.at
-    below, above = 40, 7
-    scores = {
-        (lower, upper): abs(lower * (at.denominator - at.numerator) - upper * at.numerator)
-        for lower in (below, below - 1)
-        for upper in (above, above - 1)
-    }
-    whole = scores[below, above]
-    changes = (abs(whole - scores[below - 1, above]), abs(whole - scores[below, above - 1]))
-    assert max(changes) == plan.choice_sensitivity(measure)
+@pytest.mark.parametrize("at", [0.9, 0.5, 0.25])
+def test_scores_of_a_quantile_change_by_as_much_as_is_stated(at, monkeypatch):
+    """A row more, anywhere: scores of the quantile, and of both ends of its interval."""
+    plan = plan_of(PrivacyUnit(), Grouping(), (Quantile(of="x", at=at, bounds=(0, 10), grid=1.0),))
+    seen: list[NDArray[np.int64]] = []
+
+    def noted(scores, **_):
+        seen.append(scores)
+        return 0
+
+    monkeypatch.setattr("halfmask.dp.queries._release.choose", noted)
+    random = np.random.default_rng(3)
+    for measure in plan.measures:
+        changes = []
+        for _ in range(40):
+            counts = random.integers(0, int(random.choice([2, 30, 900])), 11)
+            _chosen_place(plan, measure, counts)
+            _chosen_place(plan, measure, counts + np.eye(11, dtype=int)[random.integers(11)])
+            changes.append(int(np.abs(seen[-1] - seen[-2]).max()))
+        assert max(changes) == plan.choice_sensitivity(measure)
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+import halfmask
 from halfmask import ColumnNotFoundError, HalfmaskError, PolicyError, SchemaError
 from halfmask.dp.ledger import PrivacyLedger
-from halfmask.dp.queries import Count, PrivateTable, query_sql
+from halfmask.dp.queries import Count, PrivateTable, query_sql, release_answer
 
 RANDOM = np.random.default_rng(5)
 ROWS = pl.DataFrame(
@@ -45,6 +46,9 @@ def table(tmp_path):
         WHERE word IN ('man') GROUP BY word
         """,
         "SELECT COUNT(*) AS n FROM adult JOIN sexes USING (sex) WHERE word = 'man'",
+        "SELECT sex AS s, COUNT(*) AS n FROM adult WHERE sex IN ('f', 'm') GROUP BY s",
+        "SELECT sex AS age, COUNT(*) AS n FROM adult WHERE sex IN ('f', 'm') GROUP BY sex",
+        "SELECT COUNT(*) AS n, AVG(age) AS a FROM adult WHERE age >= 18 AND (sex = 'f')",
     ],
 )
 def test_answers_are_those_of_sqlite(table, sql):
@@ -87,6 +91,56 @@ def test_quantiles_and_histograms(table):
     assert frame["count"].to_list() == pytest.approx(expected, abs=2)
 
 
+@pytest.mark.parametrize("group", ["b", "WIDTH_BUCKET(age, 0, 100, 4)"])
+def test_bins_may_have_a_name(table, group, tmp_path):
+    sql = f"SELECT WIDTH_BUCKET(age, 0, 100, 4) AS b, COUNT(*) AS n FROM adult GROUP BY {group}"
+    question = query_sql(table, sql)
+    answer = question.answer(epsilon=50.0)
+    assert answer.frame.columns == ["b", "n", "n_low", "n_high"]
+    assert answer.frame["b"].to_list() == ["[0, 25)", "[25, 50)", "[50, 75)", "[75, 100)"]
+    release_answer(question, answer, tmp_path / "answer")
+    assert halfmask.verify(tmp_path / "answer").holds
+
+
+def test_a_name_of_group_by_is_the_tables_column_first(table):
+    """As in PostgreSQL: here the groups are sexes, so that the bins are none of them."""
+    sql = "SELECT WIDTH_BUCKET(age, 0, 100, 4) AS sex, COUNT(*) FROM adult GROUP BY sex"
+    with pytest.raises(PolicyError, match="WIDTH_BUCKET in SELECT"):
+        query_sql(table, sql)
+
+
+@pytest.mark.parametrize(
+    ("where", "shared"),
+    [
+        ("age >= 18", True),
+        ("age IS NOT NULL", True),
+        ("NOT age IS NULL AND sex = 'f'", True),
+        ("(age BETWEEN 18 AND 30)", True),
+        ("age IN (18, 30)", True),
+        ("sex = 'f'", False),
+        ("age > 18 OR sex = 'f'", False),
+        ("age IS NULL", False),
+        ("NOT age > 18", False),
+    ],
+)
+def test_a_count_and_a_mean_share_a_number_where_no_value_is_missing(table, where, shared):
+    plan = query_sql(table, f"SELECT COUNT(*), AVG(age) FROM adult WHERE {where}").plan(epsilon=1.0)
+    assert len(plan.measures) == (2 if shared else 3)
+    assert ("are counted apart" in plan.explain()) is not shared
+    assert [each.label for each in plan.expected_errors()] == ["count", "mean_age"]
+
+
+def test_nan_is_a_missing_value_for_conditions(tmp_path):
+    rows = pl.DataFrame({"x": [1.0, 5.0, 9.0, float("nan"), None] * 100})
+    ledger = PrivacyLedger.create(tmp_path / "v", rows, dataset="d", epsilon=1e5, delta=0.0)
+    opened = PrivateTable.open(rows, ledger=ledger)
+    for where, expected in (
+        ("x > 2", 200), ("x <> 5", 200), ("x IS NULL", 200), ("x IS NOT NULL", 300)
+    ):  # fmt: skip
+        asked = opened.where(where).select(Count())
+        assert asked.answer(epsilon=100.0).value == pytest.approx(expected, abs=1)
+
+
 def test_the_same_question_in_python_and_sql_is_charged_once(table):
     asked = query_sql(table, "SELECT COUNT(*) FROM adult WHERE age>=30").answer(epsilon=1.0)
     again = table.where("age >= 30").select(Count()).answer(epsilon=1.0)
@@ -94,10 +148,47 @@ def test_the_same_question_in_python_and_sql_is_charged_once(table):
     assert again.frame.equals(asked.frame)
 
 
+def test_a_question_with_other_names_is_the_same_one(table):
+    first = "SELECT sex, COUNT(*), AVG(age) FROM adult WHERE sex IN ('f', 'm') GROUP BY sex"
+    again = (
+        "SELECT adult.sex AS s, COUNT(*) AS n, AVG(age) AS a FROM adult "
+        "WHERE sex IN ('f', 'm') GROUP BY sex"
+    )
+    asked = query_sql(table, first).answer(epsilon=1.0)
+    named = query_sql(table, again).answer(epsilon=0.5)
+    assert named.from_book
+    assert named.frame.rows() == asked.frame.rows()
+    names = ["s", "n", "n_low", "n_high", "a", "a_low", "a_high"]
+    assert named.frame.columns == names
+    assert [each.partition(":")[0] for each in named.errors] == ["n", "a"]
+    assert named.epsilon == 1.0
+    assert len(table.ledger.charges) == 1
+    other = "SELECT sex, AVG(age), COUNT(*) FROM adult WHERE sex IN ('f', 'm') GROUP BY sex"
+    assert not query_sql(table, other).answer(epsilon=1.0).from_book
+
+
+def test_a_charge_names_the_bins_of_its_question(table):
+    query_sql(
+        table,
+        "SELECT WIDTH_BUCKET(age, 0, 100, 2) AS b, COUNT(*) AS n FROM adult "
+        'WHERE "hours-per-week" > 3 GROUP BY b',
+    ).answer(epsilon=1.0)
+    (charge,) = table.ledger.charges
+    assert charge.purpose == (
+        'COUNT(*) WHERE ("hours-per-week" > 3) GROUP BY WIDTH_BUCKET(age, ARRAY[0.0, 50.0, 100.0])'
+    )
+
+
 @pytest.mark.parametrize(
     ("sql", "named"),
     [
-        ("SELECT * FROM adult", "STAR"),
+        ("SELECT * FROM adult", r"\* in SELECT"),
+        ("SELECT LENGTH(sex) FROM adult", "the function LENGTH in SELECT"),
+        ("SELECT foo(sex) FROM adult", "the function FOO in SELECT"),
+        ("SELECT COUNT(*) FROM adult GROUP BY LOWER(sex)", "the function LOWER where a column"),
+        ("SELECT COUNT(*) FROM adult GROUP BY 1", "a literal where a column"),
+        ("SELECT COUNT(*) AS n FROM adult GROUP BY n", "the function COUNT where a column"),
+        ("SELECT sex AS a, sex AS b, COUNT(*) FROM adult GROUP BY sex", "has twice"),
         ("SELECT age FROM adult", "isn't in GROUP BY"),
         ("SELECT MAX(age) FROM adult", "MAX"),
         ("SELECT DISTINCT COUNT(*) FROM adult", "DISTINCT"),

@@ -14,14 +14,15 @@ from halfmask.dp.accounting._composition import (
     ROUNDED_UP,
     counted_events,
     epsilon_of,
-    grid_distance,
+    noisy_coordinates,
     renyi_epsilon,
 )
+from halfmask.dp.accounting._events import SAMPLED_BEYOND, SAMPLED_RENYI
 
 if TYPE_CHECKING:
     from halfmask.dp.accounting._events import MechanismEvent
 
-__all__ = ["adaptive_epsilon_of", "basic_epsilon_of"]
+__all__ = ["adaptive_epsilon_of", "basic_epsilon_of", "own_delta_left"]
 
 #: Fixed before anybody asks: an order that is chosen by what was asked has no proof.
 _ORDERS: Final = tuple(1 + 2**power for power in range(10))
@@ -106,6 +107,20 @@ def adaptive_epsilon_of(
     return min(found)
 
 
+def own_delta_left(charges: Sequence[Sequence[MechanismEvent]], *, delta: float) -> float:
+    """Return the most that mechanisms of the next charge may spend of delta themselves.
+
+    Parameters
+    ----------
+    charges
+        Events of each charge, in the order in which they were booked.
+    delta
+        Of the budget.
+    """
+    own, left = _own_deltas(charges, delta)
+    return max(0.0, left * _OWN_SHARE - own) if charges else delta
+
+
 def _own_deltas(charges: Sequence[Sequence[MechanismEvent]], delta: float) -> tuple[float, float]:
     """Return the deltas spent by charges after the first, and what the first leaves."""
     spent = [math.fsum(event.spent_delta for event in charge) for charge in charges]
@@ -116,10 +131,13 @@ def _filtered(charges: Sequence[Sequence[MechanismEvent]], budget: float, delta:
     own, left = _own_deltas(charges, delta)
     counted = counted_events(event for charge in charges for event in charge)
     for_orders = left * (1 - _OWN_SHARE)
-    if own > left * _OWN_SHARE or for_orders <= 0 or budget > LARGEST_LOSS:
+    if own > left * _OWN_SHARE or for_orders <= 0:
         return math.inf
+    laplace, gaussian = noisy_coordinates(counted)
     # At the budget, not at what is found: it has to hold for all ways that charges could go.
-    if (1 + math.exp(budget)) * grid_distance(counted) > for_orders * GRID_SHARE:
+    beyond = (1 + math.exp(min(budget, LARGEST_LOSS))) * SAMPLED_BEYOND * gaussian
+    if beyond > for_orders * GRID_SHARE:
         return math.inf
     each = for_orders * (1 - GRID_SHARE) / len(_ORDERS)
-    return renyi_epsilon(counted, each, orders=_ORDERS) * ROUNDED_UP
+    found = renyi_epsilon(counted, each, orders=_ORDERS) + (laplace + gaussian) * SAMPLED_RENYI
+    return found * ROUNDED_UP if min(found, budget) <= LARGEST_LOSS else math.inf

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 from halfmask._optional import need
 from halfmask._validation import number_between
 from halfmask.dp.accounting._events import (
+    SAMPLED_BEYOND,
     SAMPLED_DISTANCE,
+    SAMPLED_RATIOS,
     ExponentialEvent,
     GaussianEvent,
     LaplaceEvent,
@@ -35,7 +37,7 @@ __all__ = [
     "affordable",
     "counted_events",
     "epsilon_of",
-    "grid_distance",
+    "noisy_coordinates",
     "renyi_epsilon",
 ]
 
@@ -163,15 +165,18 @@ def _remaining(counted: Counter[MechanismEvent], delta: float) -> float:
     return (delta - paid) * (1 - 1e-9)
 
 
-def grid_distance(counted: Counter[MechanismEvent]) -> float:
-    """Return the total variation between noise on a grid and the continuous noise rounded to it.
+def noisy_coordinates(counted: Counter[MechanismEvent]) -> tuple[int, int]:
+    """Return the coordinates that got Laplace noise, and those that got Gaussian noise.
 
     Parameters
     ----------
     counted
         Events, and how often each happened.
     """
-    return SAMPLED_DISTANCE * sum(n * _coordinates(event) for event, n in counted.items())
+    found = {True: 0, False: 0}
+    for event, n in counted.items():
+        found[isinstance(event, LaplaceEvent)] += n * _coordinates(event)
+    return found[True], found[False]
 
 
 def _coordinates(event: MechanismEvent) -> int:
@@ -181,14 +186,21 @@ def _coordinates(event: MechanismEvent) -> int:
 
 
 def _with_grid(counted: Counter[MechanismEvent], delta: float, epsilon: float) -> float:
-    """Return an epsilon of continuous noise if it holds for noise on a grid, at a larger delta.
+    """Return the epsilon of noise on a grid, given that of continuous noise; delta is what is left.
 
     A mechanism at total variation t of an (epsilon, d) one is (epsilon, d + (1 + e^epsilon) t) one.
+    Where that is too much, as for large epsilons, the ratio of probabilities counts instead.
     """
     if epsilon > LARGEST_LOSS:
         return math.inf
-    costs = (1 + math.exp(epsilon)) * grid_distance(counted)
-    return epsilon if costs <= delta * GRID_SHARE else math.inf
+    room = delta * GRID_SHARE / (1 + math.exp(epsilon))
+    laplace, gaussian = noisy_coordinates(counted)
+    if SAMPLED_DISTANCE * (laplace + gaussian) <= room:
+        return epsilon
+    added = 2 * (laplace * SAMPLED_RATIOS["laplace"] + gaussian * SAMPLED_RATIOS["gaussian"])
+    # The ratio multiplies delta, too, by which half of the share is spent.
+    fits = added <= GRID_SHARE and SAMPLED_BEYOND * gaussian <= room / 8
+    return epsilon + added if fits else math.inf
 
 
 def _gaussian(counted: Counter[MechanismEvent], delta: float) -> float:
@@ -200,10 +212,10 @@ def _gaussian(counted: Counter[MechanismEvent], delta: float) -> float:
         for event, n in counted.items()
         if isinstance(event, GaussianEvent)
     )
-    left = _remaining(counted, delta) * (1 - GRID_SHARE)
+    left = _remaining(counted, delta)
     # Its search ends within 1e-12.
-    exact = float(get_epsilon_gaussian(1 / math.sqrt(sum(squares)), left)) + 1e-11
-    return _with_grid(counted, delta, exact)
+    exact = get_epsilon_gaussian(1 / math.sqrt(sum(squares)), left * (1 - GRID_SHARE)) + 1e-11
+    return _with_grid(counted, left, float(exact))
 
 
 def _renyi(counted: Counter[MechanismEvent], delta: float) -> float:
@@ -213,7 +225,7 @@ def _renyi(counted: Counter[MechanismEvent], delta: float) -> float:
     sampled = any(isinstance(event, SampledGaussianEvent) for event in counted)
     orders = _WHOLE_ORDERS if sampled else None
     found = renyi_epsilon(counted, left * (1 - GRID_SHARE), orders=orders)
-    return _with_grid(counted, delta, found)
+    return _with_grid(counted, left, found)
 
 
 def renyi_epsilon(
@@ -285,7 +297,7 @@ def _sampled(event: SampledGaussianEvent) -> DpEvent:
 def _loss_distribution(counted: Counter[MechanismEvent], delta: float) -> float:
     from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415 # 0.6 s
 
-    left = _remaining(counted, delta) * (1 - GRID_SHARE)
+    left = _remaining(counted, delta)
     largest = sum(n * _known_epsilon(event) for event, n in counted.items())
     if left < _LEAST_DELTA or largest > LARGEST_LOSS:
         return math.inf
@@ -293,7 +305,8 @@ def _loss_distribution(counted: Counter[MechanismEvent], delta: float) -> float:
     composed = pld.identity(value_discretization_interval=step)
     for event, n in counted.items():
         composed = composed.compose(_losses(event, n, step))
-    return _with_grid(counted, delta, float(composed.get_epsilon_for_delta(left)))
+    found = float(composed.get_epsilon_for_delta(left * (1 - GRID_SHARE)))
+    return _with_grid(counted, left, found)
 
 
 def _known_epsilon(event: MechanismEvent) -> float:

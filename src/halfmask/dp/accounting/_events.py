@@ -11,7 +11,10 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between
 
 __all__ = [
+    "SAMPLED_BEYOND",
     "SAMPLED_DISTANCE",
+    "SAMPLED_RATIOS",
+    "SAMPLED_RENYI",
     "EpsilonDeltaEvent",
     "ExponentialEvent",
     "GaussianEvent",
@@ -25,6 +28,12 @@ __all__ = [
 #: Total variation, per coordinate, between our noise on a grid and continuous noise rounded to it.
 #: Noise has a scale s of at least 2**40 steps: 1/(8 s**2) for Laplace, less for Gaussian noise.
 SAMPLED_DISTANCE = 2.0**-83
+#: The log of the ratio of both probabilities, per coordinate; for Gaussian noise within 32 standard
+#: deviations, and the probability beyond: see docs/explanation/differential-privacy.md.
+SAMPLED_RATIOS = {"laplace": 2.0**-41, "gaussian": 2.0**-74}
+SAMPLED_BEYOND = 2.0**-700
+#: What our noise adds, per coordinate, to the Renyi cost of continuous noise at orders of 2 to 513.
+SAMPLED_RENYI = 2.0**-72
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimat
 from halfmask.dp.learning._release_model import release_model
 from halfmask.dp.learning._sgd import PrivateSGDClassifier, PrivateSGDRegressor
 from halfmask.dp.learning._torch_classifier import PrivateTorchClassifier
+from halfmask.dp.learning._training_plan import TrainingPlan
 
 __all__ = [
     "BudgetLedger",
@@ -26,6 +27,7 @@ __all__ = [
     "PrivateSGDClassifier",
     "PrivateSGDRegressor",
     "PrivateTorchClassifier",
+    "TrainingPlan",
     "load_model",
     "release_model",
 ]

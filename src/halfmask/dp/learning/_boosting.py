@@ -13,8 +13,9 @@ from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent, calibrate
 from halfmask.dp.learning._bounded_rows import scaled
-from halfmask.dp.learning._declared import declared_bounds
+from halfmask.dp.learning._declared import declared_bounds, declared_classes
 from halfmask.dp.learning._score_classifier import ScoreClassifier
+from halfmask.dp.learning._training_plan import ENOUGH, warn_of_noise
 from halfmask.dp.noise import FixedPoint, GaussianMechanism
 
 if TYPE_CHECKING:
@@ -134,15 +135,15 @@ class PrivateBoostingClassifier(ScoreClassifier):
         places = self._places(rows)
         columns = rows.shape[1]
         truth = self._truth(codes)
-        outputs = truth.shape[1]
-        share = math.sqrt(_COUNT_SHARE * self.rounds * columns)
-
-        def events(noise: float) -> list[MechanismEvent]:
-            return self._events(noise, noise / share, columns, outputs)
-
-        self.noise_multiplier_ = calibrate(events, epsilon=self.epsilon, delta=self.delta)
-        self._spend(events(self.noise_multiplier_))
-        counts = self._counts(places, self.noise_multiplier_ / share)
+        self.noise_multiplier_, events = self._noise(columns, truth.shape[1])
+        self._spend(events)
+        counts = self._counts(places, self.noise_multiplier_ / self._count_share(columns))
+        warn_of_noise(
+            type(self).__name__,
+            noise=self._rows_like_noise(self.noise_multiplier_, truth.shape[1]),
+            signal=float(counts.sum(axis=1).mean()) / ENOUGH,
+            hint="Choose a larger epsilon, fewer rounds or leaves, or take more rows.",
+        )
         self.shapes_ = self._boosted(places, truth, counts)
         return self
 
@@ -166,6 +167,32 @@ class PrivateBoostingClassifier(ScoreClassifier):
         integer_at_least(2, owner=owner, bins=self.bins, leaves=self.leaves)
         number_between(2, self.bins, owner=owner, leaves=self.leaves)
         number_between(0, math.inf, owner=owner, low_open=True, learning_rate=self.learning_rate)
+
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        self._check()
+        labels = len(declared_classes(self.classes, owner=type(self).__name__))
+        outputs = 1 if labels == 2 else labels
+        multiplier, events = self._noise(columns, outputs)
+        noise = f"Each sum of a leaf gets noise of standard deviation {multiplier:.3g} rows."
+        return events, noise, self._rows_like_noise(multiplier, outputs)
+
+    def _rows_like_noise(self, multiplier: float, outputs: int) -> float:
+        """Return the rows of all leaves that add as much as noise, which rounds average out."""
+        norm = 1.0 if outputs == 1 else math.sqrt(2)
+        return multiplier * norm * self.leaves / math.sqrt(self.rounds)
+
+    def _count_share(self, columns: int) -> float:
+        return math.sqrt(_COUNT_SHARE * self.rounds * columns)
+
+    def _noise(self, columns: int, outputs: int) -> tuple[float, list[MechanismEvent]]:
+        """Return the noise multiplier of a tree, and what all noise costs."""
+        share = self._count_share(columns)
+
+        def events(noise: float) -> list[MechanismEvent]:
+            return self._events(noise, noise / share, columns, outputs)
+
+        found = calibrate(events, epsilon=self.epsilon, delta=self.delta)
+        return found, events(found)
 
     def _events(
         self, noise: float, count_noise: float, columns: int, outputs: int

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import HalfmaskError, VerificationError
 from halfmask.claims import Claim, Manifest, read_manifest
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_model"]
 
+_WRONG: Final = (ValueError, TypeError, KeyError, IndexError, OSError)
 _KINDS: Final[dict[str, type[PrivateEstimator]]] = {
     kind.__name__: kind
     for kind in (
@@ -57,7 +59,8 @@ def load_model(folder: str | Path) -> PrivateEstimator:
 
     Guarantees
     ----------
-    Predictions are those of the model that was released. Nothing in the folder is run as code.
+    Predictions are those of the model that was released. If it learned from named columns, a table
+    with other names, or in another order, is refused. Nothing in the folder is run as code.
 
     Examples
     --------
@@ -82,8 +85,8 @@ def load_model(folder: str | Path) -> PrivateEstimator:
     try:
         model = _model(manifest, (where / MODEL_FILE).read_text(encoding="utf-8"))
         # A wrong shape shows here, and not in the predictions of a receiver.
-        model.predict(np.zeros((1, model.n_features_in_)))
-    except (HalfmaskError, ValueError, TypeError, KeyError, IndexError, OSError):
+        model.predict(_one_row(model))
+    except (HalfmaskError, pl.exceptions.PolarsError, *_WRONG):
         raise VerificationError(
             "The release isn't a model of numbers that this halfmask reads.",
             hint="Load it with the version of halfmask that wrote it.",
@@ -105,11 +108,20 @@ def _model(manifest: Manifest, text: str) -> Any:  # noqa: ANN401 # attributes o
     for name, value in attributes.items():
         setattr(model, name, np.asarray(value) if isinstance(value, list) else value)
     model.n_features_in_ = int(str(manifest.details["features"]))
+    if "feature_names_in_" in attributes:
+        model.feature_names_in_ = model.feature_names_in_.astype(object)
     claim: Claim = manifest.claims[0]
     model.events_ = tuple(event_from_json(each) for each in _objects(claim.evidence["events"]))
     model.spent_epsilon_ = epsilon_of(model.events_, delta=model.delta)
     model.unit_ = str(claim.about["unit"])
     return model
+
+
+def _one_row(model: Any) -> Any:  # noqa: ANN401 # attributes of any estimator
+    """Return a row of zeros; under the names of the columns, if the model learned from some."""
+    zeros = np.zeros((1, model.n_features_in_))
+    names = getattr(model, "feature_names_in_", None)
+    return zeros if names is None else pl.DataFrame(zeros, schema=[str(name) for name in names])
 
 
 def _objects(events: object) -> list[dict[str, object]]:

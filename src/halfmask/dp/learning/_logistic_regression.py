@@ -11,9 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._optional import need
 from halfmask._validation import number_between, one_of
 from halfmask.dp.learning._bounded_rows import with_constant, within_norm
+from halfmask.dp.learning._declared import declared_classes
 from halfmask.dp.learning._logistic_minimum import logistic_minimum
 from halfmask.dp.learning._objective_noise import ObjectiveNoise
 from halfmask.dp.learning._score_classifier import ScoreClassifier
+from halfmask.dp.learning._training_plan import warn_of_noise
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.learning._private_estimator import BudgetLedger
     from halfmask.dp.noise import NoiseMechanism
 
@@ -28,6 +31,8 @@ __all__ = ["LinearPredictions", "PrivateLogisticRegression"]
 
 #: How far from 0 the gradient of output perturbation may end, relative to what one row adds.
 _TOLERANCE: Final = 1e-4
+#: By how much noise may move the score of the longest row, with the default strength.
+_SCORE_NOISE: Final = {"output": 0.25, "objective": 1.0}
 
 
 class LinearPredictions(ScoreClassifier):
@@ -65,7 +70,7 @@ class PrivateLogisticRegression(LinearPredictions):
         All labels that can occur, at least two.
     C
         Inverse strength of the L2 penalty as in scikit-learn, above 0. Noise on the coefficients
-        grows with it; noise in the loss doesn't up to about epsilon / (1 + row_norm**2).
+        grows with it. ``None``: by budget, ``row_norm``, columns and classes, never by the data.
     fit_intercept
         Whether rows get a constant, which is penalised too.
     perturbation
@@ -78,6 +83,8 @@ class PrivateLogisticRegression(LinearPredictions):
     ----------
     coef_, intercept_, classes_
         As of scikit-learn's, with noise.
+    C_
+        The inverse strength that was used.
     mechanism_
         The noise on the coefficients, or in the loss.
     events_, spent_epsilon_
@@ -89,6 +96,12 @@ class PrivateLogisticRegression(LinearPredictions):
         If the ledger refuses, or no noise fits the budget; nothing was trained then.
     DivergenceError
         If the solver doesn't come near enough to the minimum: nothing is kept.
+
+    Warns
+    -----
+    NoiseWarning
+        If noise on the coefficients is as long as these, or longer. Noise in the loss has no such
+        test: see `plan`.
 
     Guarantees
     ----------
@@ -102,6 +115,10 @@ class PrivateLogisticRegression(LinearPredictions):
     sum(loss) + |w|^2 / (2 C) is 1/C-strongly convex, and one row changes its gradient by at most
     L: row_norm for two classes, sqrt(2) row_norm for more. So it moves the minimum by at most
     C L. A solver that ends at a gradient of at most t is at most C t from the minimum.
+
+    The default of ``C`` lets noise on the coefficients move the score of a row by a standard
+    deviation of at most 0.25; noise in the loss, by 1 where no row says otherwise. The best ``C``
+    falls as the cube root of the number of rows alone, which is private.
 
     Objective perturbation: Kifer, Smith, Thakurta 2012, with the output noise of Iyengar et al.
     2019 (approximate minima perturbation). ``docs/explanation/differential-privacy.md`` has the
@@ -130,7 +147,7 @@ class PrivateLogisticRegression(LinearPredictions):
         delta: float,
         row_norm: float,
         classes: Sequence[object],
-        C: float = 1.0,
+        C: float | None = None,
         fit_intercept: bool = True,
         perturbation: str = "output",
         ledger: BudgetLedger | None = None,
@@ -157,61 +174,118 @@ class PrivateLogisticRegression(LinearPredictions):
             The person of each row. One row of each person is drawn by chance, and the guarantee is
             for persons; ``None``: for rows.
         """
-        need("opendp", "dp_accounting")
-        self._check_budget()
-        owner = type(self).__name__
-        number_between(0, math.inf, owner=owner, low_open=True, row_norm=self.row_norm, C=self.C)
-        one_of(("output", "objective"), owner=owner, perturbation=self.perturbation)
+        self._check()
         rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         rows = within_norm(rows, self.row_norm)
         rows = with_constant(rows) if self.fit_intercept else rows
-        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        shape = self._shape(rows.shape[1])
+        self.C_ = self._strength(shape)
         perturbed = self._objective if self.perturbation == "objective" else self._output
-        noisy = perturbed(rows, codes, np.zeros((outputs, rows.shape[1])))
-        self.intercept_ = noisy[:, 0] if self.fit_intercept else np.zeros(outputs)
+        noisy = perturbed(rows, codes, np.zeros(shape))
+        self.intercept_ = noisy[:, 0] if self.fit_intercept else np.zeros(shape[0])
         self.coef_ = noisy[:, 1:] if self.fit_intercept else noisy
         return self
+
+    def _check(self) -> None:
+        need("opendp", "dp_accounting")
+        self._check_budget()
+        owner = type(self).__name__
+        number_between(0, math.inf, owner=owner, low_open=True, row_norm=self.row_norm)
+        if self.C is not None:
+            number_between(0, math.inf, owner=owner, low_open=True, C=self.C)
+        one_of(("output", "objective"), owner=owner, perturbation=self.perturbation)
+
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        self._check()
+        outputs, entries = shape = self._shape(columns + self.fit_intercept)
+        strength, size = self._strength(shape), outputs * entries
+        if self.perturbation == "objective":
+            of_loss = self._noise_in_the_loss(strength, shape)
+            deviation, events = of_loss.in_the_loss.scale, of_loss.events
+            where, reach = "The gradient of the loss", self._lipschitz(outputs)
+        else:
+            mechanism = self._noise_on_the_minimum(strength, shape)
+            deviation, events = mechanism.deviation, [mechanism.event(size)]
+            where, reach = "Each coefficient", strength * self._lipschitz(outputs)
+        noise = f"{where} gets noise of standard deviation {deviation:.3g}, at C = {strength:.3g}."
+        return events, noise, deviation * math.sqrt(size) / reach
+
+    def _shape(self, entries: int) -> tuple[int, int]:
+        """Return the shape of all coefficients, with those of the constant."""
+        labels = len(declared_classes(self.classes, owner=type(self).__name__))
+        return (1 if labels == 2 else labels), entries
+
+    def _strength(self, shape: tuple[int, int]) -> float:
+        """Return the inverse strength of the penalty: the one given, or by what is public."""
+        if self.C is not None:
+            return self.C
+        if self.delta > 0:
+            unit: NoiseMechanism = GaussianMechanism.calibrated(
+                sensitivity=1.0, epsilon=self.epsilon, delta=self.delta
+            )
+        else:
+            norm = math.sqrt(shape[0] * shape[1])
+            unit = LaplaceMechanism.calibrated(sensitivity=norm, epsilon=self.epsilon)
+        moved = self._longest * self._lipschitz(shape[0]) * unit.deviation
+        return _SCORE_NOISE[self.perturbation] / moved
 
     @property
     def _longest(self) -> float:
         """The largest norm of a row."""
         return math.hypot(self.row_norm, 1.0) if self.fit_intercept else self.row_norm
 
-    @property
-    def _lipschitz(self) -> float:
-        """The most by which one row changes the gradient."""
-        return self._longest * (1.0 if len(self.classes_) == 2 else math.sqrt(2))
+    def _lipschitz(self, outputs: int) -> float:
+        """Return the most by which one row changes the gradient."""
+        return self._longest * (1.0 if outputs == 1 else math.sqrt(2))
+
+    def _noise_on_the_minimum(self, strength: float, shape: tuple[int, int]) -> NoiseMechanism:
+        # The solver ends at a gradient of at most the tolerance, for either table.
+        moved = strength * self._lipschitz(shape[0]) * (1 + 2 * _TOLERANCE)
+        if self.delta > 0:
+            return GaussianMechanism.calibrated(
+                sensitivity=moved, epsilon=self.epsilon, delta=self.delta
+            )
+        return LaplaceMechanism.calibrated(
+            sensitivity=moved * math.sqrt(shape[0] * shape[1]), epsilon=self.epsilon
+        )
 
     def _output(
         self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the minimum with noise on it."""
-        tolerance = _TOLERANCE * self._lipschitz
-        moved = self.C * (self._lipschitz + 2 * tolerance)
-        if self.delta > 0:
-            self.mechanism_: NoiseMechanism = GaussianMechanism.calibrated(
-                sensitivity=moved, epsilon=self.epsilon, delta=self.delta
-            )
-        else:
-            self.mechanism_ = LaplaceMechanism.calibrated(
-                sensitivity=moved * math.sqrt(zeros.size), epsilon=self.epsilon
-            )
+        outputs, entries = zeros.shape
+        self.mechanism_: NoiseMechanism = self._noise_on_the_minimum(self.C_, (outputs, entries))
         self._spend([self.mechanism_.event(zeros.size)])
-        return self.mechanism_.release(self._minimum(rows, codes, zeros, tolerance))
+        tolerance = _TOLERANCE * self._lipschitz(outputs)
+        noisy = self.mechanism_.release(self._minimum(rows, codes, zeros, tolerance))
+        # Of both squared lengths, by what is released: noise alone has about the first.
+        noise = self.mechanism_.deviation**2 * zeros.size
+        warn_of_noise(
+            type(self).__name__,
+            noise=noise,
+            signal=float(np.square(noisy).sum()) - noise,
+            hint="Choose a smaller C, a larger epsilon or perturbation='objective', or take more "
+            "rows or fewer columns.",
+        )
+        return noisy
+
+    def _noise_in_the_loss(self, strength: float, shape: tuple[int, int]) -> ObjectiveNoise:
+        return ObjectiveNoise.calibrated(
+            lipschitz=self._lipschitz(shape[0]),
+            longest=self._longest,
+            penalty=1 / strength,
+            classes=max(2, shape[0]),
+            coordinates=shape[0] * shape[1],
+            epsilon=self.epsilon,
+            delta=self.delta,
+        )
 
     def _objective(
         self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return the minimum of the loss with noise in it, and noise for the solver's error."""
-        noise = ObjectiveNoise.calibrated(
-            lipschitz=self._lipschitz,
-            longest=self._longest,
-            penalty=1 / self.C,
-            classes=len(self.classes_),
-            coordinates=zeros.size,
-            epsilon=self.epsilon,
-            delta=self.delta,
-        )
+        outputs, entries = zeros.shape
+        noise = self._noise_in_the_loss(self.C_, (outputs, entries))
         self.mechanism_ = noise.in_the_loss
         self._spend(noise.events)
         linear = noise.in_the_loss.release(zeros)
@@ -229,7 +303,7 @@ class PrivateLogisticRegression(LinearPredictions):
             rows,
             codes,
             linear,
-            penalty=1 / self.C,
+            penalty=1 / self.C_,
             tolerance=tolerance,
             longest=self._longest,
         )

@@ -14,8 +14,9 @@ from halfmask._errors import DataError
 from halfmask._optional import need
 from halfmask._validation import number_between
 from halfmask.dp.learning._bounded_rows import scaled
-from halfmask.dp.learning._declared import declared_bounds
+from halfmask.dp.learning._declared import declared_bounds, declared_classes
 from halfmask.dp.learning._private_estimator import PrivateEstimator
+from halfmask.dp.learning._training_plan import ENOUGH, warn_of_noise
 from halfmask.dp.noise import FixedPoint, GaussianMechanism, LaplaceMechanism
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.learning._private_estimator import BudgetLedger
     from halfmask.dp.noise import NoiseMechanism
 
@@ -39,26 +41,52 @@ class NoisyClassSums(ClassifierMixin, PrivateEstimator):  # type: ignore[misc] #
 
     classes_: NDArray[Any]
 
-    def _noisy_sums(
-        self, added: NDArray[np.float64], codes: NDArray[np.int64], *, l1: float, l2: float
-    ) -> NDArray[np.float64]:
-        """Return the sum of what each row adds, a row a class, with noise.
+    def _norms(self, columns: int) -> tuple[int, float, float]:
+        """Return the sums of a class, and bounds on the L1 and L2 norm of what a row adds."""
+        raise NotImplementedError
 
-        ``l1`` and ``l2`` bound the norms of what one row adds.
-        """
+    def _mechanism(self, columns: int) -> NoiseMechanism:
+        """Return the noise on all sums at once."""
+        _, l1, l2 = self._norms(columns)
+        if self.delta > 0:
+            return GaussianMechanism.calibrated(
+                sensitivity=l2, epsilon=self.epsilon, delta=self.delta
+            )
+        return LaplaceMechanism.calibrated(sensitivity=l1, epsilon=self.epsilon)
+
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        self._check()
+        labels = len(declared_classes(self.classes, owner=type(self).__name__))
+        mechanism = self._mechanism(columns)
+        deviation = mechanism.deviation
+        noise = (
+            f"The number of rows of each class gets noise of standard deviation {deviation:.3g}, "
+            "and so does each sum of a column."
+        )
+        return [mechanism.event(labels * self._norms(columns)[0])], noise, labels * deviation
+
+    def _check(self) -> None:
+        need("opendp", "dp_accounting")
+        self._check_budget()
+
+    def _noisy_sums(
+        self, added: NDArray[np.float64], codes: NDArray[np.int64], columns: int
+    ) -> NDArray[np.float64]:
+        """Return the sum of what each row adds, a row a class, with noise."""
         outputs = len(self.classes_)
         steps = _GRID.toward_zero(added)
         sums = np.zeros((outputs, added.shape[1]), dtype=np.int64)
         np.add.at(sums, codes, steps)
-        mechanism: NoiseMechanism
-        if self.delta > 0:
-            mechanism = GaussianMechanism.calibrated(
-                sensitivity=l2, epsilon=self.epsilon, delta=self.delta
-            )
-        else:
-            mechanism = LaplaceMechanism.calibrated(sensitivity=l1, epsilon=self.epsilon)
+        mechanism = self._mechanism(columns)
         self._spend([mechanism.event(sums.size)])
-        return mechanism.release(_GRID.numbers(sums))
+        noisy = mechanism.release(_GRID.numbers(sums))
+        warn_of_noise(
+            type(self).__name__,
+            noise=mechanism.deviation,
+            signal=float(noisy[:, 0].max()) / ENOUGH,
+            hint="Choose a larger epsilon, or take more rows or fewer columns.",
+        )
+        return noisy
 
     def _likelihoods(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log of prior times likelihood, a row a row, a column a class."""
@@ -164,14 +192,13 @@ class PrivateGaussianNB(NoisyClassSums):
             The person of each row. One row of each person is drawn by chance, and the guarantee is
             for persons; ``None``: for rows.
         """
-        need("opendp", "dp_accounting")
-        self._check_budget()
+        self._check()
         rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         columns = rows.shape[1]
         low, high = declared_bounds(self.bounds, columns, owner=type(self).__name__, name="bounds")
         within = scaled(rows, low, high)
         added = np.column_stack([np.ones(len(rows)), within, within**2])
-        noisy = self._noisy_sums(added, codes, l1=1.0 + 2 * columns, l2=math.sqrt(1 + 2 * columns))
+        noisy = self._noisy_sums(added, codes, columns)
         counts = np.maximum(noisy[:, :1], 1.0)
         means = np.clip(noisy[:, 1 : columns + 1] / counts, -1, 1)
         squares = np.clip(noisy[:, columns + 1 :] / counts, 0, 1)
@@ -180,6 +207,9 @@ class PrivateGaussianNB(NoisyClassSums):
         self.theta_ = low + half * (means + 1)
         self.var_ = np.maximum(squares - means**2, _LEAST_VARIANCE) * half**2
         return self
+
+    def _norms(self, columns: int) -> tuple[int, float, float]:
+        return 1 + 2 * columns, 1.0 + 2 * columns, math.sqrt(1 + 2 * columns)
 
     def _likelihoods(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         low, high = declared_bounds(
@@ -279,12 +309,7 @@ class PrivateMultinomialNB(NoisyClassSums):
             The person of each row. One row of each person is drawn by chance, and the guarantee is
             for persons; ``None``: for rows.
         """
-        need("opendp", "dp_accounting")
-        self._check_budget()
-        owner = type(self).__name__
-        number_between(
-            0, math.inf, owner=owner, low_open=True, row_sum=self.row_sum, alpha=self.alpha
-        )
+        self._check()
         rows, codes = self._rows_and_codes(X, y, self.classes, groups)
         if (rows < 0).any():
             raise DataError("Negative values in data passed to PrivateMultinomialNB.")
@@ -294,13 +319,23 @@ class PrivateMultinomialNB(NoisyClassSums):
         longest = np.maximum(np.maximum(rows.max(axis=1), sums), 1.0)
         within = rows / longest[:, None] * (1 - 1e-12)
         added = np.column_stack([np.ones(len(rows)), within])
-        largest = self.row_sum * min(1.0, self.row_sum)
-        noisy = self._noisy_sums(added, codes, l1=1 + self.row_sum, l2=math.sqrt(1 + largest))
+        noisy = self._noisy_sums(added, codes, rows.shape[1])
         noisy = np.maximum(noisy, 0.0) + self.alpha
         self.class_log_prior_ = np.log(noisy[:, 0] / noisy[:, 0].sum())
         features = noisy[:, 1:]
         self.feature_log_prob_ = np.log(features / features.sum(axis=1, keepdims=True))
         return self
+
+    def _check(self) -> None:
+        super()._check()
+        owner = type(self).__name__
+        number_between(
+            0, math.inf, owner=owner, low_open=True, row_sum=self.row_sum, alpha=self.alpha
+        )
+
+    def _norms(self, columns: int) -> tuple[int, float, float]:
+        largest = self.row_sum * min(1.0, self.row_sum)
+        return 1 + columns, 1 + self.row_sum, math.sqrt(1 + largest)
 
     def _likelihoods(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         found: NDArray[np.float64] = rows @ self.feature_log_prob_.T + self.class_log_prior_

@@ -11,10 +11,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from halfmask._errors import ParameterError
-from halfmask._validation import number_between
+from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import MechanismEvent, epsilon_of
 from halfmask.dp.learning._declared import codes_of, declared_classes
 from halfmask.dp.learning._persons import one_row_each, person_codes
+from halfmask.dp.learning._training_plan import TrainingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,31 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         if tags.classifier_tags is not None:
             tags.classifier_tags.poor_score = True
         return tags
+
+    def plan(self, columns: int) -> TrainingPlan:
+        """Return what training costs and how large its noise is; nothing is read or charged.
+
+        Parameters
+        ----------
+        columns
+            How many columns the rows will have.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter isn't as stated.
+        BudgetError
+            If no noise fits the budget.
+        """
+        integer_at_least(1, owner=type(self).__name__, columns=columns)
+        events, noise, rows = self._planned(columns)
+        return TrainingPlan(
+            epsilon=self.epsilon, delta=self.delta, events=tuple(events), noise=noise, rows=rows
+        )
+
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        """Return what is booked, the noise in words, and how many rows can add as much."""
+        raise NotImplementedError
 
     def _check_budget(self) -> None:
         """Raise unless epsilon and delta are such as can be spent."""

@@ -27,10 +27,12 @@ __all__ = ["MODEL_FILE", "RELEASED", "release_model"]
 #: The file of such a release.
 MODEL_FILE: Final = "data/model.jsonl"
 
-#: Fitted attributes that are numbers or labels, in the order in which they are written.
+#: Fitted attributes that no training learns, such as the names of columns in their order.
+_DECLARED: Final = frozenset({"classes_", "feature_names_in_", "C_"})
+#: Fitted attributes that are numbers or texts, in the order in which they are written.
 RELEASED: Final = (
-    *("classes_", "coef_", "intercept_", "class_prior_", "theta_", "var_"),
-    *("class_log_prior_", "feature_log_prob_", "shapes_"),
+    *("feature_names_in_", "classes_", "C_", "coef_", "intercept_", "class_prior_", "theta_"),
+    *("var_", "class_log_prior_", "feature_log_prob_", "shapes_"),
 )
 _NEIGHBOURS: Final = {
     "row": "one row is added or removed",
@@ -92,7 +94,7 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
     """
     check_is_fitted(model, "events_")
     attributes = {name: getattr(model, name) for name in RELEASED if hasattr(model, name)}
-    if not set(attributes) - {"classes_"}:
+    if not set(attributes) - _DECLARED:
         raise ParameterError(
             f"A {type(model).__name__} has no attributes of numbers that can be released.",
             hint="Release the model that scikit-learn fitted in a format of your own.",

@@ -20,9 +20,10 @@ from halfmask.dp.learning._clipped_gradients import (
     noisy_descent,
     unit_vectors,
 )
-from halfmask.dp.learning._declared import declared_bounds
+from halfmask.dp.learning._declared import declared_bounds, declared_classes
 from halfmask.dp.learning._logistic_regression import LinearPredictions
 from halfmask.dp.learning._private_estimator import PrivateEstimator
+from halfmask.dp.learning._training_plan import ENOUGH, warn_of_noise
 from halfmask.dp.noise import GaussianMechanism
 
 if TYPE_CHECKING:
@@ -94,16 +95,17 @@ class PrivateSteps(PrivateEstimator):
         gradient_sum: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
     ) -> NDArray[np.float64]:
         """Return parameters after all steps within the budget; ``n`` is the number of rows."""
-        share = math.sqrt(_COUNT_SHARE * self.steps) * self.sampling_probability
-
-        def events(noise: float) -> list[MechanismEvent]:
-            counting = GaussianEvent(noise_multiplier=noise / share, coordinates=1)
-            return [self._steps_event(noise, start.size), counting]
-
-        self.noise_multiplier_ = calibrate(events, epsilon=self.epsilon, delta=self.delta)
-        self._spend(events(self.noise_multiplier_))
-        counting = GaussianMechanism(sensitivity=1.0, scale=self.noise_multiplier_ / share)
+        self.noise_multiplier_, events = self._noise(start.size)
+        self._spend(events)
+        scale = self.noise_multiplier_ / self._count_share
+        counting = GaussianMechanism(sensitivity=1.0, scale=scale)
         counted = max(1.0, float(counting.release([n])[0]))
+        warn_of_noise(
+            type(self).__name__,
+            noise=self._rows_like_noise(self.noise_multiplier_, start.size),
+            signal=counted / ENOUGH,
+            hint="Choose a larger epsilon, or take more rows or fewer columns.",
+        )
         return noisy_descent(
             gradient_sum,
             PoissonSampler(n, self.sampling_probability),
@@ -115,6 +117,36 @@ class PrivateSteps(PrivateEstimator):
             rows=counted * self.sampling_probability,
             learning_rate=self.learning_rate,
         )
+
+    @property
+    def _count_share(self) -> float:
+        return math.sqrt(_COUNT_SHARE * self.steps) * self.sampling_probability
+
+    def _noise(self, size: int) -> tuple[float, list[MechanismEvent]]:
+        """Return the noise multiplier of a step over so many parameters, and what all cost."""
+
+        def events(noise: float) -> list[MechanismEvent]:
+            counting = GaussianEvent(noise_multiplier=noise / self._count_share, coordinates=1)
+            return [self._steps_event(noise, size), counting]
+
+        found = calibrate(events, epsilon=self.epsilon, delta=self.delta)
+        return found, events(found)
+
+    def _rows_like_noise(self, multiplier: float, size: int) -> float:
+        """Return the rows that add as much as the noise of a step, which steps average out."""
+        return multiplier * math.sqrt(size / self.steps) / self.sampling_probability
+
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        self._check_steps()
+        size = self._size(columns)
+        multiplier, events = self._noise(size)
+        deviation = multiplier * self.clip_norm
+        noise = f"Each sum of gradients gets noise of standard deviation {deviation:.3g} an entry."
+        return events, noise, self._rows_like_noise(multiplier, size)
+
+    def _size(self, columns: int) -> int:
+        """Return the number of parameters: those of one score, unless there are more."""
+        return columns + self.fit_intercept
 
     def _steps_event(self, noise: float, coordinates: int) -> SampledGaussianEvent:
         return SampledGaussianEvent(
@@ -214,6 +246,10 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
         self.learning_rate = learning_rate
         self.fit_intercept = fit_intercept
         self.ledger = ledger
+
+    def _size(self, columns: int) -> int:
+        labels = len(declared_classes(self.classes, owner=type(self).__name__))
+        return (1 if labels == 2 else labels) * super()._size(columns)
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their labels.

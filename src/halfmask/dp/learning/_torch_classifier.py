@@ -123,6 +123,10 @@ class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[mis
         self.module_ = network.trained(found)
         return self
 
+    def _size(self, columns: int) -> int:  # noqa: ARG002 # the module has its own
+        need("torch", "opacus")
+        return sum(it.numel() for it in self.module.parameters() if it.requires_grad)
+
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return a probability a row and class.
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from halfmask.dp.accounting import epsilon_of
 
 if TYPE_CHECKING:
     from halfmask.dp.accounting import MechanismEvent
 
-__all__ = ["Charge"]
+__all__ = ["LONGEST_PURPOSE", "Charge"]
+
+#: Letters of a purpose.
+LONGEST_PURPOSE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +27,7 @@ class Charge:
     number
         The number of the charge in its ledger, from 1.
     purpose
-        What it was for, in the words of who asked.
+        What it was for: a question in SQL, or the words of who asked.
     events
         What the mechanisms do.
     booked
@@ -34,3 +41,24 @@ class Charge:
     events: tuple[MechanismEvent, ...]
     booked: str
     analyst: str | None = None
+
+    @property
+    def delta(self) -> float:
+        """The delta that mechanisms spend themselves, as for selected keys; noise spends none."""
+        return math.fsum(event.spent_delta for event in self.events)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return what the charge costs by itself; together, charges cost less than their sum.
+
+        Parameters
+        ----------
+        delta
+            Of the budget.
+        """
+        return _epsilon_of(self.events, delta)
+
+
+@lru_cache(maxsize=1024)
+def _epsilon_of(events: tuple[MechanismEvent, ...], delta: float) -> float:
+    pure = math.fsum(event.pure_epsilon for event in events)
+    return pure if math.isfinite(pure) else epsilon_of(events, delta=delta)

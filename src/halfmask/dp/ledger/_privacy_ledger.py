@@ -15,8 +15,9 @@ from halfmask._errors import BudgetError, ParameterError
 from halfmask._validation import number_between
 from halfmask.data import Source, open_table
 from halfmask.dp.accounting import MechanismEvent, adaptive_epsilon_of, event_from_json
-from halfmask.dp.accounting._adaptive import basic_epsilon_of
-from halfmask.dp.ledger._charge import Charge
+from halfmask.dp.accounting._adaptive import basic_epsilon_of, own_delta_left
+from halfmask.dp.accounting._composition import LARGEST_LOSS
+from halfmask.dp.ledger._charge import LONGEST_PURPOSE, Charge
 from halfmask.dp.ledger._declared import check_declared
 from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._ledger_file import LedgerFile
@@ -34,7 +35,6 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ROUNDING: Final = 2e-9
 #: Sums of values on the grid have to fit into 64 bits, whichever rows there are.
 _MOST_ROWS: Final = 1 << 31
-_LONGEST_PURPOSE: Final = 1000
 
 
 class PrivacyLedger:
@@ -176,6 +176,11 @@ class PrivacyLedger:
     def spent(self) -> float:
         """What all charges cost together: epsilon at the budget's delta."""
         return self._cost_of(self._charged(self._file.rows), self.terms.epsilon)
+
+    @property
+    def delta_left(self) -> float:
+        """The most that mechanisms of the next charge may spend of delta themselves."""
+        return own_delta_left(self._charged(self._file.rows), delta=self.terms.delta)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -370,19 +375,39 @@ class PrivacyLedger:
         # The sum is quick, so that others wait longer only for a budget nearly spent.
         if basic_epsilon_of(together, delta=self.terms.delta) <= most:
             return
+        self._check_delta(before, events)
         cost = self._cost_of(together, allowed)
         if cost > most:
             hint = "Ask with a smaller epsilon. Questions that were asked before cost nothing."
             if math.isinf(cost):
-                hint = (
-                    "It takes more delta than is left: deltas that charges spend themselves may "
-                    "sum to half of the budget's, and Gaussian noise takes some."
-                )
+                hint = f"Gaussian noise is counted up to an epsilon of {LARGEST_LOSS:g}."
             raise BudgetError(
                 f"This costs more than is left of {what}, which has epsilon "
                 f"{allowed:g} at delta {self.terms.delta:g}; spent are "
                 f"{self._cost_of(before, allowed):.4g}. Nothing was charged.",
                 hint=hint,
+            )
+
+    def _check_delta(
+        self, before: Sequence[Sequence[MechanismEvent]], events: Sequence[MechanismEvent]
+    ) -> None:
+        """Raise if delta is short: for mechanisms that spend some, or for Gaussian noise."""
+        whole = self.terms.delta
+        takes = math.fsum(event.spent_delta for event in events)
+        left = own_delta_left(before, delta=whole)
+        if takes > left * (1 + _ROUNDING):
+            raise BudgetError(
+                f"This takes delta {takes:.4g}. Of the budget's {whole:g}, {left:.4g} is left for "
+                "what selects keys or draws rows. Nothing was charged.",
+                hint="Give the keys, or ask with a smaller delta. Charges after the first may "
+                "spend half of the budget's delta; the other half is for their composition.",
+            )
+        spent = math.fsum(event.spent_delta for charge in before for event in charge) + takes
+        if spent >= whole and any(math.isinf(event.pure_epsilon) for event in events):
+            raise BudgetError(
+                "Gaussian noise takes a delta, and the budget has "
+                f"{'none left' if whole else 'none'}. Nothing was charged.",
+                hint="Take Laplace noise, which needs no delta.",
             )
 
     def _charged(
@@ -433,10 +458,10 @@ def _check_charge(events: Sequence[MechanismEvent], purpose: str) -> None:
         raise ParameterError(
             "The 'events' parameter of PrivacyLedger must be a list of at least one MechanismEvent."
         )
-    if not 0 < len(purpose) <= _LONGEST_PURPOSE:
+    if not 0 < len(purpose) <= LONGEST_PURPOSE:
         raise ParameterError(
             "The 'purpose' parameter of PrivacyLedger must be a text of 1 to "
-            f"{_LONGEST_PURPOSE:,} letters."
+            f"{LONGEST_PURPOSE:,} letters."
         )
 
 

@@ -38,7 +38,8 @@ def release_ledger(ledger: PrivacyLedger, out: str | Path) -> Manifest:
     Parameters
     ----------
     ledger
-        The ledger. Answers and the names of analysts are left out; purposes are written.
+        The ledger. Answers and the names of analysts are left out. Purposes are written: for a
+        question its SQL, with the literals of its conditions.
     out
         The folder to make; it must not exist.
 
@@ -108,12 +109,20 @@ def release_ledger(ledger: PrivacyLedger, out: str | Path) -> Manifest:
             TextBlock(title="Budget", sentences=[terms.sentence()]),
             TableBlock(
                 title="Charges",
-                columns=["number", "purpose", "booked"],
-                rows=[[str(each.number), each.purpose, each.booked] for each in charges],
+                columns=["number", "purpose", "epsilon", "delta", "booked"],
+                rows=[
+                    [str(each.number), each.purpose, *_price(each, terms.delta), each.booked]
+                    for each in charges
+                ],
             ),
         ],
     )
     return publish(product, Path(out))
+
+
+def _price(charge: Charge, delta: float) -> tuple[str, str]:
+    """Return what a charge costs by itself, in figures."""
+    return f"{charge.epsilon_at(delta):.4g}", f"{charge.delta:g}"
 
 
 def _written(charges: Sequence[Charge], folder: Path) -> DataFile:

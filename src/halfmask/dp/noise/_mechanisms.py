@@ -97,6 +97,11 @@ class NoiseMechanism(ABC):
         return self.scale / self.sensitivity
 
     @property
+    @abstractmethod
+    def deviation(self) -> float:
+        """The standard deviation of the noise of an entry."""
+
+    @property
     def _grid(self) -> FixedPoint:
         return FixedPoint.below(self.scale, bits=_BITS)
 
@@ -213,6 +218,11 @@ class LaplaceMechanism(NoiseMechanism):
         return cls(sensitivity=sensitivity, scale=sensitivity / epsilon * (1 + 1e-8))
 
     @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of an entry."""
+        return math.sqrt(2) * self.scale
+
+    @property
     def _law(self) -> str:
         return "laplace"
 
@@ -290,6 +300,11 @@ class GaussianMechanism(NoiseMechanism):
             delta=delta,
         )
         return cls(sensitivity=sensitivity, scale=multiplier * sensitivity)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of an entry."""
+        return self.scale
 
     @property
     def _law(self) -> str:

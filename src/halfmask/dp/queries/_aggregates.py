@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from halfmask._errors import ParameterError
 from halfmask._validation import number_between
 from halfmask.dp.ledger import checked_bounds
+
+_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 __all__ = [
     "Aggregate",
@@ -18,7 +21,19 @@ __all__ = [
     "Quantile",
     "Sum",
     "Variance",
+    "name_in_sql",
 ]
+
+
+def name_in_sql(name: str) -> str:
+    """Return the name of a column as SQL has it: quoted unless it is a plain word.
+
+    Parameters
+    ----------
+    name
+        The name.
+    """
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +47,7 @@ class Aggregate:
     """
 
     kind: ClassVar[str]
+    sql: ClassVar[str]
     name: str | None = None
 
     @property
@@ -43,6 +59,11 @@ class Aggregate:
     def label(self) -> str:
         """The column of the answer."""
         return self.name or (self.kind if self.column is None else f"{self.kind}_{self.column}")
+
+    @property
+    def in_sql(self) -> str:
+        """The aggregate as SQL has it, without its name."""
+        return self.sql.format("*" if self.column is None else name_in_sql(self.column))
 
     def to_dict(self) -> dict[str, object]:
         """Return the aggregate as a dictionary of JSON."""
@@ -67,6 +88,7 @@ class Count(Aggregate):
     """
 
     kind: ClassVar[str] = "count"
+    sql: ClassVar[str] = "COUNT({})"
     of: str | None = None
 
     @property
@@ -88,6 +110,7 @@ class DistinctCount(Aggregate):
     """
 
     kind: ClassVar[str] = "distinct"
+    sql: ClassVar[str] = "COUNT(DISTINCT {})"
     of: str
 
     @property
@@ -125,6 +148,14 @@ class BoundedAggregate(Aggregate):
         """The column that is aggregated."""
         return self.of
 
+    @property
+    def in_sql(self) -> str:
+        """The aggregate as SQL has it, with its bounds and without its name."""
+        column = name_in_sql(self.of)
+        if self.bounds is not None:
+            column = f"CLAMP({column}, {self.bounds[0]}, {self.bounds[1]})"
+        return self.sql.format(column, at=getattr(self, "at", None))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sum(BoundedAggregate):
@@ -148,6 +179,7 @@ class Sum(BoundedAggregate):
     """
 
     kind: ClassVar[str] = "sum"
+    sql: ClassVar[str] = "SUM({})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +199,7 @@ class Mean(BoundedAggregate):
     """
 
     kind: ClassVar[str] = "mean"
+    sql: ClassVar[str] = "AVG({})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,6 +219,7 @@ class Variance(BoundedAggregate):
     """
 
     kind: ClassVar[str] = "variance"
+    sql: ClassVar[str] = "VAR_POP({})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,6 +245,7 @@ class Quantile(BoundedAggregate):
     """
 
     kind: ClassVar[str] = "quantile"
+    sql: ClassVar[str] = "PERCENTILE_CONT({at}) WITHIN GROUP (ORDER BY {})"
     at: float
 
     def __post_init__(self) -> None:

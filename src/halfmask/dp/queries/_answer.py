@@ -13,6 +13,8 @@ import polars as pl
 from halfmask._errors import IntegrityError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from halfmask.dp.queries._plan import Noise, QueryPlan
 
 __all__ = ["PrivateAnswer"]
@@ -25,8 +27,7 @@ class PrivateAnswer:
     Parameters
     ----------
     frame
-        A row for each group: its keys, and each aggregate with the ends of its 95 % interval. The
-        value of a quantile has none: see ``errors``.
+        A row for each group: its keys, and each aggregate with the ends of its 95 % interval.
     epsilon
         What was paid for it.
     delta
@@ -37,6 +38,8 @@ class PrivateAnswer:
         The guarantee of the whole ledger, in words.
     errors
         The error of each aggregate in words, as the plan states it.
+    uncovered
+        What no interval covers, in words: rows that are left out, and values that are clamped.
     charge
         The number of the charge in the ledger.
     from_book
@@ -49,6 +52,7 @@ class PrivateAnswer:
     noise: Noise
     guarantee: str
     errors: tuple[str, ...]
+    uncovered: tuple[str, ...]
     charge: int
     from_book: bool
 
@@ -78,6 +82,7 @@ class PrivateAnswer:
             "noise": self.noise,
             "guarantee": self.guarantee,
             "errors": list(self.errors),
+            "uncovered": list(self.uncovered),
             "charge": self.charge,
             "from_book": self.from_book,
         }
@@ -99,20 +104,28 @@ class PrivateAnswer:
             "frame": base64.b64encode(written.getvalue()).decode(),
             "epsilon": plan.epsilon,
             "delta": plan.delta,
-            "errors": [each.sentence() for each in plan.expected_errors()],
         }
         return json.dumps(kept)
 
     @classmethod
     def from_text(
-        cls, text: str, *, noise: Noise, guarantee: str, charge: int, from_book: bool
+        cls,
+        text: str,
+        plan_of: Callable[..., QueryPlan],
+        *,
+        noise: Noise,
+        guarantee: str,
+        charge: int,
+        from_book: bool,
     ) -> Self:
-        """Return the answer that a ledger kept.
+        """Return the answer that a ledger kept, with the names that are asked for now.
 
         Parameters
         ----------
         text
             What `to_text` wrote.
+        plan_of
+            Plans the question: `PrivateQuery.plan`.
         noise
             With which it was asked.
         guarantee
@@ -130,15 +143,18 @@ class PrivateAnswer:
         try:
             kept = json.loads(text)
             frame = pl.read_ipc_stream(io.BytesIO(base64.b64decode(kept["frame"])))
-            return cls(
-                frame=frame,
-                epsilon=kept["epsilon"],
-                delta=kept["delta"],
-                noise=noise,
-                guarantee=guarantee,
-                errors=tuple(kept["errors"]),
-                charge=charge,
-                from_book=from_book,
-            )
-        except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError):
+            plan = plan_of(epsilon=kept["epsilon"], delta=kept["delta"], noise=noise)
+            frame.columns = plan.question.labels
+        except (ValueError, KeyError, TypeError, ParameterError, pl.exceptions.PolarsError):
             raise IntegrityError("An answer in the ledger is damaged.") from None
+        return cls(
+            frame=frame,
+            epsilon=plan.epsilon,
+            delta=plan.delta,
+            noise=noise,
+            guarantee=guarantee,
+            errors=tuple(each.sentence() for each in plan.expected_errors()),
+            uncovered=plan.uncovered(),
+            charge=charge,
+            from_book=from_book,
+        )

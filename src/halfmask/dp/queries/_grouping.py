@@ -14,6 +14,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import number_between
+from halfmask.dp.queries._aggregates import name_in_sql
 from halfmask.dp.queries._row_condition import typed_value
 
 __all__ = ["Bins", "GroupKeys", "Grouping"]
@@ -86,9 +87,12 @@ class Grouping:
     ----------
     keys
         Columns with their keys, in order; ``None`` for keys that the data have.
+    names
+        Columns with their names in the answer, where these are others.
     """
 
     keys: tuple[tuple[str, tuple[Any, ...] | Bins | None], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, keys: GroupKeys) -> Self:
@@ -126,6 +130,12 @@ class Grouping:
     def columns(self) -> list[str]:
         """The columns that rows are grouped by."""
         return [column for column, _ in self.keys]
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns of keys in the answer."""
+        names = dict(self.names)
+        return [names.get(column, column) for column in self.columns]
 
     @property
     def is_private(self) -> bool:
@@ -189,10 +199,30 @@ class Grouping:
             made = made.join(each, how="cross")
         return made
 
-    def to_list(self) -> list[list[Any]]:
-        """Return the groups in JSON."""
+    def in_sql(self) -> str:
+        """Return what rows are grouped by, as SQL has it."""
+        return ", ".join(
+            f"WIDTH_BUCKET({name_in_sql(column)}, ARRAY[{', '.join(map(str, given.edges))}])"
+            if isinstance(given, Bins)
+            else name_in_sql(column)
+            for column, given in self.keys
+        )
+
+    def to_list(self, *, named: bool = True) -> list[list[Any]]:
+        """Return the groups in JSON: column, keys, and a name in the answer if there is one.
+
+        Parameters
+        ----------
+        named
+            Whether names in the answer are written.
+        """
+        names = {column: [name] for column, name in self.names} if named else {}
         return [
-            [column, {"edges": given.edges} if isinstance(given, Bins) else _shown(given)]
+            [
+                column,
+                {"edges": given.edges} if isinstance(given, Bins) else _shown(given),
+                *names.get(column, []),
+            ]
             for column, given in self.keys
         ]
 

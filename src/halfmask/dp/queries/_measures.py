@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
@@ -20,15 +20,18 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._numeric_grid import NumericGrid
+from halfmask.dp.queries._row_condition import present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Measure", "grid_of", "measures_of", "present"]
+__all__ = ["Measure", "grid_of", "measures_of"]
 
 #: Values that a quantile chooses among, unless a grid is declared; and the most.
 _CANDIDATES: Final = 1 << 10
 _MOST_CANDIDATES: Final = 1 << 16
+#: The part of a quantile's epsilon for the quantile itself; the rest is for its interval.
+_OF_QUANTILE: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,27 @@ class Measure:
         The grid of the column's values.
     at
         The fraction of a quantile.
+    end
+        Of a quantile, the end of its interval; ``None`` for the quantile itself.
     """
 
     kind: str
     column: str | None = None
     grid: NumericGrid | None = None
     at: Fraction | None = field(default=None)
+    end: Literal["low", "high"] | None = None
+
+    @property
+    def name(self) -> str:
+        """The kind, and which end of an interval it is, as a release states it."""
+        return self.kind if self.end is None else f"{self.kind}-{self.end}"
+
+    @property
+    def weight(self) -> float:
+        """The part of a share of epsilon: a quantile and the ends of its interval take one."""
+        if self.kind != "quantile":
+            return 1.0
+        return _OF_QUANTILE if self.end is None else (1 - _OF_QUANTILE) / 2
 
     @property
     def largest(self) -> int:
@@ -119,19 +137,6 @@ class Measure:
         return unit
 
 
-def present(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a column with NaN as a missing value: neither counts.
-
-    Parameters
-    ----------
-    column
-        The column's name.
-    dtype
-        Its type.
-    """
-    return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
-
-
 def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> NumericGrid:
     """Return the grid of an aggregate with bounds.
 
@@ -147,7 +152,7 @@ def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> Numeri
     if isinstance(each, Quantile):
         width = float(bounds[1]) - float(bounds[0])
         if step is None and 0 < width < math.inf:
-            whole = dtype.is_integer() and width < _CANDIDATES
+            whole = (dtype.is_integer() or dtype == pl.Boolean) and width < _CANDIDATES
             step = 1 if whole else 2.0 ** math.ceil(math.log2(width / _CANDIDATES))
     squared = isinstance(each, Variance)
     grid = NumericGrid.of(each.of, bounds=bounds, step=step, dtype=dtype, squared=squared)
@@ -186,5 +191,6 @@ def _of_numbers(each: BoundedAggregate, grid: NumericGrid) -> tuple[Measure, ...
             return (*(Measure(kind, each.of, grid) for kind in kinds), Measure("values", each.of))
         case Quantile():
             at = Fraction(repr(each.at)).limit_denominator(1_000_000)
-            return (Measure("quantile", each.of, grid, at),)
+            ends: tuple[Literal["low", "high"] | None, ...] = (None, "low", "high")
+            return tuple(Measure("quantile", each.of, grid, at, end) for end in ends)
     return (Measure("sum", each.of, grid),)

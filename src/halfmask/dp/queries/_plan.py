@@ -11,12 +11,21 @@ from halfmask._errors import ParameterError
 from halfmask._validation import number_between, one_of
 from halfmask.dp.accounting import ExponentialEvent, MechanismEvent
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism, NoiseMechanism
-from halfmask.dp.queries._aggregates import Aggregate, Mean, Quantile, Sum, Variance
+from halfmask.dp.queries._aggregates import (
+    Aggregate,
+    BoundedAggregate,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+)
 from halfmask.dp.queries._key_selection import KeySelection
-from halfmask.dp.queries._measures import Measure, measures_of
+from halfmask.dp.queries._measures import Measure, grid_of, measures_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import polars as pl
 
     from halfmask.dp.ledger import PrivacyUnit
     from halfmask.dp.queries._question import Question
@@ -86,7 +95,8 @@ class QueryPlan:
     Notes
     -----
     Epsilon is divided equally among the measures: a mean takes two, a sum and a count, which it
-    shares with other aggregates of the same column. Keys that are selected take one share.
+    shares with other aggregates of the same column. A quantile takes one share, half of it for the
+    ends of its interval. Keys that are selected take one share.
     """
 
     question: Question
@@ -133,9 +143,15 @@ class QueryPlan:
             return None
         return KeySelection(self.share, self.delta_share, self.unit)
 
-    def choice_epsilon(self) -> float:
-        """Return the epsilon of one choice: a person takes part in those of groups."""
-        return self.share / (self.unit.max_groups if self._grouped else 1)
+    def choice_epsilon(self, each: Measure) -> float:
+        """Return the epsilon of one choice: a person takes part in those of groups.
+
+        Parameters
+        ----------
+        each
+            The measure of the quantile, or of an end of its interval.
+        """
+        return self.share * each.weight / (self.unit.max_groups if self._grouped else 1)
 
     def choice_sensitivity(self, each: Measure) -> int:
         """Return the most by which a person changes a score of a quantile.
@@ -156,7 +172,7 @@ class QueryPlan:
         for each in self.measures:
             if each.kind == "quantile":
                 times = self.unit.max_groups if self._grouped else 1
-                found += [ExponentialEvent(epsilon=self.choice_epsilon())] * times
+                found += [ExponentialEvent(epsilon=self.choice_epsilon(each))] * times
             else:
                 found.append(self.mechanisms[each].event(n_groups))
         return found
@@ -185,18 +201,62 @@ class QueryPlan:
         -----
         Dwork and Roth 2014, theorem 3.11, for the best of all candidates.
         """
-        assert each.grid is not None  # noqa: S101 - quantiles have one
-        assert each.at is not None  # noqa: S101 - the same
+        assert each.at is not None  # noqa: S101 - quantiles have one
+        assert each.grid is not None  # noqa: S101 - the same
         candidates = each.grid.high - each.grid.low + 1
-        scores = 2 * self.choice_sensitivity(each) / self.choice_epsilon()
-        return scores * math.log(candidates / (1 - CONFIDENCE)) / each.at.denominator
+        return self.score_margin(each, candidates / (1 - CONFIDENCE)) / each.at.denominator
+
+    def score_margin(self, each: Measure, odds: float) -> float:
+        """Return by how much the score of a candidate must be better for it to be likelier.
+
+        Parameters
+        ----------
+        each
+            The measure of the quantile, or of an end of its interval.
+        odds
+            How many times as likely.
+        """
+        return 2 * self.choice_sensitivity(each) / self.choice_epsilon(each) * math.log(odds)
 
     def expected_errors(self) -> tuple[ExpectedError, ...]:
         """Return the error to expect of each aggregate; no cell changes it."""
         return tuple(self._expected(each) for each in self.question.aggregates)
 
+    def uncovered(self) -> tuple[str, ...]:
+        """Return what no interval covers, in words: rows that are left out, values that change."""
+        found = []
+        person, of_rows = self.unit.person, self.unit.max_rows
+        persons_alone = all((it.kind, it.column) == ("distinct", person) for it in self.measures)
+        if person is not None and not persons_alone:
+            rows = f"{of_rows:,} row{'s' * (of_rows > 1)}{' in a group' if self._grouped else ''}"
+            found.append(
+                f"Of each {person!r}, at most {rows} count. Others are left out: counts are too "
+                "low by an unknown amount. Sums, means and quantiles are those of these rows."
+            )
+        if person is not None and self._grouped:
+            groups = f"{self.unit.max_groups:,} group{'s' * (self.unit.max_groups > 1)}"
+            found.append(f"Of each {person!r}, rows count in at most {groups}.")
+        found += [
+            _as_counted(each, self.question.dtypes)
+            for each in self.question.aggregates
+            if isinstance(each, BoundedAggregate)
+        ]
+        if self.selection is not None:
+            found.append("Groups of few persons or rows are left out.")
+        return tuple(found)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the plan as a dictionary of JSON."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "errors": [each.sentence() for each in self.expected_errors()],
+            "uncovered": list(self.uncovered()),
+            "events": [each.to_json() for each in self.events()],
+        }
+
     def explain(self) -> str:
-        """Return the plan in words: cost, unit, and the error of each aggregate."""
+        """Return the plan in words: cost, unit, the error of each aggregate, and what it leaves."""
         cost = f"Costs epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
         lines = [f"{cost}, for {self.unit.sentence()}. In 95 % of the draws:"]
         lines += [f"  {each.sentence()}" for each in self.expected_errors()]
@@ -205,12 +265,22 @@ class QueryPlan:
                 f"  groups of fewer than about {self.selection.threshold:,.0f} persons or rows "
                 "are left out"
             )
+        apart = [each.column for each in self.measures if each.kind == "values"]
+        if apart and any(each.kind == "rows" for each in self.measures):
+            lines.append(
+                f"  rows and values of {apart[0]!r}, which may be missing, are counted apart: "
+                f"Count(of={apart[0]!r}) or a condition on it would share a count"
+            )
+        if uncovered := self.uncovered():
+            lines.append("Intervals cover the noise alone:")
+            lines += [f"  {each}" for each in uncovered]
         return "\n".join(lines)
 
     @property
     def share(self) -> float:
-        """The epsilon of one measure, or of the selection of keys."""
-        return self.epsilon / (len(self.measures) + self.question.grouping.is_private)
+        """The epsilon of one measure, of a quantile with its interval, or of selecting keys."""
+        shares = sum(each.weight for each in self.measures)
+        return self.epsilon / (shares + self.question.grouping.is_private)
 
     @property
     def delta_share(self) -> float:
@@ -253,3 +323,15 @@ class QueryPlan:
             ),
         }
         return made[self.noise]()
+
+
+def _as_counted(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> str:
+    """Return what values of a column count as, in words."""
+    grid = grid_of(each, dtypes)
+    low, high = (f"{grid.value_of(end):.12g}" for end in (grid.low, grid.high))
+    sentence = (
+        f"{each.label}: values below {low} count as {low}, and values above {high} as {high}."
+    )
+    if grid.step == 1 and not (dtypes[each.of].is_float() or dtypes[each.of].is_decimal()):
+        return sentence
+    return f"{sentence} Others are rounded to multiples of {float(grid.step):.6g}."

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask.dp.queries._aggregates import Aggregate, BoundedAggregate, Count
+from halfmask.dp.ledger._charge import LONGEST_PURPOSE
+from halfmask.dp.queries._aggregates import (
+    Aggregate,
+    BoundedAggregate,
+    Count,
+    Mean,
+    Variance,
+    name_in_sql,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +91,8 @@ class Question:
         ColumnNotFoundError
             If a column isn't there.
         """
+        if not all(isinstance(each, Aggregate) for each in aggregates):
+            raise ParameterError(f"An aggregate must be one such as {Count.__name__}().")
         together = _joined(dict(dtypes), joins)
         used = [
             *(each.column for each in aggregates if each.column is not None),
@@ -91,9 +101,9 @@ class Question:
         absent = [name for name in dict.fromkeys(used) if name not in together]
         if absent:
             raise ColumnNotFoundError.of(absent, together, where="the table")
-        bounded = tuple(_bounded(each, terms) for each in aggregates)
-        _check_labels(bounded, grouping)
+        bounded = tuple(_bounded(each, terms) for each in _sharing(aggregates, conditions))
         question = cls(together, bounded, grouping, conditions, joins)
+        _check_labels(question)
         for each in conditions:
             each.expression(together)
         grouping.expressions(together)
@@ -110,21 +120,42 @@ class Question:
         used |= {each.on for each in self.joins}
         return [name for name in self.dtypes if name in used and name not in public]
 
-    def text(self) -> str:
-        """Return the question as JSON, the same for each way to ask it."""
+    @property
+    def labels(self) -> list[str]:
+        """The columns of the answer."""
+        ends = ("", "_low", "_high")
+        return [
+            *self.grouping.labels,
+            *(f"{each.label}{end}" for each in self.aggregates for end in ends),
+        ]
+
+    def text(self, *, named: bool = True) -> str:
+        """Return the question as JSON, the same for each way to ask it.
+
+        Parameters
+        ----------
+        named
+            Whether the names of columns in the answer are written.
+        """
+        asked = [each if named else replace(each, name="") for each in self.aggregates]
         written: dict[str, Any] = {
-            "aggregates": [each.to_dict() for each in self.aggregates],
-            "groups": self.grouping.to_list(),
+            "aggregates": [each.to_dict() for each in asked],
+            "groups": self.grouping.to_list(named=named),
             "where": sorted(each.text for each in self.conditions),
             "joins": [[each.name, each.on, each.fingerprint] for each in self.joins],
         }
         return json.dumps(written, sort_keys=True)
 
     def purpose(self) -> str:
-        """Return the question in a few words, for the list of charges."""
-        asked = ", ".join(each.label for each in self.aggregates)
-        groups = ", ".join(self.grouping.columns)
-        return (f"{asked} by {groups}" if groups else asked)[:1000]
+        """Return the question as SQL has it, without SELECT and FROM, for the list of charges."""
+        asked = ", ".join(each.in_sql for each in self.aggregates)
+        joins = "".join(
+            f" JOIN {name_in_sql(each.name)} USING ({name_in_sql(each.on)})" for each in self.joins
+        )
+        where = " AND ".join(f"({each.text})" for each in self.conditions)
+        groups = self.grouping.in_sql()
+        text = f"{asked}{joins}{where and f' WHERE {where}'}{groups and f' GROUP BY {groups}'}"
+        return text if len(text) <= LONGEST_PURPOSE else f"{text[: LONGEST_PURPOSE - 4]} ..."
 
 
 def _joined(
@@ -148,6 +179,23 @@ def _joined(
     return dtypes
 
 
+def _sharing(
+    aggregates: tuple[Aggregate, ...], conditions: tuple[RowCondition, ...]
+) -> tuple[Aggregate, ...]:
+    """Return aggregates with counts of rows as counts of a column that is in each of them.
+
+    A mean needs such a count, so that both share one noisy number.
+    """
+    present = {name for each in conditions for name in each.present()}
+    shared = [it.of for it in aggregates if isinstance(it, Mean | Variance) and it.of in present]
+    return tuple(
+        replace(each, of=shared[0], name=each.label)
+        if shared and isinstance(each, Count) and each.of is None
+        else each
+        for each in aggregates
+    )
+
+
 def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:
     """Return an aggregate with the bounds that the ledger declares, if it has none."""
     if not isinstance(each, BoundedAggregate) or each.bounds is not None:
@@ -157,20 +205,18 @@ def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:
         raise ParameterError(
             f"The column {each.of!r} has no bounds, so that one row could change its {each.kind} "
             "by any amount.",
-            hint="Declare bounds without the data: bounds in Python, CLAMP in SQL, or --bounds.",
+            hint="Declare bounds without the data: [[bounds of the aggregate|CLAMP in SQL, or "
+            "--bounds]].",
         )
     return replace(each, bounds=(declared[0], declared[1]))
 
 
-def _check_labels(aggregates: tuple[Aggregate, ...], grouping: Grouping) -> None:
-    if not 1 <= len(aggregates) <= _MOST_AGGREGATES:
+def _check_labels(question: Question) -> None:
+    if not 1 <= len(question.aggregates) <= _MOST_AGGREGATES:
         raise ParameterError(f"A question must have 1 to {_MOST_AGGREGATES} aggregates.")
-    labels = [*grouping.columns]
-    for each in aggregates:
-        labels += [each.label, f"{each.label}_low", f"{each.label}_high"]
+    labels = question.labels
     if len(set(labels)) < len(labels):
         raise ParameterError(
-            "Two columns of the answer have the same name.", hint="Name aggregates by name=."
+            "Two columns of the answer have the same name.",
+            hint="Name aggregates: AS in SQL, name= in Python.",
         )
-    if not all(isinstance(each, Aggregate) for each in aggregates):
-        raise ParameterError(f"An aggregate must be one such as {Count.__name__}().")

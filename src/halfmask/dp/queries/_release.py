@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._measures import Measure, measures_of
+from halfmask.dp.queries._plan import CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["released"]
 
+#: How many times as likely an end of an interval is where it aims, than at the outermost candidate.
+_RARELY: Final = 1000.0
 Numbers = NDArray[np.float64]
 Interval = tuple[Numbers, Numbers, Numbers]
 
@@ -143,24 +147,48 @@ def _spread(
 def _ranked(
     each: Aggregate, plan: QueryPlan, _: Mapping[Measure, Numbers], exact: ExactSums
 ) -> Interval:
-    """Choose a value for each group; its interval is one of ranks, which the plan states."""
-    (measure,) = measures_of(each, plan.question.dtypes)
-    assert measure.grid is not None  # noqa: S101 - quantiles have one
-    assert measure.at is not None  # noqa: S101 - the same
-    grid, at = measure.grid, measure.at
-    values = np.empty(exact.n_groups)
-    for group, counts in enumerate(exact.histograms[measure]):
-        below = np.cumsum(counts) - counts
-        above = counts.sum() - below - counts
-        scores = -np.abs(below * (at.denominator - at.numerator) - above * at.numerator)
-        chosen = choose(
-            scores,
-            sensitivity=float(plan.choice_sensitivity(measure)),
-            epsilon=plan.choice_epsilon(),
-        )
-        values[group] = grid.value_of(grid.low + chosen)
-    unknown = np.full(exact.n_groups, np.nan)
-    return unknown, values, unknown
+    """Choose a value for each group, and both ends of its interval."""
+    middle, low, high = measures_of(each, plan.question.dtypes)
+    assert middle.grid is not None  # noqa: S101 - quantiles have one
+    grid = middle.grid
+    places = np.empty((exact.n_groups, 3), dtype=np.int64)
+    for group, counts in enumerate(exact.histograms[middle]):
+        places[group] = [_chosen_place(plan, measure, counts) for measure in (low, middle, high)]
+    units = grid.low + np.sort(places, axis=1)
+    units[:, 1] = grid.low + places[:, 1]
+    values = np.array([[grid.value_of(int(unit)) for unit in row] for row in units])
+    return tuple(values.reshape(-1, 3).T)  # type: ignore[return-value] # three
+
+
+def _chosen_place(plan: QueryPlan, each: Measure, counts: NDArray[np.int64]) -> int:
+    """Return the place of a candidate, by the rank that it should have.
+
+    An end of an interval aims so far beyond the quantile's rank that a place on the wrong side,
+    where the score is at most ``-margin``, is chosen with its part of 5 % at most, whatever the
+    rows: the outermost candidate always has a better score than that.
+    """
+    assert each.at is not None  # noqa: S101 - quantiles have one
+    of_rows, n = each.at.denominator, int(counts.sum())
+    below = np.cumsum(counts) - counts
+    above = n - below - counts
+    # How far the rank of a candidate is too high or too low, in rows times the denominator.
+    too_high = below * of_rows - each.at.numerator * n
+    too_low = above * of_rows - (of_rows - each.at.numerator) * n
+    if each.end is None:
+        scores = -np.maximum(0, np.maximum(too_high, too_low))
+    else:
+        floor = math.ceil(plan.score_margin(each, _RARELY))
+        wrong = 2 * len(counts) / (1 - CONFIDENCE)
+        margin = floor + math.ceil(plan.score_margin(each, wrong)) + of_rows
+        shift = margin if each.end == "low" else -margin
+        scores = -np.maximum(0, np.maximum(too_high + shift, too_low - shift))
+        outermost = 0 if each.end == "low" else -1
+        scores[outermost] = max(scores[outermost], -floor)
+    return choose(
+        scores,
+        sensitivity=float(plan.choice_sensitivity(each)),
+        epsilon=plan.choice_epsilon(each),
+    )
 
 
 _COMPUTED: Mapping[type[Aggregate], Callable[..., Any]] = {

@@ -106,9 +106,14 @@ def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) 
         # A line a group: its keys, and each value with the ends of its interval.
         write=lambda folder: [write_lines(folder, _FILE, answer.frame.write_ndjson())],
         claims=lambda _: [claim],
-        weaknesses=[*_WEAKNESSES, *([ROWS_NOT_PERSONS] if unit.person is None else [])],
+        weaknesses=[
+            *_WEAKNESSES,
+            *([ROWS_NOT_PERSONS] if unit.person is None else []),
+            *(f"interval-of-noise: {each}" for each in answer.uncovered),
+        ],
         blocks=[
-            TextBlock(title="Question", sentences=[query.question.purpose(), *answer.errors]),
+            TextBlock(title="Question", sentences=[
+                query.question.purpose(), *answer.errors, *answer.uncovered]),
             TableBlock(
                 title="Answer",
                 columns=answer.frame.columns,

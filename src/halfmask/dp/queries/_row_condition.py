@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
 from halfmask._optional import need
+from halfmask.data._calendar import local
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -22,7 +23,9 @@ __all__ = [
     "column_of",
     "given",
     "literal_of",
+    "present",
     "refused",
+    "shown",
     "typed_literal",
     "typed_value",
 ]
@@ -68,7 +71,8 @@ class RowCondition:
     Notes
     -----
     Comparisons of columns with columns and literals, ``IN``, ``BETWEEN``, ``IS NULL``, ``AND``,
-    ``OR``, ``NOT``. As in SQL, a comparison with a missing cell is neither true nor false.
+    ``OR``, ``NOT``. As in SQL, a comparison with a missing cell is neither true nor false. NaN is
+    a missing cell.
 
     Raises
     ------
@@ -142,12 +146,24 @@ class RowCondition:
         """
         check_tables(self._tree, tables)
 
+    def present(self) -> set[str]:
+        """Return the columns that aren't missing in any row that the condition keeps."""
+        from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+        found: set[str] = set()
+        for each in _conjuncts(self._tree):
+            inner = each.this if isinstance(each, exp.Not) else each
+            is_null = isinstance(inner, exp.Is) and not inner.args.get("negate")
+            if is_null == isinstance(each, exp.Not) and not isinstance(inner, exp.Or):
+                found |= {str(column.name) for column in inner.find_all(exp.Column)}
+        return found
+
     def listed(self) -> dict[str, list[Any]]:
         """Return the values of columns that the condition lists: they are no secret of the data."""
         from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
         found = {}
-        for each in self._tree.flatten() if isinstance(self._tree, exp.And) else [self._tree]:
+        for each in _conjuncts(self._tree):
             if isinstance(each, exp.In) and isinstance(each.this, exp.Column):
                 found[each.this.name] = [literal_of(value) for value in each.expressions]
             elif (
@@ -199,7 +215,7 @@ def column_of(node: exp.Expr) -> str:
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
-        raise refused(f"{_word(node)} where a column has to stand")
+        raise refused(f"{shown(node)} where a column has to stand")
     if not set(given(node)) <= {"this", "table"}:
         raise refused("a column with the name of a schema")
     return str(node.name)
@@ -249,7 +265,7 @@ def literal_of(node: exp.Expr) -> str | int | float | bool:
     negative = isinstance(node, exp.Neg)
     inner = node.this if isinstance(node, exp.Neg) else node
     if not isinstance(inner, exp.Literal) or (negative and inner.is_string):
-        raise refused(f"{_word(node)} where a literal has to stand")
+        raise refused(f"{shown(node)} where a literal has to stand")
     if inner.is_string:
         return str(inner.this)
     try:
@@ -261,15 +277,45 @@ def literal_of(node: exp.Expr) -> str | int | float | bool:
     return -value if negative else value
 
 
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """Return conditions that all have to hold."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if isinstance(node, exp.Paren):
+        return _conjuncts(node.this)
+    if isinstance(node, exp.And):
+        return [*_conjuncts(node.this), *_conjuncts(node.expression)]
+    return [node]
+
+
 def _word(node: exp.Expr) -> str:
     return type(node).__name__.upper()
+
+
+def shown(node: exp.Expr) -> str:
+    """Return what a node is in the words of SQL.
+
+    Parameters
+    ----------
+    node
+        The node.
+    """
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    if isinstance(node, exp.Anonymous):
+        return f"the function {str(node.this).upper()[:40]}"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.And | exp.Or):
+        return f"the function {node.sql_names()[0]}"
+    if isinstance(node, exp.Column | exp.Literal):
+        return "*" if isinstance(node.this, exp.Star) else f"a {node.key}"
+    return "*" if isinstance(node, exp.Star) else _word(node)
 
 
 def _check(node: exp.Expr, columns: set[str], depth: int) -> None:
     """Raise unless a node and all below are of the subset; collect the columns."""
     parts = _PARTS.get(_word(node))
     if parts is None or depth > _DEEPEST:
-        raise refused("a condition that is nested too deeply" if parts else _word(node))
+        raise refused("a condition that is nested too deeply" if parts else shown(node))
     # A part that isn't expected could mean anything: NOT is one of IS.
     if not set(given(node)) <= parts:
         raise refused(f"{_word(node)} with anything but columns and literals")
@@ -332,7 +378,7 @@ def _listed(node: exp.In | exp.Between | exp.Is, dtypes: Mapping[str, pl.DataTyp
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
     name = column_of(node.this)
-    column = pl.col(name)
+    column = present(name, dtypes[name])
     if isinstance(node, exp.Is):
         return column.is_not_null() if node.args.get("negate") else column.is_null()
     values = [typed_literal(literal_of(each), name, dtypes[name]) for each in _literals(node)]
@@ -350,7 +396,7 @@ def _comparison(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
     if len(kinds) > 1:
         raise SchemaError(f"The columns {names[0]!r} and {names[1]!r} are of different types.")
     left, right = (
-        pl.col(column_of(side))
+        present(column_of(side), dtypes[column_of(side)])
         if isinstance(side, exp.Column)
         else typed_literal(literal_of(side), names[0], dtypes[names[0]])
         for side in sides
@@ -361,6 +407,19 @@ def _comparison(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
 
 def _kind(dtype: pl.DataType) -> str:
     return "number" if dtype.is_numeric() else str(dtype.base_type())
+
+
+def present(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a column with NaN as a missing value: neither counts.
+
+    Parameters
+    ----------
+    column
+        The column's name.
+    dtype
+        Its type.
+    """
+    return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
 
 
 def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # noqa: ANN401 - any literal
@@ -380,7 +439,7 @@ def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # no
 
 
 def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 - any literal
-    """Return a literal as a value of a column's type.
+    """Return a literal as a value of a column's type; a time without a zone is on its clock.
 
     Parameters
     ----------
@@ -414,6 +473,12 @@ def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: AN
     if read is None:
         raise ParameterError(f"Columns of type {dtype} can't be compared, such as {column!r}.")
     try:
-        return read(value)
+        found = read(value)
     except ValueError:
         raise wrong from None
+    zone = getattr(dtype, "time_zone", None)
+    if zone is None:
+        if getattr(found, "tzinfo", None) is not None:
+            raise wrong
+        return found
+    return local(pl.Series([found]), dtype)[0] if found.tzinfo is None else found.astimezone(dt.UTC)

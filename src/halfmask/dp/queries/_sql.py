@@ -25,10 +25,11 @@ from halfmask.dp.queries._row_condition import (
     given,
     literal_of,
     refused,
+    shown,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -126,7 +127,8 @@ def query_sql(
         condition = RowCondition(where.this)
         table = replace(table, conditions=(*table.conditions, condition))
         listed = dict(condition.listed())
-    labels = _grouped(select)
+    known_columns = {name for columns in table.tables.values() for name in columns}
+    labels = _grouped(select, known_columns)
     if labels:
         known = {**listed, **(keys or {})}
         table = table.group_by(
@@ -135,8 +137,9 @@ def query_sql(
                 for column, bins in labels.values()
             }
         )
+        names = _names_of_groups(select, labels)
+        table = replace(table, grouping=replace(table.grouping, names=names))
     found = _aggregates(select, labels)
-    known_columns = {name for columns in table.tables.values() for name in columns}
     absent = [name for name in (*(bounds or {}), *(keys or {})) if name not in known_columns]
     if absent:
         raise ColumnNotFoundError.of(absent, known_columns, where="the table")
@@ -205,8 +208,11 @@ def _joined(table: PrivateTable, join: exp.Expr, public: Mapping[str, object]) -
     raise refused("a JOIN by anything but one column of the same name in both tables")
 
 
-def _grouped(select: exp.Select) -> dict[str, tuple[str, Bins | None]]:
-    """Return the columns of groups with their bins, by how they are written."""
+def _grouped(select: exp.Select, columns: Collection[str]) -> dict[str, tuple[str, Bins | None]]:
+    """Return the columns of groups with their bins, by how they are written.
+
+    As in PostgreSQL, a name is one of the table's columns if it can be, else one of SELECT.
+    """
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
     group = select.args.get("group")
@@ -215,15 +221,48 @@ def _grouped(select: exp.Select) -> dict[str, tuple[str, Bins | None]]:
     beyond = sorted(set(given(group)) - {"expressions"})
     if beyond or not group.expressions:
         raise refused(f"GROUP BY with {beyond[0].upper() if beyond else 'no column'}")
+    named = {it.alias: it.this for it in select.expressions if isinstance(it, exp.Alias)}
     found: dict[str, tuple[str, Bins | None]] = {}
-    for each in group.expressions:
+    for written in group.expressions:
+        is_name = isinstance(written, exp.Column) and not written.table
+        each = written
+        if is_name and written.name not in columns:
+            each = named.get(written.name, written)
         if isinstance(each, exp.WidthBucket):
-            found[each.sql()] = (column_of(each.this), _bins(each))
+            found[_text(each)] = (column_of(each.this), _bins(each))
         else:
-            found[each.sql()] = (column_of(each), None)
-    if len({column for column, _ in found.values()}) < len(found):
+            found[_text(each)] = (column_of(each), None)
+    if len({column for column, _ in found.values()}) < len(group.expressions):
         raise refused("GROUP BY of the same column twice")
     return found
+
+
+def _text(node: exp.Expr) -> str:
+    """Return how a node is written, without the tables of columns: no two have the same column."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    plain = node.copy()
+    for each in plain.find_all(exp.Column):
+        each.set("table", None)
+    return plain.sql()
+
+
+def _names_of_groups(
+    select: exp.Select, labels: Mapping[str, tuple[str, Bins | None]]
+) -> tuple[tuple[str, str], ...]:
+    """Return the columns of groups that SELECT gives another name."""
+    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
+
+    found: dict[str, str] = {}
+    for each in select.expressions:
+        written = each.this if isinstance(each, exp.Alias) else each
+        if _text(written) not in labels:
+            continue
+        column, _ = labels[_text(written)]
+        if column in found:
+            raise refused("a group column that SELECT has twice")
+        found[column] = each.alias if isinstance(each, exp.Alias) else column
+    return tuple((column, name) for column, name in found.items() if name != column)
 
 
 def _bins(node: exp.Expr) -> Bins:
@@ -246,9 +285,7 @@ def _aggregates(
     found = []
     for each in select.expressions:
         name, node = (each.alias, each.this) if isinstance(each, exp.Alias) else (None, each)
-        if node.sql() in labels:
-            if name is not None:
-                raise refused("an alias of a group column")
+        if _text(node) in labels:
             continue
         if isinstance(node, exp.Column):
             raise refused("a column that isn't in GROUP BY")
@@ -274,7 +311,7 @@ def _aggregate(node: exp.Expr, name: str | None) -> Aggregate:
     if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.PercentileCont):
         return _percentile(node, name)
     if word not in _OF_NUMBERS or set(given(node)) != {"this"}:
-        raise refused(f"{word} in SELECT")
+        raise refused(f"{shown(node)} in SELECT")
     column, bounds = _clamped(node.this)
     return _OF_NUMBERS[word](of=column, bounds=bounds, name=name)
 

@@ -29,7 +29,7 @@ def stated_noise(plan: QueryPlan) -> list[Json]:
             if each in measures_of(asked, plan.question.dtypes)
         ]
         noise = _choice(plan, each) if each.kind == "quantile" else _added(plan, each)
-        stated.append({"measure": each.kind, "of": used_by, **_grid(each), **noise})
+        stated.append({"measure": each.name, "of": used_by, **_grid(each), **noise})
     return stated
 
 
@@ -58,8 +58,8 @@ def _choice(plan: QueryPlan, each: Measure) -> dict[str, Json]:
     return {
         "mechanism": "exponential",
         "sensitivity": sensitivity,
-        "scale": 2 * sensitivity / plan.choice_epsilon(),
-        "epsilon": plan.share,
+        "scale": 2 * sensitivity / plan.choice_epsilon(each),
+        "epsilon": plan.share * each.weight,
         "delta": 0.0,
     }
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from halfmask.dp.queries._measures import present
 from halfmask.dp.queries._person_rows import bounded_rows
+from halfmask.dp.queries._row_condition import present
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,8 @@ class _Tallying:
             self._keys = keys.rename({name: by for by, name in self._names.items()})
         self._sums = [each for each in measures if each.kind not in {"distinct", "quantile"}]
         self._distinct = [each for each in measures if each.kind == "distinct"]
-        self._quantiles = [each for each in measures if each.kind == "quantile"]
+        # The ends of an interval are chosen by the same rows.
+        self._quantiles = [each for each in measures if each.kind == "quantile" and not each.end]
 
     def result(self, source: Source) -> ExactSums:
         parts: list[pl.DataFrame] = []
@@ -155,7 +156,9 @@ class _Tallying:
             sums[each] = self._distinct_in(groups, found)
         histograms = {each: self._histogram(groups, each, counts[each]) for each in counts}
         persons = _numbers(joined, PERSONS) if self._question.grouping.is_private else None
-        named = groups.drop(_GROUP).rename(self._names)
+        named = groups.drop(_GROUP).rename(
+            dict(zip(self._by, self._question.grouping.labels, strict=True))
+        )
         return ExactSums(groups.height, named, sums, histograms, persons)
 
     def _batches(self, source: Source) -> Iterator[pl.DataFrame]:

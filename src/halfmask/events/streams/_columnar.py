@@ -77,7 +77,7 @@ class ColumnarFile:
         if position is not None and position["mark"] != mark:
             raise DataError(
                 "The input isn't the one that the run began with: its size or its columns differ.",
-                hint="Give the same input, or start again with --restart.",
+                hint="Give the same input, or start again with [[restart=True|--restart]].",
             )
         for batch in self._batches():
             before, at = at, at + batch.num_rows

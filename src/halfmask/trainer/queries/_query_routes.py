@@ -47,8 +47,7 @@ async def plan(request: Request, asked: AskedQuestion) -> Response:
     """Show cost and expected error of a question; nothing is charged. Scope: read."""
     service = _service_of(request)
     found = await service.run(service.plan, token_of(request), asked)
-    errors = [each.sentence() for each in found.expected_errors()]
-    return json_of({"epsilon": found.epsilon, "delta": found.delta, "errors": errors})
+    return json_of(found.to_dict())
 
 
 @router.post("/v1/answer", responses=FAILURES)

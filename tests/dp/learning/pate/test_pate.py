@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask import BudgetError, DataError, ParameterError
@@ -45,6 +46,25 @@ def test_the_student_learns_within_the_budget(agreement, notes):
     assert ledger.booked[0][0] == model.events_
     assert 0 < model.labelled_ <= 60
     assert model.private_epsilon_ < model.spent_epsilon_
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], ["maybe", "no", "yes", "zero"]])
+def test_probabilities_are_the_students(classes):
+    """A class that no label named has none; the order is that of all declared classes."""
+    model = _model(classes=classes, epsilon=50.0).fit(X, Y, public=PUBLIC)
+    found = model.predict_proba(X[:50])
+
+    assert found.shape == (50, len(classes))
+    known = [classes.index(each) for each in model.student_.classes_]
+    assert np.array_equal(found[:, known], model.student_.predict_proba(X[:50]))
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    assert found[:, sorted({*range(len(classes))} - {*known})].sum() == 0
+    assert (model.classes_[found.argmax(axis=1)] == model.predict(X[:50])).all()
+
+
+def test_only_students_with_probabilities_have_them():
+    assert not hasattr(_model(student=LinearSVC()), "predict_proba")
+    assert hasattr(_model(), "predict_proba")
 
 
 def test_one_row_moves_one_vote(monkeypatch):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import DataError, ParameterError
@@ -15,7 +16,9 @@ from halfmask._optional import need
 from halfmask._random import fresh_key, keyed_integers, keyed_order
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import MechanismEvent, SampledGaussianEvent, calibrate
+from halfmask.dp.learning._declared import declared_classes
 from halfmask.dp.learning._private_estimator import PrivateEstimator
+from halfmask.dp.learning._training_plan import warn_of_noise
 from halfmask.dp.learning.pate._analysis import data_dependent_epsilon
 from halfmask.dp.noise import GaussianMechanism
 
@@ -161,11 +164,14 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         asked = asked[keyed_order(len(asked), key=fresh_key())]
         answers = min(self.answers, len(asked))
 
-        def events(noise: float) -> list[MechanismEvent]:
-            return self._events(noise, answers, len(asked))
-
-        self.noise_multiplier_ = calibrate(events, epsilon=self.epsilon, delta=self.delta)
-        self._spend(events(self.noise_multiplier_))
+        self.noise_multiplier_, events = self._noise(answers, len(asked))
+        self._spend(events)
+        warn_of_noise(
+            type(self).__name__,
+            noise=2 * self.noise_multiplier_ * _VOTE_SENSITIVITY,
+            signal=self.teachers,
+            hint="Take more teachers, fewer answers or a larger epsilon.",
+        )
         votes = self._votes(rows, codes, persons, asked)
         chosen = self._agreed(votes, answers)
         scale = self.noise_multiplier_ * _VOTE_SENSITIVITY
@@ -175,6 +181,25 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         self.labelled_ = len(chosen)
         self._train_student(asked[chosen], labels)
         return self
+
+    @available_if(lambda self: hasattr(self.student, "predict_proba"))  # type: ignore[untyped-decorator] # sklearn has no types
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the student's probability of each class, a row a row.
+
+        It costs nothing: the student learned from noisy labels alone. A class that no label named
+        gets 0. Only students that have probabilities have this method.
+
+        Parameters
+        ----------
+        X
+            Rows as in ``fit``.
+        """
+        check_is_fitted(self, "student_")
+        rows = self._rows(X)
+        found = np.zeros((len(rows), len(self.classes_)))
+        known = np.searchsorted(self.classes_, self.student_.classes_)
+        found[:, known] = self.student_.predict_proba(rows)
+        return found
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the student's label of each row.
@@ -197,13 +222,32 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         if self.agreement is not None:
             number_between(0, 1, owner=owner, agreement=self.agreement)
 
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:  # noqa: ARG002 # teachers hide them
+        self._check()
+        multiplier, events = self._noise(self.answers, self.answers)
+        deviation = multiplier * _VOTE_SENSITIVITY
+        noise = (
+            f"Each count of the votes of {self.teachers:,} teachers gets noise of standard "
+            f"deviation {deviation:.3g}."
+        )
+        return events, noise, deviation
+
+    def _noise(self, answers: int, asked: int) -> tuple[float, list[MechanismEvent]]:
+        """Return the noise multiplier of an answer, and what answers and tests cost."""
+
+        def events(noise: float) -> list[MechanismEvent]:
+            return self._events(noise, answers, asked)
+
+        found = calibrate(events, epsilon=self.epsilon, delta=self.delta)
+        return found, events(found)
+
     def _events(self, noise: float, answers: int, asked: int) -> list[MechanismEvent]:
         """Return what all answers, and all tests of agreement, cost."""
         labels = SampledGaussianEvent(
             noise_multiplier=noise,
             sampling_probability=1.0,
             steps=answers,
-            coordinates=len(self.classes_),
+            coordinates=len(declared_classes(self.classes, owner=type(self).__name__)),
         )
         if self.agreement is None:
             return [labels]

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from halfmask.assess.synthesis._trained_models import LearnerScores
     from halfmask.assess.utility import AssociationChange, IntervalOverlap, PropensityFit
 
-__all__ = ["SynthesisAssessment"]
+__all__ = ["LEAST_CONTROL", "SynthesisAssessment"]
 
+#: With fewer rows set aside nothing is compared with them.
+LEAST_CONTROL = 20
 _NONE = "—"
 
 
@@ -74,6 +76,16 @@ class SynthesisAssessment:
         """All attacks that ran."""
         return () if self.attacks is None else self.attacks.findings
 
+    @property
+    def not_attacked(self) -> str:
+        """Why no attack ran, in a sentence; empty if some did."""
+        if self.attacks is not None:
+            return ""
+        return (
+            f"No attack was run: {self.control_rows:,} rows were set aside, and attacks are "
+            f"compared on {LEAST_CONTROL} at least. What the rows reveal isn't known."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything under its name, for JSON."""
         return {"risk": self.risk(), "utility": self.utility()}
@@ -87,6 +99,7 @@ class SynthesisAssessment:
             "copied": self.copied,
             "control_copied": self.control_copied,
             "attacks": [each.to_dict() for each in self.findings],
+            "not_attacked": self.not_attacked or None,
         }
 
     def utility(self) -> dict[str, Any]:
@@ -120,7 +133,7 @@ class SynthesisAssessment:
                 each.verdict,
             ]
             for each in self.findings
-        ]
+        ] or [["none", *[_NONE] * 4, "not run"]]
         equal = (
             f"{self.copied:,} of {self.rows:,} drawn rows equal a row that was learnt from; of "
             f"{self.control_rows:,} rows set aside {self.control_copied:,} do."
@@ -129,7 +142,7 @@ class SynthesisAssessment:
             title="Attacks",
             columns=("attack", "measure", "success", "on other people", "on raw rows", "verdict"),
             rows=rows,
-            caption=equal,
+            caption=f"{self.not_attacked} {equal}".strip(),
         )
 
     def _marginals_block(self) -> TableBlock:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,9 +126,10 @@ def compilation_announced(err: Console) -> Iterator[None]:
             """Say nothing: the stage that waited for it ends by itself."""
 
     # One of both speaks: the bar of Python would write over that of the stages.
-    event.unregister("numba:compile", BAR)
+    events: Any = event  # numba states no types
+    events.unregister("numba:compile", BAR)
     try:
         with event.install_listener("numba:compile", Announcement()):
             yield
     finally:
-        event.register("numba:compile", BAR)
+        events.register("numba:compile", BAR)

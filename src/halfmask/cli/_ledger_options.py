@@ -151,8 +151,9 @@ class Declarations:
         for column, text in pairs(self.keys, "--keys COLUMN=KEY,KEY", names=dtypes):
             if column not in dtypes:
                 raise ColumnNotFoundError.of([column], dtypes, where="the table")
+            listed = _listed(text, column)
             try:
-                found[column] = [_key(each, dtypes[column]) for each in _listed(text, column)]
+                found[column] = [_key(each, dtypes[column]) for each in listed]
             except ValueError:
                 raise UsageError(f"A key of {column!r} isn't of its type.") from None
         return found

@@ -307,6 +307,8 @@ def shown(node: exp.Expr) -> str:
         return f"the function {node.sql_names()[0]}"
     if isinstance(node, exp.Column | exp.Literal):
         return "*" if isinstance(node.this, exp.Star) else f"a {node.key}"
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod | exp.Neg | exp.DPipe):
+        return "arithmetic"
     return "*" if isinstance(node, exp.Star) else _word(node)
 
 

@@ -192,10 +192,11 @@ def test_keys_that_cannot_be_read_cost_nothing(towns, tmp_path, capsys, written)
 
 
 def test_keys_may_be_those_of_a_public_table(towns, tmp_path, capsys):
-    (tmp_path / "regions.csv").write_text("region,zone\nr0,7\nr1,8\n")
+    (tmp_path / "of=2024").mkdir()
+    (tmp_path / "of=2024" / "regions.csv").write_text("region,zone\nr0,7\nr1,8\n")
     sql = "SELECT zone, COUNT(*) FROM towns JOIN regions USING (region) GROUP BY zone"
     options = ("--vault", tmp_path / "v", "--epsilon", 9, "--json", "--keys", "zone=7,8,9")
-    public = ("--public", f"regions={tmp_path / 'regions.csv'}")
+    public = ("--public", f"regions={tmp_path / 'of=2024' / 'regions.csv'}")
     status, out, _ = run(capsys, "query", towns, sql, *options, *public)
     assert status == 0
     found = {row["zone"]: row["count"] for row in json.loads(out)["rows"]}

@@ -20,7 +20,7 @@ ENOUGH: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What a training costs, and how large its noise is; nothing of it depends on rows.
+    """What a training costs, and how large its noise is, before a row is read.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         return tags
 
     def plan(self, columns: int) -> TrainingPlan:
-        """Return what training costs and how large its noise is; nothing is read or charged.
+        """Return what training costs and how large its noise is; nothing is charged.
 
         Parameters
         ----------

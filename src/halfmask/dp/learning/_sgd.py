@@ -348,6 +348,10 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
         self.fit_intercept = fit_intercept
         self.ledger = ledger
 
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        declared_bounds(self.target_bounds, 1, owner=type(self).__name__, name="target_bounds")
+        return super()._planned(columns)
+
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their targets.
 

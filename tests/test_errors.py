@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import pickle
 import re
+from pathlib import Path
 
 import pytest
 
+import halfmask
 from halfmask import _errors
 from halfmask._errors import ColumnNotFoundError, HalfmaskError, SchemaError
-from halfmask.cli._failures import CODES
+from halfmask.cli._failures import CODES, failure_of
 
-NAMES = [name for name in _errors.__all__ if name != "ColumnWarning"]  # a warning, not an error
+SOURCE = Path(halfmask.__file__).parent
+
+NAMES = [name for name in _errors.__all__ if not name.endswith("Warning")]  # no errors
 CLASSES = [getattr(_errors, name) for name in NAMES]
 
 
@@ -107,3 +113,42 @@ def modules_that_raise():
                 hints = [each.value for each in node.keywords if each.arg == "hint"]
                 found.append((path.name, (text(node.args[0]), text(hints[0]) if hints else None)))
     return found
+
+
+class TestAHintOfTwoNames:
+    """A program calls a setting by its parameter, the command line by its option."""
+
+    def test_says_to_each_its_own(self):
+        error = SchemaError("It ran.", hint="Start with [[restart=True|--restart]].")
+
+        assert str(error) == "It ran.\n\nHint: Start with restart=True."
+        assert error.hint == "Start with restart=True."
+        assert failure_of(error).hint == "Start with --restart."
+
+    def test_stays_so_where_it_is_raised_again_or_sent(self):
+        first = SchemaError("It ran.", hint="Start with [[restart=True|--restart]].")
+
+        for again in (
+            SchemaError(first.what, hint=first.hint),
+            pickle.loads(pickle.dumps(first)),  # noqa: S301 # of our own, as workers send it
+        ):
+            assert again.hint == "Start with restart=True."
+            assert failure_of(again).hint == "Start with --restart."
+
+    def test_stands_in_every_message_that_has_an_option(self):
+        """Outside of the command line, an option is the second of two names."""
+        alone = re.compile(r"(?<![-\w])--[a-z]{2}[a-z-]*")
+        pairs = re.compile(r"\[\[[^][|]*\|[^][|]*\]\]")
+        found = []
+        for path in sorted(SOURCE.rglob("*.py")):
+            room = path.relative_to(SOURCE).parts[0]
+            if room == "cli":
+                continue
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.keyword) and node.arg == "hint":
+                    texts = [it.value for it in ast.walk(node) if isinstance(it, ast.Constant)]
+                    words = "".join(it for it in texts if isinstance(it, str))
+                    if alone.search(pairs.sub("", words)):
+                        found.append(f"{path.name}:{node.value.lineno}")
+        # Commands of other programs: aws and pip.
+        assert [it for it in found if not it.startswith("_object_store")] == []

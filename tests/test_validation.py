@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from halfmask._errors import ParameterError
-from halfmask._validation import fraction, integer_at_least, number_between, one_of
+from halfmask._errors import HalfmaskError, ParameterError
+from halfmask._validation import (
+    fraction,
+    integer_at_least,
+    is_text,
+    list_of,
+    mapping_of,
+    number_between,
+    one_of,
+    rows_of_share,
+)
+from halfmask.anonymize import Anonymizer
+from halfmask.data import ReadOptions, Schema, open_table
+from halfmask.dp.ledger import PrivacyLedger
+from halfmask.dp.queries import PrivateTable
+from halfmask.guarantees import KAnonymity
+from halfmask.masks import Masker, mask_table
+from halfmask.synth import Synthesizer
 
 
 @pytest.mark.parametrize("value", [2, 3, 10**30, np.int64(2), np.uint8(200)])
@@ -76,3 +97,56 @@ def test_a_message_repeats_no_long_text_and_no_object():
 
     assert "CANARY" not in f"{long.value} {listed.value}"
     assert "a value of type tuple" in str(listed.value)
+
+
+@given(st.integers(0, 1000), st.integers(0, 10**6))
+def test_a_share_of_rows_is_that_of_its_digits(thousandths, rows):
+    share = thousandths / 1000
+
+    assert rows_of_share(share, rows) == thousandths * rows // 1000
+    assert rows_of_share(share, rows, nearest=True) == (thousandths * rows + 500) // 1000
+
+
+WRONG = ["age", {"age"}, 3.5, [{"age": 1}], {0: "x"}, {"age": 1}, None]
+
+
+@pytest.mark.parametrize("value", WRONG)
+def test_mappings_map_names_to_what_fits(value):
+    with pytest.raises(ParameterError, match="'it' parameter of It must map names") as refused:
+        mapping_of("texts", is_text, owner="It", hint="Write it.", it=value)
+    assert refused.value.hint == "Write it."
+    mapping_of("texts", is_text, owner="It", it={"age": "x"})
+
+
+@pytest.mark.parametrize("value", ["age", 3.5, [0], ["age", None], {"age": "x"}, None])
+def test_lists_hold_what_fits(value):
+    with pytest.raises(ParameterError, match="'it' parameter of It must be a list of texts"):
+        list_of("texts", is_text, owner="It", it=value)
+    for fits in (["age"], ("age",), {"age"}, np.array(["age"]), {"age": 1}.keys()):
+        list_of("texts", is_text, owner="It", it=fits)
+
+
+def test_public_doors_refuse_other_shapes_with_errors_of_the_tree(tmp_path):
+    """Not with an AttributeError that names something inside."""
+    table = pl.DataFrame({"age": range(60), "town": ["x", "y", "z"] * 20})
+    ledger = PrivacyLedger.create(tmp_path / "v", table, dataset="d", epsilon=9, delta=1e-6)
+    private = PrivateTable.open(table, ledger=ledger)
+    k = [KAnonymity(k=2)]
+    doors: dict[str, Callable[[Any], object]] = {
+        "group_by": private.group_by,
+        "select": private.select,
+        "masks": lambda it: Masker(it).fit(table),
+        "table_masks": lambda it: Masker({}, table_masks=it).fit(table),
+        "mask_table": lambda it: mask_table(open_table(table), it, key=bytes(32)),
+        "rules": lambda it: Synthesizer(rules=it).fit(table),
+        "kinds": lambda it: Anonymizer(guarantees=k, kinds=it).fit(table),
+        "recoding": lambda it: Anonymizer(guarantees=k, recoding=it).fit(table),
+        "options": lambda it: open_table(table, options=it),
+        "dtypes": lambda it: ReadOptions(dtypes=it),
+        "columns": lambda it: open_table(table).batches(columns=it),
+        "schema": Schema,
+    }
+    for door in doors.values():
+        for wrong in ("a", [{"a": 1}], {0: 1}, 3.5, object()):
+            with pytest.raises(HalfmaskError):
+                door(wrong)

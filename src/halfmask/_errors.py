@@ -29,6 +29,7 @@ errors are logged, and logs travel further than data.
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, ClassVar, Self
 
 if TYPE_CHECKING:
@@ -58,6 +59,24 @@ __all__ = [
 ]
 
 
+#: What a program says, and what the command line does: ``[[restart=True|--restart]]``.
+_EITHER = re.compile(r"\[\[([^][|]*)\|([^][|]*)\]\]")
+
+
+class _Words(str):
+    """Words of an error as a program reads them, and as the command line does."""
+
+    __slots__ = ("at_terminal",)
+    at_terminal: str
+
+    def __new__(cls, words: str) -> Self:
+        if isinstance(words, cls):
+            return words
+        made = super().__new__(cls, _EITHER.sub(r"\1", words))
+        made.at_terminal = _EITHER.sub(r"\2", words)
+        return made
+
+
 class HalfmaskError(ValueError):
     """Whatever halfmask refuses to do, or couldn't.
 
@@ -66,7 +85,8 @@ class HalfmaskError(ValueError):
     what
         One sentence or two: what is wrong, and with which parameter or column.
     hint
-        The one action that is most likely to help.
+        The one action that is most likely to help. Where a program and the command line call a
+        setting by two names, both stand in it, as in ``[[restart=True|--restart]]``.
 
     Examples
     --------
@@ -79,9 +99,14 @@ class HalfmaskError(ValueError):
     code: ClassVar[str] = "error"
 
     def __init__(self, what: str, *, hint: str | None = None) -> None:
-        self.what = what
-        self.hint = hint
-        super().__init__(what if hint is None else f"{what}\n\nHint: {hint}")
+        self.what = _Words(what)
+        self.hint = None if hint is None else _Words(hint)
+        super().__init__(self.what if hint is None else f"{self.what}\n\nHint: {self.hint}")
+
+    @property
+    def at_terminal(self) -> tuple[str, str | None]:
+        """What is wrong and the hint, in words of the command line."""
+        return self.what.at_terminal, None if self.hint is None else self.hint.at_terminal
 
 
 class ParameterError(HalfmaskError):

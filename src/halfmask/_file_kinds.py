@@ -14,7 +14,10 @@ FileKind: TypeAlias = Literal["halfmask", "halfmask-database", "halfmask-events"
 
 _SAID: Final[Mapping[str, tuple[str, str]]] = {
     "halfmask": ("a policy of tables", "halfmask protect"),
-    "halfmask-database": ("a policy of a database", "halfmask protect with URLs of databases"),
+    "halfmask-database": (
+        "a policy of a database",
+        "halfmask protect and reverse with URLs of databases",
+    ),
     "halfmask-events": ("a policy of events", "halfmask events run, verify and reverse"),
     "halfmask-table": ("a secret table of events", "halfmask events table set"),
 }

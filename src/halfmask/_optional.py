@@ -13,27 +13,27 @@ from halfmask._errors import MissingDependencyError
 
 __all__ = ["missing", "need"]
 
-#: What is imported, and what it is called where packages are installed.
+#: What is imported, what it is called where packages are installed, and the extra that has it.
 OPTIONAL: Final = {
-    "adbc_driver_postgresql": "adbc-driver-postgresql",
-    "dp_accounting": "dp-accounting",
-    "duckdb": "duckdb",
-    "faker": "faker",
-    "fastexcel": "fastexcel",
-    "llvmlite": "numba",
-    "numba": "numba",
-    "phonenumbers": "phonenumberslite",
-    "opendp": "opendp",
-    "opacus": "opacus",
-    "presidio_analyzer": "presidio-analyzer",
-    "pyreadstat": "pyreadstat",
-    "scipy": "scipy",
-    "sklearn": "scikit-learn",
-    "spacy": "spacy",
-    "sqlglot": "sqlglot",
-    "stdnum": "python-stdnum",
-    "threadpoolctl": "threadpoolctl",
-    "torch": "torch",
+    "adbc_driver_postgresql": ("adbc-driver-postgresql", "postgres"),
+    "dp_accounting": ("dp-accounting", "dp"),
+    "duckdb": ("duckdb", "duckdb"),
+    "faker": ("faker", "pii"),
+    "fastexcel": ("fastexcel", "excel"),
+    "llvmlite": ("numba", "protect"),
+    "numba": ("numba", "protect"),
+    "opacus": ("opacus", "dp-torch"),
+    "opendp": ("opendp", "dp"),
+    "phonenumbers": ("phonenumberslite", "pii"),
+    "presidio_analyzer": ("presidio-analyzer", "presidio"),
+    "pyreadstat": ("pyreadstat", "statfiles"),
+    "scipy": ("scipy", "protect"),
+    "sklearn": ("scikit-learn", "protect"),
+    "spacy": ("spacy", "presidio"),
+    "sqlglot": ("sqlglot", "dp"),
+    "stdnum": ("python-stdnum", "pii"),
+    "threadpoolctl": ("threadpoolctl", "protect"),
+    "torch": ("torch", "dp-torch"),
 }
 
 
@@ -54,7 +54,7 @@ def need(*modules: str) -> None:
     --------
     >>> need("numba", "sklearn")
     """
-    absent = [OPTIONAL[name] for name in modules if find_spec(name) is None]
+    absent = [name for name in modules if find_spec(name) is None]
     if absent:
         raise _without(absent)
 
@@ -67,13 +67,15 @@ def missing(error: ModuleNotFoundError) -> MissingDependencyError | None:
     >>> print(missing(ModuleNotFoundError(name="sklearn.tree")).what)
     This needs scikit-learn, which isn't installed.
     """
-    absent = OPTIONAL.get((error.name or "").partition(".")[0])
-    return None if absent is None else _without([absent])
+    absent = (error.name or "").partition(".")[0]
+    return _without([absent]) if absent in OPTIONAL else None
 
 
 def _without(absent: list[str]) -> MissingDependencyError:
-    are = "isn't" if len(absent) == 1 else "aren't"
+    packages = dict.fromkeys(OPTIONAL[name][0] for name in absent)
+    extras = dict.fromkeys(OPTIONAL[name][1] for name in absent)
+    are = "isn't" if len(packages) == 1 else "aren't"
     return MissingDependencyError(
-        f"This needs {', '.join(absent)}, which {are} installed.",
-        hint="Install what all jobs need: pip install 'halfmask[all]'.",
+        f"This needs {', '.join(packages)}, which {are} installed.",
+        hint=f"Install the extra that has it: pip install 'halfmask[{','.join(extras)}]'.",
     )

@@ -16,10 +16,27 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KEY_BYTES", "check_key", "fresh_key", "keyed_integers", "keyed_order"]
+__all__ = ["KEY_BYTES", "SecretBytes", "check_key", "fresh_key", "keyed_integers", "keyed_order"]
 
 KEY_BYTES = 32
 _INTEGERS_OF_BLOCK = 8  # a block of ChaCha20 has 64 bytes
+
+
+class SecretBytes(bytes):
+    """Bytes whose printed form shows none of them, as of a key that is a parameter.
+
+    Examples
+    --------
+    >>> SecretBytes(b"ab"), SecretBytes(b"ab") == b"ab"
+    (SecretBytes(n=2), True)
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"SecretBytes(n={len(self)})"
+
+    __str__ = __repr__
 
 
 def fresh_key() -> bytes:

@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Iterable
 
-__all__ = ["fraction", "integer_at_least", "number_between", "one_of"]
+__all__ = [
+    "decimal",
+    "fraction",
+    "integer_at_least",
+    "is_text",
+    "list_of",
+    "mapping_of",
+    "number_between",
+    "one_of",
+    "rows_of_share",
+]
+
+
+def decimal(number: float) -> Fraction:
+    """Read a parameter as the decimal that was typed: 0.1 is one tenth, not the nearest binary.
+
+    Examples
+    --------
+    >>> decimal(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(str(number))
+
+
+def rows_of_share(share: float, rows: int, *, nearest: bool = False) -> int:
+    """Return how many rows a share of them is, rounded down or to the nearest.
+
+    Examples
+    --------
+    >>> rows_of_share(0.29, 100), int(0.29 * 100)
+    (29, 28)
+    """
+    return math.floor(decimal(share) * rows + (Fraction(1, 2) if nearest else 0))
 
 
 def _range(low: float, high: float, *, low_open: bool, high_open: bool) -> str:
@@ -77,6 +111,80 @@ def one_of(allowed: Collection[str], *, owner: str, **named: object) -> None:
                 f"The {name!r} parameter of {owner} must be one of "
                 f"{', '.join(sorted(map(repr, allowed)))}. Got {_shown(value)} instead."
             )
+
+
+def mapping_of(
+    what: str,
+    fits: Callable[[object], bool],
+    *,
+    owner: str,
+    hint: str | None = None,
+    **named: object,
+) -> None:
+    """Raise unless each named argument maps names of columns to values that fit.
+
+    Examples
+    --------
+    >>> mapping_of("texts", lambda it: isinstance(it, str), owner="Masker", masks={0: "x"})
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.ParameterError: The 'masks' parameter of Masker must map names of columns
+    to texts. Got a key of type int.
+    """
+    for name, value in named.items():
+        if not isinstance(value, Mapping):
+            got = f"a value of type {type(value).__name__}"
+        elif any(not isinstance(key, str) for key in value):
+            got = f"a key of type {_first_type(key for key in value if not isinstance(key, str))}"
+        elif not all(map(fits, value.values())):
+            got = (
+                f"a value of type {_first_type(it for it in value.values() if not fits(it))} in it"
+            )
+        else:
+            continue
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must map names of columns to {what}. Got {got}.",
+            hint=hint,
+        )
+
+
+def list_of(
+    what: str,
+    fits: Callable[[object], bool],
+    *,
+    owner: str,
+    hint: str | None = None,
+    **named: object,
+) -> None:
+    """Raise unless each named argument is a list, or anything like one, of values that fit.
+
+    Examples
+    --------
+    >>> list_of("names", lambda it: isinstance(it, str), owner="Synthesizer", order="age")
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.ParameterError: The 'order' parameter of Synthesizer must be a list of
+    names. Got a value of type str.
+    """
+    for name, value in named.items():
+        if not isinstance(value, Collection) or isinstance(value, str | bytes | Mapping):
+            got = f"a value of type {type(value).__name__}"
+        elif not all(map(fits, value)):
+            got = f"a list with a value of type {_first_type(it for it in value if not fits(it))}"
+        else:
+            continue
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be a list of {what}. Got {got}.", hint=hint
+        )
+
+
+def is_text(value: object) -> bool:
+    """Return whether a value is a text."""
+    return isinstance(value, str)
+
+
+def _first_type(values: Iterable[object]) -> str:
+    return type(next(iter(values))).__name__
 
 
 def _shown(value: object) -> str:

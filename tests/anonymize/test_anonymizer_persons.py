@@ -138,6 +138,17 @@ def test_a_person_as_sensitive_column_is_refused():
         Anonymizer(guarantees=asked, person="who").fit(visits(1))
 
 
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_blank_texts_are_no_person(blank):
+    frame = visits(1).with_columns(
+        who=pl.when(pl.int_range(pl.len()) == 3)
+        .then(pl.lit(blank))
+        .otherwise(pl.col("who").cast(pl.String))
+    )
+    with pytest.raises(SchemaError, match="'who' says whose row it is and has 1 missing or blank"):
+        Anonymizer(guarantees=[KAnonymity(k=2)], person="who").fit(frame)
+
+
 def test_missing_persons_and_too_few_are_errors_without_values():
     frame = visits(1).with_columns(
         who=pl.when(pl.int_range(pl.len()) == 3).then(None).otherwise("who")

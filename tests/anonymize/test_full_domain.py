@@ -578,3 +578,19 @@ def test_another_method_refuses_what_is_not_monotone():
 def test_settings_are_checked(settings):
     with pytest.raises(ParameterError, match=next(iter(settings))):
         FullDomain(**settings)
+
+
+@pytest.mark.parametrize("rare", [29, 57, 58])
+def test_a_share_of_rows_that_may_be_suppressed_is_exact(rare: int):
+    """.29 of 100 rows are 29 of them, in binary 28.999999999999996: then all would become ``*``."""
+    table = pl.DataFrame({"town": ["a"] * (100 - rare) + [f"b{n}" for n in range(rare)]})
+    anonymizer = Anonymizer(
+        guarantees=[KAnonymity(k=2)],
+        method=FullDomain(),
+        recoding=Level(),
+        max_suppression_fraction=rare / 100,
+    )
+
+    found = anonymizer.fit_transform(table)["town"]
+
+    assert found.drop_nulls().to_list() == ["a"] * (100 - rare)

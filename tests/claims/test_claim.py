@@ -1,25 +1,41 @@
-"""A claim's sentence says its basis."""
+"""A claim's sentence says its basis, and no more than the claim's evidence."""
 
 from __future__ import annotations
 
 import pytest
 
 from halfmask.claims import Claim
+from halfmask.claims._claim import BASES
+
+WORDS = {
+    "counted": "counted in",
+    "accounted": "were not seen",
+    "measured": "an attack",
+    "estimated": "a model of",
+    "stated": "stated by who",
+}
 
 
-@pytest.mark.parametrize(
-    ("basis", "words"),
-    [
-        ("counted", "counted in"),
-        ("accounted", "was not seen"),
-        ("measured", "an attack"),
-        ("estimated", "a model of"),
-    ],
-)
-def test_a_sentence_says_its_basis_and_no_other(basis, words):
+@pytest.mark.parametrize("basis", BASES)
+def test_a_sentence_says_its_basis_and_no_other(basis):
     said = Claim(model="m", parameters={}, about={}, basis=basis, evidence={}).sentence()
 
-    assert words in said
+    assert WORDS[basis] in said
+    assert sum(each in said for each in WORDS.values()) == 1
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_no_sentence_names_a_mechanism_that_the_evidence_lacks(basis):
+    """Groups of rows, samples and lists of charges have no scale and no noise."""
+    said = Claim(model="m", parameters={}, about={}, basis=basis, evidence={"k": 5}).sentence()
+
+    for word in ("mechanism", "sensitivity", "scale", "noise", "laplace", "gaussian", "sampl"):
+        assert word not in said.lower()
+
+
+def test_what_is_not_checked_is_not_said_to_be_counted():
+    claim = Claim(model="m", parameters={"k": 5}, about={}, basis="counted", evidence={})
+
     assert (
-        sum(each in said for each in ("counted in", "was not seen", "an attack", "a model of")) == 1
+        claim.sentence(unchecked="the table") == "m with k = 5: not checked: that takes the table."
     )

@@ -24,7 +24,7 @@ def test_the_risks_are_told_and_no_cell_is_shown(words, run):
 
     assert said.status == 0, said.err
     for part in (
-        "estimated from the sampling weights",
+        "estimated from the sampling fraction",
         "expected to be unique in the population",
         "once no row has a risk above",
         "nearest to a key",
@@ -109,3 +109,39 @@ def test_an_engine_refuses_what_takes_rows(option, words, run):
 
     assert said.status == 2
     assert f"{option} takes the rows of the table" in said.err
+
+
+def test_marks_of_missing_cells_are_those_of_the_population_too(tmp_path, run):
+    """With "?" as a value of its own it would hold no row like the last one of the table."""
+    rows = "".join(f"{'fm'[n % 2]},{30 + n % 4},{n}\n" for n in range(40))
+    table, population = tmp_path / "table.csv", tmp_path / "people.csv"
+    table.write_text(f"sex,age,note\n{rows}?,30,x\n")
+    cells = "".join(f"{'fm'[n % 2]},{30 + n % 4}\n" for n in range(80))
+    population.write_text(f"sex,age\n{cells}?,30\n")
+
+    how = ("--population", population, "--missing", "?", "--dtype", "note=string", "--json")
+    said = run("assess", "risk", table, "--quasi-identifiers", "sex,age", *how)
+
+    assert said.status == 0, said.err
+    assert said.json["counted"]["missing_as_wildcard"]["journalist"] is not None
+
+
+def test_the_reading_of_missing_cells_is_named(tmp_path, run):
+    table = tmp_path / "table.csv"
+    table.write_text("sex,age\n" + "f,30\n" * 5 + "m,40\n" * 5 + ",30\n")
+
+    said = run("assess", "risk", table, "--quasi-identifiers", "sex,age")
+
+    assert "read as a value of their own, which gives the higher risk" in said.out
+    assert "Read as any value, 0 rows would be" in said.out
+
+
+def test_a_release_is_called_one(tmp_path, run):
+    release = tmp_path / "release"
+    (release / "data").mkdir(parents=True)
+    (release / "manifest.json").write_text("{}")
+
+    said = run("assess", "risk", release, "--quasi-identifiers", "sex")
+
+    assert said.status != 0
+    assert "is a release; its rows are in its folder data" in said.err

@@ -80,7 +80,7 @@ def test_what_needs_more_names_the_extra(desk, light):
     assert said.status == 1
     assert said.json["code"] == "missing-dependency"
     assert "numba" in said.json["error"]
-    assert "pip install 'halfmask[all]'" in said.json["hint"]
+    assert "pip install 'halfmask[protect]'" in said.json["hint"]
     assert not desk.out.exists()
 
 
@@ -90,4 +90,4 @@ def test_so_does_a_class_of_python(light, name):
     said = light(code=LIGHT.replace("sys.exit(main())", f"import halfmask; halfmask.{name}"))
 
     assert "MissingDependencyError" in said.err
-    assert "halfmask[all]" in said.err
+    assert "halfmask[protect]" in said.err

@@ -38,7 +38,7 @@ def test_the_error_says_which_file_is_not_there(desk, sealed, run):
         "The file of predictions is not there.": [
             ["decode", nope, out.with_suffix(".csv"), "--predictions", *codec]
         ],
-        "The key file can't be read: No such file or directory.": [
+        "The key file is not there, or a part of it isn't.": [
             ["protect", desk.table, desk.policy, out, "--key-file", nope]
         ],
         "The policy file can't be read: No such file or directory.": [

@@ -159,6 +159,7 @@ def test_the_key_fixes_the_order(run, desk):
     """The same key gives the same order of rows; without one it is another each time."""
     key = desk.folder / "key"
     key.write_bytes(bytes(range(32)))
+    key.chmod(0o600)
 
     def rows(*options):
         assert run(*desk.protect("--overwrite", *options)).status == 0
@@ -173,6 +174,7 @@ def test_a_key_that_is_none(run, desk, key):
     """A key file that isn't there or has another size is an error, and nothing is written."""
     if key is not None:
         (desk.folder / "key").write_bytes(key)
+        (desk.folder / "key").chmod(0o600)
     before = desk.names()
 
     answer = run(*desk.protect("--key-file", str(desk.folder / "key")))
@@ -180,6 +182,19 @@ def test_a_key_that_is_none(run, desk, key):
     assert (answer.status, answer.out) == (1, "")
     assert "CANARY" not in answer.err
     assert before == desk.names()
+
+
+def test_a_key_that_others_may_read_is_refused(run, desk):
+    """As a token, a passphrase and the key of a vault are."""
+    key = desk.folder / "key"
+    key.write_bytes(bytes(32))
+    for mode in (0o644, 0o640, 0o604):
+        key.chmod(mode)
+        answer = run(*desk.protect("--key-file", str(key)))
+
+        assert answer.status == 1
+        assert f"its mode is {mode:04o}" in answer.err
+        assert "out" not in desk.names()
 
 
 def test_a_population_is_judged(run, desk):

@@ -33,6 +33,7 @@ def test_one_command_copies_a_database(shop, capsys):
 
 def test_programs_get_json(shop, capsys):
     (shop / "key").write_bytes(bytes(32))
+    (shop / "key").chmod(0o600)
     words = ["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db", "--json"]
 
     assert main([*words, "--report", "counted", "--key-file", "key"]) == 0
@@ -47,7 +48,6 @@ def test_programs_get_json(shop, capsys):
     [
         (["sqlite:///shop.db"], "POLICY and OUT are missing"),
         (["sqlite:///shop.db", "policy.toml", "sqlite:///m.db", "--strict"], "its options are"),
-        (["sqlite:///shop.db", "policy.toml", "sqlite:///m.db", "--overwrite"], "its options are"),
         (["shop.csv", "policy.toml", "out", "--report", "r"], "--report is for databases"),
     ],
 )
@@ -56,6 +56,14 @@ def test_words_that_do_not_fit_are_wrong_usage(capsys, words, says):
     assert main(["protect", *words]) == 2
 
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_second_night_replaces_the_first(capsys):
+    words = ["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db"]
+
+    assert [main(it) for it in (words, words, [*words, "--overwrite"])] == [0, 1, 0]
+    assert "exists" in capsys.readouterr().err
 
 
 def test_a_failure_leaves_no_file(shop, capsys):

@@ -118,7 +118,7 @@ def test_answers_and_budgets_are_released(table, vault, tmp_path, capsys):
     for name in ("answer", "statement"):
         status, out, _ = run(capsys, "verify", tmp_path / name)
         assert status == 0
-        assert "the noise itself was not seen" in out
+        assert "the random draws themselves were not seen" in out
     status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "answer")
     assert (status, "exists already" in err) == (2, True)
     status, _, err = run(capsys, "query", table, SQL, *options, tmp_path / "new", "--plan")

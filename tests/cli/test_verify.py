@@ -19,6 +19,35 @@ def released(run, desk):
     return desk
 
 
+RULES = """
+halfmask = 1
+[input]
+missing = ["?"]
+[columns.age]
+role = "quasi_identifier"
+kind = "numeric"
+hierarchy = { intervals = [10, 20, 40] }
+[columns.zip]
+role = "quasi_identifier"
+kind = "categorical"
+hierarchy = { prefix = [4, 2] }
+[columns.born]
+role = "quasi_identifier"
+kind = "datetime"
+hierarchy = { dates = ["month", "year"] }
+[columns.ill]
+role = "insensitive"
+kind = "categorical"
+[[guarantees]]
+model = "k-map"
+k = 5
+[method]
+name = "full-domain"
+[recoding]
+name = "level"
+"""
+
+
 def _falsify(desk) -> None:
     """Give one person an age of their own, and the manifest the hash of what then stands there."""
     part = desk.out / "data" / "part-00000.parquet"
@@ -150,6 +179,29 @@ def test_events_that_were_changed_do_not_verify(run, tmp_path):
     assert run("verify", str(tmp_path / "cells.jsonl")).status == 1
 
 
+def test_a_population_with_hierarchies_by_rule_is_counted_by_the_policy(run, tmp_path):
+    """No file has such a hierarchy, and nobody could count the claim again."""
+    everybody, table, policy = (tmp_path / it for it in ("all.csv", "table.csv", "policy.toml"))
+    rows = "".join(
+        f"{20 + i % 40},1307{i % 9},2000-0{1 + i % 9}-1{i % 7},{i % 3}\n" for i in range(300)
+    )
+    head = "age,zip,born,ill\n"
+    everybody.write_text(head + rows + "?,13070,2000-01-10,1\n")
+    table.write_text(head + rows[: len(rows) // 3])
+    policy.write_text(RULES)
+    made = run("protect", table, policy, tmp_path / "out", "--population", everybody)
+    assert made.status == 0, made.err
+
+    words = ["verify", tmp_path / "out", "--population", everybody]
+    counted = run(*words, "--policy", policy, "--json")
+    assert (counted.status, counted.json["holds"]) == (0, True), counted.json
+    fewer = run("verify", tmp_path / "out", "--population", table, "--policy", policy)
+    assert fewer.status == 1
+    assert run("verify", tmp_path / "out", "--policy", policy).status == 2
+    assert run(*words, "--policy", policy, "--hierarchies", tmp_path).status == 2
+    assert run(*words).status != 0  # without the rules, and "?" isn't missing
+
+
 def test_claims_about_a_population(run, desk, tmp_path):
     """Without the population nothing is confirmed and nothing is broken; with it, either is."""
     everybody = tmp_path / "people.csv"
@@ -165,12 +217,12 @@ def test_claims_about_a_population(run, desk, tmp_path):
     confirmed = run("verify", desk.out, "--population", everybody)
     fewer = run("verify", desk.out, "--population", desk.table)
 
-    assert (without.status, program.status) == (1, 1)
+    assert (without.status, program.status) == (3, 3)
     assert "? k-map" in without.out
     assert "Not every claim could be checked." in without.out
     assert "✗" not in without.out
     said = program.json
-    assert (said["ok"], said["holds"], said["status"]) == (False, False, 1)
+    assert (said["ok"], said["holds"], said["status"]) == (False, False, 3)
     assert [each["checked"] for each in said["claims"]].count(False) == 1
     assert "needs the population" in said["error"]
     assert (confirmed.status, fewer.status) == (0, 1)

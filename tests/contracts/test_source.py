@@ -8,6 +8,7 @@ import pytest
 
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
 FORBIDDEN_CALLS = {"eval", "exec", "print", "breakpoint", "input"}
+SECRETS = {"key", "keys", "secret", "token", "password", "passphrase", "share"}
 NAMES_OF_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "base"}
 
 
@@ -53,6 +54,33 @@ def test_modules_are_private_and_named_after_what_they_hold(modules):
         private = name.startswith("_") or path.startswith("kernels/")
         assert private, path
         assert name.strip("_") not in NAMES_OF_NOTHING, path
+
+
+def test_no_secret_is_in_a_repr(modules):
+    """A field of a key or token isn't shown, unless the class writes its repr itself."""
+    # Names of fields of events, and what a client and the trainer know of a batch, are no secrets.
+    public = ("events/block/_shape.py", "trainer/")
+    for path, tree in modules.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not path.startswith(public):
+                shown = [ast.unparse(it.target) for it in shown_fields(node) if is_secret(it)]
+                assert not shown, (path, node.name, shown)
+
+
+def shown_fields(node):
+    """Return the fields that a data class shows."""
+    made = [ast.unparse(it) for it in node.decorator_list]
+    own = any(getattr(it, "name", "") == "__repr__" for it in node.body)
+    if own or not any("dataclass" in it and "repr=False" not in it for it in made):
+        return []
+    fields = [it for it in node.body if isinstance(it, ast.AnnAssign)]
+    return [it for it in fields if not (it.value and "repr=False" in ast.unparse(it.value))]
+
+
+def is_secret(field):
+    kind = ast.unparse(field.annotation)
+    named = ast.unparse(field.target).strip("_").rpartition("_")[2]
+    return kind == "Key" or ("bytes" in kind and named in SECRETS)
 
 
 def test_every_module_says_what_it_is_for(modules):

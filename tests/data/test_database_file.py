@@ -137,3 +137,40 @@ def test_duckdb_is_read(tmp_path):
     assert [row[0] for row in source.read().iter_rows()] == [1, None]
     with pytest.raises(SchemaError, match="Column 'g' holds values of type List"):
         open_table(path, options=ReadOptions(table="f"))
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "340282366920938463463374607431768211455::UHUGEINT",
+        "170141183460469231731687303715884105728::UHUGEINT",
+        "170141183460469231731687303715884105727::HUGEINT",
+        "'10:00:00+02'::TIMETZ",
+        "'24:00:00'::TIME",
+        "'infinity'::DATE",
+        "'-infinity'::TIMESTAMP",
+        "'infinity'::TIMESTAMPTZ",
+        "'100000-01-01'::DATE",
+        "MAP {'canary': 1}",
+        "'1 month'::INTERVAL",
+        "'x'::BLOB",
+    ],
+)
+def test_what_duckdb_would_hand_out_as_another_cell_is_refused(tmp_path, cell):
+    """With its column; UHUGEINT from 2**127 on came out as -1, and 24:00 as missing."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as base:
+        base.execute(f"create table a as select {cell} as seen")
+
+    with pytest.raises((DataError, SchemaError), match="Column 'seen' ") as refused:
+        open_table(tmp_path / "a.duckdb").read()
+    assert "canary" not in str(refused.value)
+
+
+def test_whole_numbers_of_38_digits_are_read(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    wide = 10**38 - 1
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as base:
+        base.execute(f"create table a as select {wide}::HUGEINT as b, 5::UHUGEINT as c")
+
+    assert open_table(tmp_path / "a.duckdb").read().row(0) == (wide, 5)

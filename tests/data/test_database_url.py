@@ -39,6 +39,25 @@ def test_a_url_is_taken_apart(url, engine, location, schema, table):
 
 
 @pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://h/shop", "shop.public"),
+        ("postgresql://h/a%2Fb?schema=s/t", "a_b.s_t"),
+        ("postgresql:///?host=/r&schema=s", "s"),
+        ("sqlite:////x/shop.db", "shop"),
+    ],
+)
+def test_files_about_two_databases_have_two_names(url, name):
+    assert DatabaseUrl.parse(url).name == name
+
+
+@pytest.mark.parametrize("url", ["mysql://h/d", "MariaDB://h/d", "mssql+pyodbc://h/d"])
+def test_databases_that_are_not_supported_are_told_so(url):
+    with pytest.raises(ParameterError, match="isn't supported: PostgreSQL, SQLite and DuckDB are"):
+        open_table(url)
+
+
+@pytest.mark.parametrize(
     "url",
     [
         f"mysql://u:{CANARY}@h/d",

@@ -158,6 +158,25 @@ def test_a_zone_beside_none_is_not_the_same_time():
     assert local.to_list() == [None, ten.replace(tzinfo=None), None]
 
 
+@pytest.mark.parametrize("formats", [{}, {"seen": "%Y-%m-%d %H:%M%z"}])
+def test_a_declared_zone_says_whose_clock_counts(formats):
+    """Half past midnight in Berlin is a day of UTC before; the moments stay."""
+    table = pl.DataFrame({"seen": ["2021-01-01 00:30+01:00", "2021-07-01 00:30+02:00"]})
+    options = ReadOptions(dtypes={"seen": "datetime_Europe/Berlin"}, date_formats=formats)
+
+    found = open_table(table, options=options).read()["seen"]
+
+    assert found.dtype == pl.Datetime("us", "Europe/Berlin")
+    assert found.dt.date().to_list() == [dt.date(2021, 1, 1), dt.date(2021, 7, 1)]
+    assert found[0] == dt.datetime(2020, 12, 31, 23, 30, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlyn", "", "/etc/passwd", "CET\0"])
+def test_a_zone_that_is_not_known_is_refused(zone):
+    with pytest.raises(ParameterError, match="'seen' names a time zone that isn't known"):
+        ReadOptions(dtypes={"seen": f"datetime_{zone}"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "format_",

@@ -117,6 +117,17 @@ def test_a_sorted_table_is_judged_as_a_shuffled_one():
     assert "follows" not in describe(table)["v1"].reasons[0]
 
 
+@pytest.mark.parametrize("others", [0, 3])
+def test_one_text_in_nearly_all_rows_follows_from_nothing(others):
+    """Though it stands in every e-mail address."""
+    table = people().with_columns(
+        pl.Series("email", [f"u{i}@example.com" for i in range(N)]),
+        pl.Series("else", ["example"] * (N - others) + ["zz"] * others),
+    )
+
+    assert describe(table)["else"].role == "insensitive"
+
+
 def test_what_stands_in_a_full_name_is_a_name():
     table = people().with_columns(
         pl.Series("client name", [f"zo{i} ka{i % 290}" for i in range(N)]),

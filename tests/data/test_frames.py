@@ -172,6 +172,8 @@ def test_a_column_without_any_value_is_one_of_text():
         pl.DataFrame({"a": [[CANARY]]}),
         pl.DataFrame({"a": [{"b": CANARY}]}),
         pl.DataFrame({"a": [CANARY.encode()]}),
+        pa.table({"a": pa.array([[(CANARY, 1)]], pa.map_(pa.string(), pa.int64()))}),
+        pa.table({"a": pa.array([0], pa.timestamp("us", "+05:30"))}),
         pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)}),
         pd.DataFrame({"a": [1, CANARY]}),
         pd.DataFrame({"a": [CANARY, 1.5]}),
@@ -222,3 +224,41 @@ def test_a_stream_that_fails_quotes_no_cell():
         to_polars(Broken())
     assert "xqcanary" not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "physical"),
+    [
+        (pl.Date, 2**31 - 1),  # infinity in databases
+        (pl.Date, 2_932_897),  # 10000-01-01
+        (pl.Date, -719_163),  # the day before 0001-01-01
+        (pl.Datetime("us"), 2**63 - 1),
+        (pl.Datetime("ms"), -(2**63)),
+        (pl.Datetime("us", "Europe/Berlin"), 253_402_300_799_999_999),  # a day later in Berlin
+    ],
+)
+def test_times_that_no_calendar_has_are_refused(dtype, physical):
+    """They ended in a PanicException, which is no Exception, in describe and everywhere else."""
+    frame = pl.DataFrame({"seen": pl.Series([physical, 0]).cast(dtype)})
+
+    for given_ in (frame, frame.to_arrow(), frame.to_pandas(use_pyarrow_extension_array=True)):
+        with pytest.raises(DataError, match="'seen' has 1 dates that are infinite, before year 1"):
+            to_polars(given_)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [
+        (pa.time64("ns"), 90_000 * 10**9),
+        (pa.time32("s"), -1),
+        (pa.time32("ms"), 86_400_000),
+        (pa.timestamp("s"), 2**62),
+        (pa.duration("s"), -(2**63)),
+    ],
+)
+def test_times_of_arrow_that_polars_would_change_are_refused(kind, cell):
+    storage = pa.int32() if kind.bit_width == 32 else pa.int64()
+    table = pa.table({"seen": pa.array([cell, 0], storage).view(kind)})
+
+    with pytest.raises(DataError, match="Column 'seen' has times of day that are negative"):
+        to_polars(table)

@@ -51,7 +51,8 @@ def test_a_first_row_that_occurs_as_values_below_is_refused_by_its_number(tmp_pa
         opened(tmp_path, f"{CANARY},m,Bree\nSam,f,Dale\nPippin,m,Tuck\n")
 
     assert CANARY not in repr(caught.value)
-    assert "--no-header" in str(caught.value.hint)
+    assert "header=False" in str(caught.value.hint)
+    assert "--no-header" in str(caught.value.at_terminal[1])
 
 
 def test_a_title_above_the_names_is_not_the_header(tmp_path):
@@ -226,7 +227,8 @@ def test_a_header_that_lacks_a_name_is_refused_with_a_way_out(tmp_path, delimite
 
     with pytest.raises(DataError, match=r"Row 2 of .* has 3 cells .* has 2") as caught:
         opened(tmp_path, text)
-    assert "--skip-rows 1 --no-header --column-names" in str(caught.value.hint)
+    assert "skip_rows=1, header=False, column_names=" in str(caught.value.hint)
+    assert "--skip-rows 1 --no-header --column-names" in str(caught.value.at_terminal[1])
     names = ("row", "age", "town")
     source = opened(tmp_path, text, skip_rows=1, header=False, column_names=names)
     assert source.read().rows() == [(1, 41, "Bree"), (2, 17, "Dale")]

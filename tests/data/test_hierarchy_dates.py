@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -39,14 +40,35 @@ def test_labels_are_those_of_the_calendar(values):
 
 
 @given(days)
-def test_weeks_are_those_of_iso_and_belong_to_the_month_of_their_thursday(values):
-    tree = Dates(levels=("week", "month")).build(pl.Series(values), column="born")
+def test_weeks_are_those_of_iso(values):
+    tree = Dates(levels=("day", "week")).build(pl.Series(values), column="born")
 
-    for day, week, month in zip(sorted(values), tree.labels(1), tree.labels(2), strict=True):
-        year, number, weekday = day.isocalendar()
-        thursday = day + dt.timedelta(days=4 - weekday)
+    for day, week in zip(sorted(values), tree.labels(2), strict=True):
+        year, number, _ = day.isocalendar()
         assert week == f"{year:04}-W{number:02}"
-        assert month == thursday.isoformat()[:7]
+
+
+@pytest.mark.parametrize("above", ["month", "quarter", "year", "decade"])
+def test_no_unit_stands_above_weeks(above):
+    """29 February 2000 lies in the week of a Thursday in March."""
+    with pytest.raises(ParameterError, match="weeks don't nest"):
+        Dates(levels=("week", above))
+
+
+def test_times_with_a_zone_have_the_day_of_its_clock():
+    """Half past midnight in Berlin is the year before in UTC; a text states its own day."""
+    berlin = ZoneInfo("Europe/Berlin")
+    times = pl.Series(
+        [dt.datetime(2021, 1, 1, 0, 30, tzinfo=berlin), dt.datetime(2021, 7, 1, tzinfo=berlin)]
+    )
+    for values in (times, times.cast(pl.String)):
+        tree = Dates(levels=("day", "month", "year")).build(values, column="seen")
+
+        assert [tree.labels(level) for level in (1, 2, 3)] == [
+            ("2021-01-01", "2021-07-01"),
+            ("2021-01", "2021-07"),
+            ("2021", "2021"),
+        ]
 
 
 def test_text_is_read_in_the_declared_format():

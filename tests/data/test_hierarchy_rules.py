@@ -207,18 +207,6 @@ def test_dates_agree_with_the_calendar_of_python(dates):
         ]
 
 
-@given(st.lists(st.dates(), min_size=1, unique=True))
-def test_weeks_nest_in_the_months_and_years_of_their_thursdays(dates):
-    tree = Dates(levels=("week", "month", "year")).build(
-        pl.Series(dates, dtype=pl.Date), column="c"
-    )
-
-    for i, day in enumerate(sorted(dates)):
-        year, week, _ = day.isocalendar()
-        assert tree.labels(1)[i] == f"{year:04d}-W{week:02d}"
-        assert tree.labels(3)[i] == f"{year:04d}"
-
-
 def test_dates_in_text_by_iso_or_by_a_format():
     iso = Dates(levels=("month",)).build(
         pl.Series(["2020-01-31", "2020-01-05T10:00:00"]), column="c"

@@ -8,8 +8,10 @@ import pytest
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table
 
-FRAME = pl.DataFrame({"n": [1, 2, 3, 4], "bought": [["milk", "bread"], [], None, ["beer", None]]})
-READ = ["milk|bread", "", None, "beer"]
+SETS = [["milk", "bread"], ["bread", "milk", "milk"], [], None, ["beer", None]]
+FRAME = pl.DataFrame({"n": range(5), "bought": SETS})
+#: Equal sets are equal texts.
+READ = ["bread|milk", "bread|milk", "", None, "beer"]
 OPTIONS = ReadOptions(lists={"bought": "|"})
 
 

@@ -112,3 +112,12 @@ def test_neither_batches_nor_order_change_the_type(texts, cut, random):
 def test_texts_that_do_not_fit_are_reported(dtype, fits, misfits):
     assert typed(pl.DataFrame({"a": [fits, None]}), {"a": dtype})[1] == []
     assert typed(pl.DataFrame({"a": [fits, misfits]}), {"a": dtype})[1] == ["a"]
+
+
+@pytest.mark.parametrize("text", ["2020-06-30T23:59:60", "2020-06-30 23:59:60Z", "+10000-01-01"])
+def test_texts_that_would_become_another_time_stay_texts(text):
+    """polars reads a leap second as the second after it."""
+    judge = TextJudge()
+    judge.see(pl.DataFrame({"seen": [text]}))
+
+    assert judge.dtypes() == {"seen": pl.String()}

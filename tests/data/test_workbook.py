@@ -114,10 +114,13 @@ def error(_, sheet):
         (rows(["a", None, "c"], [1, 2, 3]), "Columns without a name: number 2 of 3"),
         (rows(["a"], [1, 2]), "Columns without a name: number 2 of 2"),
         (rows(["a", "a"], [1, 2]), "share a name: number 1, 2"),
-        (rows(["a", "b"], [1, 2], [3, CANARY]), "more than one type: number 2 of 2"),
+        (
+            rows(["a", "b"], [1, 2], [3, CANARY]),
+            "Column 'b' holds values of more than one type: Float, String",
+        ),
         (rows(), "an empty sheet"),
         (rows(["a", "b"]), "has no rows"),
-        (error, "1 cells with errors"),
+        (error, "Column '.' has 1 cells with errors"),
         (formula_of_a_program_that_does_not_calculate, "formulas without results"),
     ],
 )
@@ -145,3 +148,28 @@ def test_a_damaged_workbook_says_nothing_of_itself(tmp_path):
 
     with pytest.raises(DataError, match="can't be read as excel"):
         open_table(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "marks", "wanted"),
+    [
+        ([1, 2.5, "n/a"], ("n/a",), [1.0, 2.5, None]),
+        (["?", 3, "n/a", 4], ("n/a", "?"), [None, 3, None, 4]),
+        ([True, "x"], ("x",), [True, None]),
+        (["a", "x"], ("x",), ["a", None]),
+        (["x", "x"], ("x",), [None, None]),
+    ],
+)
+def test_texts_that_mean_missing_may_stand_among_numbers(tmp_path, cells, marks, wanted):
+    path = write(tmp_path / "a.xlsx", rows(["a", "b"], *([cell, 1] for cell in cells)))
+
+    assert open_table(path, options=ReadOptions(missing=marks)).read()["a"].to_list() == wanted
+
+
+def test_other_texts_among_numbers_are_counted_and_no_error_of_a_formula(tmp_path):
+    path = write(tmp_path / "a.xlsx", rows(["a", "b"], [1, 1], ["n/a", 1], ["5", 1]))
+
+    for marks, n in ((None, 2), (("n/a",), 1)):
+        with pytest.raises(SchemaError, match=f"'a' holds .* {n} of 3 cells are texts") as refused:
+            open_table(path, options=ReadOptions(missing=marks))
+        assert "--missing" in str(refused.value.at_terminal[1])

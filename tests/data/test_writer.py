@@ -450,3 +450,9 @@ def test_a_plain_parquet_file_is_read_by_others_as_it_is(tmp_path):
 
     assert to_polars(pd.read_parquet(tmp_path / "x.parquet"))["sex"].to_list() == ["f", "m", None]
     assert pq.read_table(tmp_path / "x.parquet").schema.field("sex").type == pa.string()
+
+
+def test_times_in_a_csv_file_of_one_column_keep_their_fractions(tmp_path):
+    write_table(pl.DataFrame({"time": [time(1, 2, 0, 500), None]}), tmp_path / "x.csv")
+
+    assert (tmp_path / "x.csv").read_text() == 'time\n01:02:00.000500000\n""\n'

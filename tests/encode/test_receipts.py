@@ -192,8 +192,8 @@ def test_in_memory_the_batch_is_found_too(codec):
 
 def test_a_codec_that_knows_of_nothing_asks_for_the_number(codec, tmp_path):
     """As those of 0.1: rows decode with number 0, predictions with the number that is said."""
-    sent = codec.encode(_rows())
     old = Codec.from_bytes(codec.to_bytes())
+    sent = codec.encode(_rows())
 
     assert old.decode(sent).equals(_rows())
     for use in (
@@ -202,8 +202,50 @@ def test_a_codec_that_knows_of_nothing_asks_for_the_number(codec, tmp_path):
     ):
         with pytest.raises(DataError, match="knows of no encoded table"):
             use()
-    home = old.decode_predictions(sent[codec.target_name_], batch=0)
+    home = old.decode_predictions(sent[codec.target_name_], batch=0, rows=3_000)
     assert home.round().cast(pl.Int64).equals(_rows()["y"])
+
+
+def test_without_a_receipt_a_number_alone_is_not_believed(codec, tmp_path):
+    """Of 5,000 answers with one left out, or with a wrong number, 5 % were right."""
+    sealed = codec.to_bytes()
+    sent = codec.encode(_rows(), batch=1)[codec.target_name_]
+    new, said = Codec.from_bytes(sealed), tmp_path / "said.parquet"
+
+    for answers, number in ((sent, 1), (sent[:-1], 1), (sent, 2)):
+        answers.to_frame().write_parquet(said)
+        with pytest.raises(DataError, match="knows of no table that was encoded with this number"):
+            new.decode_predictions(answers, batch=number)
+        with pytest.raises(DataError, match="knows of no table that was encoded with this number"):
+            decode_predictions_file(new, said, tmp_path / "x.csv", number=number)
+    with pytest.raises(DataError, match="2,999 predictions where 3,000 rows were encoded"):
+        new.decode_predictions(sent[:-1], batch=1, rows=3_000)
+    with pytest.raises(DataError, match="2999 rows where 3000 were encoded"):
+        decode_predictions_file(new, sent[:-1].to_frame(), tmp_path / "x.csv", number=1, rows=3_000)
+    new.encode(_rows(40), batch=7)
+    with pytest.raises(DataError, match="knows of no table that was encoded with this number"):
+        new.decode_predictions(sent, batch=1)
+    home = new.decode_predictions(sent, batch=1, rows=3_000)
+    assert home.round().cast(pl.Int64).equals(_rows()["y"])
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_receipts_are_in_the_bytes_of_the_codec(codec, ids):
+    """So that another process knows a wrong batch, and answers that are too few."""
+    sent = codec.encode(_rows(), batch=1, ids=ids).rename({codec.target_name_: "answer"})
+    sent = sent.select("row_id", "answer") if ids else sent["answer"]
+    codec.encode(_rows(500), batch=2)
+    new = Codec.from_bytes(codec.to_bytes())
+
+    home = new.decode_predictions(sent)
+
+    assert new.receipts_ == codec.receipts_
+    answers = home["y"] if ids else home
+    assert answers.round().cast(pl.Int64).equals(_rows()["y"])
+    if not ids:
+        for answers, number in ((sent[:-1], "auto"), (sent[:-1], 1), (sent, 2), (sent, 3)):
+            with pytest.raises(DataError, match=r"No encoded table|don't belong to the table"):
+                new.decode_predictions(answers, batch=number)
 
 
 @pytest.mark.slow

@@ -353,6 +353,7 @@ def test_synthetic_rows_are_those_of_one_machine(address, monkeypatch):
 
 def test_the_command_line(address, folder, tmp_path, capsys):
     (tmp_path / "key").write_bytes(KEY)
+    (tmp_path / "key").chmod(0o600)
     (tmp_path / "policy.toml").write_text(policy().to_toml())
     words = ["protect", str(folder), str(tmp_path / "policy.toml")]
     more = ["--key-file", str(tmp_path / "key"), "--json"]

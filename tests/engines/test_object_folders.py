@@ -108,6 +108,7 @@ def test_a_release_has_the_bytes_of_one_on_disk(bucket, folder, tmp_path, job):
 
 def test_the_command_line(bucket, folder, tmp_path, capsys):
     (tmp_path / "key").write_bytes(KEY)
+    (tmp_path / "key").chmod(0o600)
     (tmp_path / "policy.toml").write_text(policy().to_toml())
     words = ["s3://bucket/people", str(tmp_path / "policy.toml"), OUT]
     more = ["--key-file", str(tmp_path / "key"), "--json"]

@@ -132,6 +132,74 @@ def test_guarantees_and_the_verifier_count_the_same_entities(texts, kept):
     assert verify_events(shown, claims).holds == kept
 
 
+#: What programs write where they know nobody.
+NOBODY = ["null", '""', '"  "', "false", "true", '"false"', "{}", "[]"]
+
+
+@pytest.mark.parametrize("nobody", NOBODY)
+def test_what_names_nobody_is_no_entity(nobody):
+    """One person and one nobody are one: run, verifier and report agree."""
+    texts, k_kept = ["7", nobody], False
+    policy = EventPolicy.from_toml(GUARDED)
+    transform, stage = Transform(policy, secret=SECRET), stage_of(policy)
+    block = transform.scan(
+        b"".join(f'{{"v":{it},"n":5,"t":"2024-03-01"}}\n'.encode() for it in texts)
+    )
+    out = bytes(stage.take(transform.change(block), block)) + stage.finish()
+    assert [("n" in json.loads(line)) for line in out.splitlines()] == [k_kept] * 2
+
+    claims = replace(claims_of(stage), panes=(2,))
+    assert not verify_events([f'{{"v":{it},"n":5}}'.encode() for it in texts], claims).holds
+
+    counts = RiskCounts(entity=(".v",), session=None)
+    for at, text in enumerate(texts):
+        counts.add(f'{{"v":{text},"n":{at}}}'.encode())
+    assert counts.counted().traces == 1
+
+
+@pytest.mark.parametrize("nobody", NOBODY)
+def test_what_names_nobody_has_no_draw(nobody):
+    rule = {"path": "n", "do": "noise", "how": "add", "law": "gaussian", "scale": 9.0,
+            "per": "entity", "decimals": 9}  # fmt: skip
+
+    (found,) = made([rule], [nobody], stream={"entity": "v"})
+
+    assert "n" not in found
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_null_is_seen_where_others_have_nothing(kept):
+    """One person alone shows it: left out, and refused by the verifier; two may."""
+    policy = EventPolicy.from_toml(GUARDED)
+    transform, stage = Transform(policy, secret=SECRET), stage_of(policy)
+    whose = [1, 2 if kept else 1]
+    lines = [f'{{"v":{who},"n":null,"t":"2024-03-01"}}\n' for who in whose]
+    lines += [f'{{"v":{who},"t":"2024-03-01"}}\n' for who in (3, 4)]
+    block = transform.scan("".join(lines).encode())
+    out = bytes(stage.take(transform.change(block), block)) + stage.finish()
+    assert [("n" in json.loads(line)) for line in out.splitlines()] == [kept, kept, False, False]
+
+    claims = replace(claims_of(stage), panes=(4,))
+    shown = [f'{{"v":{who},"n":null}}'.encode() for who in whose]
+    assert verify_events([*shown, b'{"v":3}', b'{"v":4}'], claims).holds == kept
+
+
+@pytest.mark.parametrize(
+    ("texts", "kept"), [(["1", '"1"'], False), (["1", "1.0"], False), (["1"] * 2, True)]
+)
+def test_guarantees_count_values_as_they_are_written(texts, kept):
+    policy = EventPolicy.from_toml(GUARDED)
+    transform, stage = Transform(policy, secret=SECRET), stage_of(policy)
+    lines = [f'{{"v":{who},"n":{it},"t":"2024-03-01"}}\n' for who, it in enumerate(texts)]
+    block = transform.scan("".join(lines).encode())
+    out = bytes(stage.take(transform.change(block), block)) + stage.finish()
+    assert [("n" in json.loads(line)) for line in out.splitlines()] == [kept] * 2
+
+    claims = replace(claims_of(stage), panes=(2,))
+    shown = [f'{{"v":{who},"n":{it}}}'.encode() for who, it in enumerate(texts)]
+    assert verify_events(shown, claims).holds == kept
+
+
 NUMBERS = st.one_of(
     st.integers().map(str),
     st.decimals(allow_nan=False, allow_infinity=False).map(str),

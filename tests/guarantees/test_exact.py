@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.guarantees._exact import at_most, below, decimal, integers_up_to
+from halfmask._validation import decimal
+from halfmask.guarantees._exact import at_most, below, integers_up_to
 
 numerators = st.integers(0, 2**61)
 denominators = st.integers(1, 2**61)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
+import halfmask as hm
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.data import Hierarchy
 from halfmask.guarantees import (
@@ -81,3 +84,35 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest(named):
 def test_a_table_without_rows_is_not_judged():
     with pytest.raises(ParameterError, match="no rows"):
         measure(PEOPLE.clear(), quasi_identifiers=["sex"], guarantees=[KAnonymity(k=2)])
+
+
+ORDERED = ("none", "low", "mid", "high")
+PLACES = [(i * i) % 4 if i % 3 else i % 4 for i in range(200)]
+
+
+def with_an_order(kind):
+    """A frame whose second column has an order that isn't that of the alphabet."""
+    keys, texts = [i % 20 for i in range(200)], [ORDERED[it] for it in PLACES]
+    if kind == "polars":
+        return pl.DataFrame({"a": keys, "s": pl.Series(texts, dtype=pl.Enum(ORDERED))})
+    cells = pd.Categorical(texts, categories=list(ORDERED), ordered=True)
+    frame = pd.DataFrame({"a": keys, "s": cells})
+    return frame if kind == "pandas" else pa.Table.from_pandas(frame)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_ordered_categories_have_the_order_of_their_type(kind):
+    """The distance is that of the places in the order, as numbers."""
+    close = TCloseness(t=0.4, column="s", distance="ordered")
+    numbers = pl.DataFrame({"a": [i % 20 for i in range(200)], "s": PLACES})
+    expected = measure(numbers, quasi_identifiers=["a"], guarantees=[close])[0].achieved
+
+    found = measure(with_an_order(kind), quasi_identifiers=["a"], guarantees=[close])[0]
+    fitted = hm.Anonymizer(guarantees=[KAnonymity(k=2), close], quasi_identifiers=["a"])
+
+    assert 0 < expected < 1
+    assert found.achieved == expected
+    assert fitted.fit(with_an_order(kind)).judgements_[1].holds
+    texts = pl.DataFrame(numbers).with_columns(s=pl.Series([ORDERED[it] for it in PLACES]))
+    with pytest.raises(ParameterError, match="its texts have none"):
+        measure(texts, quasi_identifiers=["a"], guarantees=[close])

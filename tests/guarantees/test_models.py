@@ -16,6 +16,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._validation import decimal
 from halfmask.guarantees import (
     GUARANTEES,
     AlphaKAnonymity,
@@ -38,7 +39,7 @@ from halfmask.guarantees import (
     TCloseness,
     measure,
 )
-from halfmask.guarantees._exact import at_most, below, decimal
+from halfmask.guarantees._exact import at_most, below
 
 Row = tuple[int | None, str | None, int | None]
 ROWS = st.lists(

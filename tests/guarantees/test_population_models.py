@@ -212,3 +212,17 @@ def test_measure_counts_people_who_equal_a_class():
 def test_parameters_that_guarantee_nothing_are_refused(make):
     with pytest.raises(ParameterError):
         make()
+
+
+def test_people_who_fit_several_classes_count_once_on_average():
+    """Three classes that 7 people fit each, 14 in all: 3 / 14, above a bound of .2."""
+    sizes, fitting = np.array([4, 4, 4]), np.array([7, 7, 7])
+    asked = AverageJournalistRisk(risk=0.2)
+    shared = np.array([3, 4, 3])
+
+    judgement = asked.judge(Classes(sizes, population=fitting, shared=shared, inside=14))
+
+    assert judgement.achieved == pytest.approx(3 / 14)
+    assert not judgement.holds
+    with pytest.raises(ParameterError, match="weren't counted once"):
+        asked.judge(Classes(sizes, population=fitting, shared=shared))

@@ -285,3 +285,12 @@ def test_a_fit_says_which_texts_are_nearly_numbers():
 
     # scikit-learn 1.6 has polars warn, too
     assert [it.category for it in caught].count(ColumnWarning) == 1
+
+
+def test_columns_that_share_a_name_are_named_by_their_number():
+    """In our words, not in those of the library that looks at names first."""
+    rows = pd.DataFrame([["canary", "b"]], columns=["canary", "canary"])
+
+    with pytest.raises(SchemaError, match="share a name: number 1, 2 of 2") as caught:
+        KeyedHasher(secret=SECRET).fit(rows)
+    assert "canary" not in str(caught.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halfmask._errors import ColumnNotFoundError, DataError, KeyMismatchError, SchemaError
+from halfmask._errors import (
+    ColumnNotFoundError,
+    ColumnWarning,
+    DataError,
+    KeyMismatchError,
+    SchemaError,
+)
 from halfmask.hashing import HasherSettings, HashPlan
 from halfmask.hashing._fitting import fitted
 from halfmask.vault import Secret
@@ -132,6 +139,70 @@ def test_raw_numbers(secret, oracle, cells):
     _, _, values = found.flat()
     assert values is not None
     assert values.tolist() == [1.0 if lost else it for it, lost in zip(cells, gone, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [1_700_000_060, 2**60 + 1, dt.datetime(2026, 1, 1, 0, 1, tzinfo=dt.UTC), 16_777_217.0],
+    ids=lambda cell: type(cell).__name__,
+)
+def test_whole_numbers_that_are_sent_rounded_are_warned_of(secret, cell):
+    """The wire has 32-bit floats: they hold whole numbers up to 2 ** 24."""
+    plan = plan_of(pa.table({"a": [cell]}), secret, numbers="raw")
+
+    with pytest.warns(ColumnWarning, match="'a' has whole numbers or times beyond"):
+        plan.rows(pa.table({"a": [cell, None]}))
+
+
+def test_numbers_that_are_sent_as_nothing_are_warned_of(secret):
+    plan = plan_of(pa.table({"a": [1.0]}), secret, numbers="raw")
+
+    with pytest.warns(ColumnWarning, match="'a' has whole numbers"):
+        plan.rows(pa.table({"a": [1e-50, 1.0]}))
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([Decimal("12345678901234567890.12")] * 2, pa.decimal128(38, 2)),
+        pa.array([Decimal("0.12345678901234567"), None], pa.decimal128(38, 18)),
+        pa.array([1_700_000_000_000_000_001, None], pa.timestamp("ns")),
+        pa.array([1, 2], pa.time64("ns")),
+        pa.array([Decimal("1234567890123456.78")] * 2, pa.decimal128(38, 2)).dictionary_encode(),
+    ],
+    ids=["decimals", "digits", "moments", "times of day", "dictionary"],
+)
+def test_categories_that_others_would_be_taken_for_are_refused(secret, cells):
+    """By 64 bits two decimals of twenty digits are one category."""
+    table = pa.table({"a": cells})
+    plan = plan_of(table, secret, categorical=("a",), numbers="log")
+
+    with pytest.raises(DataError, match=r"'a' has [12] categories") as caught:
+        plan.rows(table)
+    assert "123456" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([Decimal("12345678901.23"), Decimal("0.10"), None], pa.decimal128(38, 2)),
+        pa.array([Decimal("0.1")], pa.decimal128(38, 20)),
+        pa.array([1_700_000_000_000_001_000, None], pa.timestamp("ns")),
+    ],
+)
+def test_categories_of_fewer_digits_are_hashed(secret, cells):
+    table = pa.table({"a": cells})
+
+    assert len(plan_of(table, secret, categorical=("a",), numbers="log").rows(table)) == len(table)
+
+
+@pytest.mark.parametrize("cell", [0.1, 1_234.567, 2.0**60, -16_777_216, dt.date(9999, 12, 31)])
+def test_measurements_and_small_whole_numbers_are_not_warned_of(secret, cell):
+    """Warnings are errors in tests."""
+    table = pa.table({"a": [cell]})
+    _, _, values = plan_of(table, secret, numbers="raw").rows(table).flat()
+
+    assert values is not None
 
 
 @pytest.mark.parametrize("number", [np.inf, 1e39, -1e39])

@@ -40,6 +40,7 @@ def _table(column):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*are sent rounded")
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("fitted", COLUMNS)
 @pytest.mark.parametrize("now", COLUMNS)

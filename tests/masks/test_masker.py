@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
@@ -51,6 +52,17 @@ def test_scikit_learns_contract(masks):
     failed = {it["check_name"] for it in results if it["status"] == "failed"}
     assert failed <= (OF_PLACES if masks else set())
     assert len(results) > 40
+
+
+def test_the_key_is_shown_nowhere():
+    """Not in a repr, a notebook, a pipeline, a clone, or the parameters that a log prints."""
+    key = b"canary" * 5 + b"!!"
+    masker = Masker(MASKS, key=key)
+    for each in (masker, clone(masker), Masker(MASKS).set_params(key=key), make_pipeline(masker)):
+        shown = f"{each!r}{each}{each._repr_html_()}{each.get_params()}"
+        assert "canary" not in shown
+    assert masker.key == clone(masker).key == key
+    assert "canary" not in repr(masker.fit(PEOPLE).__dict__)
 
 
 def test_a_frame_of_the_same_library_comes_back():
@@ -131,3 +143,21 @@ def test_names_are_searched_as_they_were_before_other_masks():
     found = Masker({"name": KeyedTokens()}, table_masks=[search], key=KEY).fit_transform(people)
 
     assert "Quist" not in found["note"][0]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        Pram(matrix={"cook": {"cook": 0.9, "nurse": 0.1}, "nurse": {"nurse": 1.0}}),
+        Pram(keep={"cook": 0.5, "nurse": 0.9}),
+    ],
+    ids=["matrix", "keep"],
+)
+def test_pram_refuses_values_that_the_fit_never_saw(mask):
+    """They were written as the first fitted value is."""
+    masker = Masker({"job": mask}, key=KEY).fit(pl.DataFrame({"job": ["cook", "nurse"] * 9}))
+
+    assert masker.transform(pl.DataFrame({"job": ["nurse", None]}))["job"].null_count() == 1
+    with pytest.raises(SchemaError, match="'job' has 2 cells with values") as caught:
+        masker.transform(pl.DataFrame({"job": ["nurse", "canary", "nurse ", None]}))
+    assert "canary" not in str(caught.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import polars as pl
@@ -50,7 +51,7 @@ def test_values_of_each_stratum_stay_and_ranks_are_near(cells, share, stratum):
         before, after = table["x"].filter(rows), found["x"].filter(rows)
         assert after.sort().equals(before.sort(), null_equal=True)
         distance = farthest(before.drop_nulls().to_numpy(), after.drop_nulls().to_numpy())
-        assert distance <= max(1, int(share * before.count()))
+        assert distance <= max(1, int(Fraction(str(share)) * before.count()))
 
 
 @settings(max_examples=50)

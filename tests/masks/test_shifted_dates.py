@@ -110,6 +110,18 @@ def test_times_keep_their_type_and_time_of_day():
     assert len({(found[it][0].date() - table[it][0].date()).days for it in found.columns}) == 1
 
 
+def test_midnights_of_a_zone_stay_midnights():
+    """Summer time is an hour ahead; the days between two dates stay."""
+    days = pl.date_range(dt.date(2021, 1, 1), dt.date(2021, 12, 31), eager=True)
+    midnights = days.cast(pl.Datetime("us")).dt.replace_time_zone("Europe/Berlin")
+    table = pl.DataFrame({"id": "a", "came": midnights, "left": midnights})
+
+    found = moved(table)["came"]
+
+    assert found.dt.time().unique().to_list() == [dt.time()]
+    assert (found.dt.date() - days).n_unique() == 1
+
+
 @pytest.mark.parametrize(
     ("cell", "dtype"),
     [

@@ -36,8 +36,12 @@ def written(table: pl.DataFrame, wanted: Policy, folder: object) -> pl.DataFrame
 
 @pytest.mark.parametrize("kind", ["full", "partial", "blend"])
 def test_one_row(tmp_path, kind):
-    rows = written(pl.DataFrame({"a": [7], "b": ["x"]}), policy(KINDS[kind]), tmp_path)
-    assert rows.rows() == [(7, "x")]
+    """A cell is drawn from five rows: the row of the one person was the release."""
+    table = pl.DataFrame({"a": [7], "b": ["x"]})
+    with pytest.raises(DataError, match="a cell is drawn from 5 at least"):
+        written(table, policy(KINDS[kind]), tmp_path)
+    rows = written(pl.concat([table] * 5), policy(KINDS[kind]), tmp_path)
+    assert rows.rows() == [(7, "x")] * 5
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -58,7 +62,7 @@ def test_a_column_that_is_all_missing(tmp_path, kind, dtype):
     assert rows.schema["a"] == dtype
 
 
-@pytest.mark.parametrize("kind", ["full", "partial", "blend"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_category_for_each_row_is_refused_without_naming_one(kind):
     table = pl.DataFrame({"a": range(100), "b": [f"canary-{i}" for i in range(100)]})
     with pytest.raises(SchemaError, match="'b' has 100 of 100 rows") as raised:

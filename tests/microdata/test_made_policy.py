@@ -171,3 +171,33 @@ def test_names_that_can_be_read_once_are_kept():
 
     assert one.policy.columns["illness"].role == "quasi_identifier"
     assert one.policy.columns["thing"].role == "sensitive"
+
+
+@pytest.mark.parametrize("rare", [1, 3, 12, 60])
+def test_each_column_that_is_named_as_sensitive_gets_l_diversity(rare):
+    """However rare its other values are; the column that nobody named is told apart."""
+    risk = pl.Series("risk", ["high" if i < rare else "low" for i in range(120)])
+    table = PEOPLE.with_columns(risk)
+
+    made = make_policy(table, quasi_identifiers=["age"], sensitive=["risk"], k=4)
+
+    found = {it.column: it.parameters for it in made.policy.guarantees() if it.column}
+    assert found["risk"] == {"l": 2}
+    assert made.decisions["given l-diversity, as sensitive"] == ("illness",)
+    assert "illness" in found
+    asked = make_policy(table, quasi_identifiers=["age"], sensitive=["risk", "illness"], k=4, l=2)
+    assert "given l-diversity, as sensitive" not in asked.decisions
+
+
+@pytest.mark.parametrize(
+    "cells", [["a"] * 120, [None] * 120, [None] + ["a"] * 119], ids=["one", "none", "or missing"]
+)
+def test_a_sensitive_column_with_one_value_is_refused(cells):
+    """Each row reveals it. A missing cell counts as a value, as in every class."""
+    table = PEOPLE.with_columns(pl.Series("risk", cells, dtype=pl.String))
+    if cells[0] is None and cells[1] is not None:
+        made = make_policy(table, quasi_identifiers=["age"], sensitive=["risk"], k=4)
+        assert "risk" in {it.column for it in made.policy.guarantees()}
+        return
+    with pytest.raises(ParameterError, match="'risk' is named as sensitive, and has fewer than 2"):
+        make_policy(table, quasi_identifiers=["age"], sensitive=["risk"], k=4)

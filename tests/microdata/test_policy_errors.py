@@ -95,7 +95,11 @@ def refused(before, after):
         ('"ordered"', '"order"', "number 2 distance must be.*Did you mean 'ordered'"),
         ('column = "job"', 'column = "jop"', "number 2: .*'jop'.*Did you mean 'job'"),
         ('column = "job"', 'column = "age"', "number 2 is about column 'age'.*isn't 'sensitive'"),
-        ('hierarchy = { order = [["trainee", "CANARY"], ["boss"]] }\n', "", "has no hierarchy"),
+        (
+            'kind = "ordinal"\nhierarchy = { order = [["trainee", "CANARY"], ["boss"]] }\n',
+            'kind = "categorical"\n',
+            "has no hierarchy",
+        ),
         ('role = "quasi_identifier"', 'role = "sensitive"', "No column is a quasi_identifier"),
         ('name = "guided"', 'name = "guidde"', r"\[method\] has no name.*Did you mean 'guided'"),
         ('name = "guided"', 'name = "mondrian"', r"\[method\] has no key 'split_targets'"),

@@ -99,3 +99,35 @@ def test_roles_may_be_spelt_as_reports_spell_them():
 
     assert spelt != TEXT
     assert Policy.from_toml(spelt).sha256 == Policy.from_toml(TEXT).sha256
+
+
+@pytest.mark.parametrize(
+    ("key", "named"),
+    [
+        ('missing = "reject"', r"\[columns.ssn\]: is an identifier and has missing = 'reject'"),
+        ('normalize = ["trim"]', r"\[columns.ssn\] is an identifier and has normalize"),
+    ],
+)
+def test_identifiers_have_no_settings_that_would_be_ignored(key, named):
+    with pytest.raises(PolicyError, match=named):
+        Policy.from_toml(TEXT.replace("[columns.ssn]\n", f"[columns.ssn]\n{key}\n"))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"columns": {"age": {"mask": {"name": "redact", "text": "x"}}}},
+        {"synthesis": {"kind": "full"}},
+    ],
+)
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("missing", "suppress"), ("missing", "reject"), ("weight", 2.0), ("least_level", 1)],
+)
+def test_what_only_classes_use_goes_with_guarantees(more, key, value):
+    """Rows with missing cells would stay although they were to be left out."""
+    columns = {"age": {"role": "quasi_identifier", "kind": "numeric", key: value}}
+    columns["age"] |= more.get("columns", {}).get("age", {})
+
+    with pytest.raises(PolicyError, match=rf"\[columns.age\] has a {key}"):
+        Policy(halfmask=1, **{**more, "columns": columns})

@@ -78,10 +78,9 @@ def test_it_shows_no_key_and_no_value(prepared):
 
 
 def test_what_suppresses():
-    """Columns whose missing cells leave a row out; an identifier isn't looked at."""
+    """Columns whose missing cells leave a row out."""
     wanted = policy(
         columns={
-            "name": {"missing": "suppress"},
             "town": {"missing": "suppress"},
             "note": {"missing": "suppress"},
             "pay": {"missing": "reject"},

@@ -8,9 +8,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from halfmask._errors import GuaranteeNotMetError, HalfmaskError, ParameterError, SchemaError
+from halfmask._errors import (
+    GuaranteeNotMetError,
+    HalfmaskError,
+    ParameterError,
+    PolicyError,
+    SchemaError,
+)
 from halfmask.data import open_table
 from halfmask.microdata import Policy, protect, protect_to
+from halfmask.verifier import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     COLUMNS,
     GROUPS,
@@ -256,9 +263,8 @@ def test_missing_is_rejected(tmp_path, column):
 
 def test_a_gap_in_an_identifier_is_nobodys_business(tmp_path):
     """Identifiers are dropped unread: whether they are missing suppresses and rejects nothing."""
-    for missing in ("suppress", "value"):
-        wanted = policy(columns={"name": {"role": "identifier", "missing": missing}})
-        check(with_gaps(people(), ["name"]), wanted, tmp_path / missing, [K])
+    wanted = policy(columns={"name": {"role": "identifier"}})
+    check(with_gaps(people(), ["name"]), wanted, tmp_path / "out", [K])
 
 
 def test_quasi_identifiers_alone(tmp_path):
@@ -364,3 +370,33 @@ def test_pyarrow_metadata_stays_behind(tmp_path):
 
     assert isinstance(table, pa.Table)
     assert not [p for p in tmp_path.rglob("*") if p.is_file() and b"SECRET" in p.read_bytes()]
+
+
+ORDERED = ("none", "low", "mid", "high")
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "categorical"])
+def test_t_closeness_takes_the_order_of_a_type_where_the_policy_calls_it_ordinal(tmp_path, kind):
+    """The verifier reads the order that the release publishes, without values that none has."""
+    places = [(i * i) % 4 if i % 3 else i % 4 for i in range(200)]
+    cells = pl.Series([ORDERED[it] for it in places], dtype=pl.Enum([*ORDERED, "CANARY"]))
+    table = pl.DataFrame({"a": [i % 20 for i in range(200)], "s": cells})
+    toml = (
+        'halfmask = 1\n[columns.a]\nrole = "quasi_identifier"\nkind = "numeric"\n'
+        f'[columns.s]\nrole = "sensitive"\nkind = "{kind}"\n'
+        '[[guarantees]]\nmodel = "t-closeness"\nt = 0.4\ncolumn = "s"\ndistance = "ordered"\n'
+    )
+    if kind == "categorical":
+        with pytest.raises(PolicyError, match="has no hierarchy"):
+            Policy.from_toml(toml)
+        return
+
+    release = protect(table, Policy.from_toml(toml))
+    release.write(tmp_path / "out")
+
+    assert verify(tmp_path / "out").holds
+    published = (tmp_path / "out" / "support" / "0.csv").read_text()
+    assert [line.split(";")[0] for line in published.split()[-4:]] == list(ORDERED)
+    assert "CANARY" not in published
+    with pytest.raises(ParameterError, match="ordered categories"):
+        protect(table.cast({"s": pl.String}), Policy.from_toml(toml))

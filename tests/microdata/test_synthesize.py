@@ -18,6 +18,7 @@ from halfmask import (
     PolicyError,
     VerificationError,
 )
+from halfmask.microdata import _synthetic_release
 from halfmask.synth._column_model import TreeModel
 
 KEY = bytes(range(32))
@@ -150,8 +151,9 @@ def test_a_release_that_copies_rows_is_not_written(tmp_path, monkeypatch):
     more = "".join(map(section.format, range(8)))
     text = COLUMNS.replace("[synthesis]", more + "[synthesis]")
     copying = Policy.from_toml(text + 'kind = "full"\nmin_leaf = 1')
-    with pytest.raises(VerificationError, match="copied-rows"):
+    with pytest.raises(VerificationError, match=r"copied-rows: .* by chance .* would") as raised:
         halfmask.synthesize(wide, copying, key=KEY).write(tmp_path / "out")
+    assert "raise min_leaf in [synthesis]" in str(raised.value.hint)
     assert not (tmp_path / "out").exists()
     honest = Policy.from_toml(text + 'kind = "full"\nmin_leaf = 20')
     assert halfmask.synthesize(wide, honest, key=KEY).write(tmp_path / "out").manifest is not None
@@ -232,3 +234,65 @@ def test_few_rows_learn_from_all_and_measure_no_attack():
     release = halfmask.synthesize(people(60), policy('kind = "full"'), key=KEY)
     assert release.rows == {"in": 60, "learnt": 60, "control": 0, "out": 60}
     assert release.assessment.findings == ()
+
+
+def survey(n: int = 1_500) -> pl.DataFrame:
+    """Return a table in which about a sixth of the rows equal another one by chance."""
+    rng = np.random.default_rng(1)
+    age = np.clip(rng.normal(47, 18, n), 18, 90).astype(int)
+    school = np.minimum(3, (rng.random(n) * 4 * (1.2 - age / 150)).astype(int))
+    income = np.round(np.exp(rng.normal(6.5 + 0.4 * school, 0.6, n)) / 1_000) * 1_000
+    return pl.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], n),
+            "age": age // 3 * 3,
+            "school": school,
+            "income": np.where(rng.random(n) < 0.3, 0, income),
+            "abroad": np.where(rng.random(n) < 0.97, 0, rng.integers(1, 25, n)),
+        }
+    )
+
+
+def survey_policy(more: str) -> Policy:
+    section = '[columns.{}]\nrole = "insensitive"\nkind = "{}"\n'
+    kinds = {"sex": "categorical", "school": "categorical"}
+    columns = [section.format(it, kinds.get(it, "numeric")) for it in survey().columns]
+    return Policy.from_toml(f"halfmask = 1\n{''.join(columns)}[synthesis]\n{more}")
+
+
+@pytest.mark.parametrize("model", ["trees", "forest"])
+def test_each_copy_of_an_honest_survey_is_at_chance_whatever_the_key(tmp_path, monkeypatch, model):
+    """Six of eight keys were refused, or one copy of three had half again as many as chance."""
+    monkeypatch.setattr(_synthetic_release, "_assessed", lambda _: None)
+    wanted = survey_policy(f'kind = "full"\nmodel = "{model}"\ncopies = 3')
+    for key in range(4):
+        release = halfmask.synthesize(survey(), wanted, key=bytes([key]) * 32)
+        release = release.write(tmp_path / "out", overwrite=True)
+        found = [it for it in release.written[1].claims if it.claim.model == "copied-rows"]
+        assert [it.claim.parameters for it in found] == [{"copy": 1}, {"copy": 2}, {"copy": 3}]
+        assert len(release.rows_to_write.left_out) == 3
+        for each in found:
+            assert each.holds
+            assert "rows equal one that at most 5 people have; by chance" in each.sentence
+            counts = {name: int(str(it)) for name, it in each.found.items()}
+            drawn = counts["copied_of_few"] / counts["rows"]
+            assert abs(drawn - counts["repeated_of_few"] / counts["original_rows"]) < 0.05
+    assert (tmp_path / "out" / "report.html").read_text().count("by chance") >= 1
+
+
+def test_rows_that_many_people_have_are_nobodys(tmp_path):
+    """A rare category isn't written, so that all drawn rows equal rows of many people."""
+    n = 2_000
+    table = pl.DataFrame(
+        {
+            "town": ["Lyon", "Nice"] * (n // 2 - 30) + [f"rare {i}" for i in range(60)],
+            "sex": ["f", "f", "m", "m"] * (n // 4),
+        }
+    )
+    section = '[columns.{}]\nrole = "insensitive"\nkind = "categorical"\n'
+    text = "halfmask = 1\n" + "".join(map(section.format, table.columns))
+    wanted = Policy.from_toml(text + '[synthesis]\nkind = "full"')
+    release = halfmask.synthesize(table, wanted, key=KEY).write(tmp_path / "out")
+    evidence = release.claims[-1].evidence
+    assert evidence["copied"] == evidence["rows"]
+    assert (evidence["copied_of_few"], evidence["repeated_of_few"]) == (0, 0)

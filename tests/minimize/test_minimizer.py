@@ -22,7 +22,7 @@ from halfmask._errors import (
     ParameterError,
     SchemaError,
 )
-from halfmask.data import Groups
+from halfmask.data import Groups, to_polars
 from halfmask.minimize import Minimizer
 from minimize.people_rule import (  # type: ignore[import-not-found] # beside, not in a package
     Rule,
@@ -121,6 +121,77 @@ def test_unseen_categories_may_join_the_commonest_group():
     commonest = max(parts, key=lambda part: part.share).representative
     assert written["city"].to_list()[:2] == [commonest] * 2
     assert written["city"][2] in {"oslo", "bergen"}
+
+
+def letters(n=3000, seed=0):
+    """Rows of which a model needs each letter, and hardly the number."""
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame({"letter": rng.choice(list("ABCDEFGH"), n), "x": rng.normal(size=n)})
+
+
+class Letters:
+    """A model in which each letter has an answer of its own; what isn't one of them has none."""
+
+    def predict(self, rows):
+        letter = to_polars(rows).to_series(0).cast(pl.String)
+        return letter.fill_null("none").to_numpy()
+
+
+CALLERS = {
+    "polars": lambda frame: frame,
+    "pandas": lambda frame: frame.to_pandas(),
+    "categories": lambda frame: frame.to_pandas().astype({"letter": "category"}),
+    "pyarrow": lambda frame: frame.to_arrow(),
+}
+
+
+@pytest.mark.parametrize("caller", CALLERS.values(), ids=CALLERS)
+@pytest.mark.parametrize("cell", ["A ", "Z", "a", None])
+def test_unseen_categories_of_unchanged_columns_are_an_error_or_the_commonest(caller, cell):
+    """Respelled letters took the predictions that were kept from 1.0 to .088."""
+    fitted = Minimizer(Letters(), target_accuracy=0.98, random_state=0).fit(caller(letters()))
+    new = letters(50, seed=1).with_columns(
+        letter=pl.when(pl.int_range(50) < 9).then(pl.lit(cell)).otherwise("letter")
+    )
+
+    assert fitted.generalizations_.unchanged == ("letter",)
+    with pytest.raises(SchemaError, match="'letter' has 9 cells"):
+        fitted.transform(caller(new))
+    fitted.unseen = "commonest"
+    written = to_polars(fitted.transform(caller(new)))["letter"].cast(pl.String)
+
+    commonest = letters()["letter"][search_rows(3000)].value_counts(sort=True)["letter"][0]
+    assert written.to_list() == [commonest] * 9 + new["letter"][9:].to_list()
+
+
+def search_rows(n):
+    """The rows that the search saw: those that the documented share leaves, by the state."""
+    return np.random.default_rng(0).permutation(n)[round(n * 0.4) :]
+
+
+def test_a_missing_number_of_an_unchanged_column_is_unseen_too():
+    """Others stay what they are, also between and beyond the fitted ones."""
+    rng = np.random.default_rng(0)
+    fit = np.stack([rng.integers(0, 8, 3000).astype(float), rng.normal(size=3000)], axis=1)
+    fitted = Minimizer(lambda rows: rows[:, 0] % 8, target_accuracy=0.98, random_state=0).fit(fit)
+    assert fitted.generalizations_.unchanged == ("x0",)
+
+    with pytest.raises(SchemaError, match="'x0' has 1 cells"):
+        fitted.transform(np.array([[np.nan, 0.0], [3.5, 0.0]]))
+    fitted.unseen = "commonest"
+    written = fitted.transform(np.array([[np.nan, 0.0], [3.5, 0.0], [99.0, 0.0]]))
+
+    assert written[0, 0] in range(8)
+    assert written[1:, 0].tolist() == [3.5, 99.0]
+
+
+def test_columns_outside_of_the_features_are_not_looked_at():
+    """Such as a free text, of which each one is new."""
+    fitted = minimized(features=["age"]).fit(people())
+
+    written = fitted.transform(people(3).with_columns(city=pl.lit("canary")))
+
+    assert written["city"].to_list() == ["canary"] * 3
 
 
 @pytest.mark.parametrize(

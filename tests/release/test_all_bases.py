@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import halfmask
-from halfmask._errors import ReleaseError, VerificationError
+from halfmask._errors import ParameterError, ReleaseError, VerificationError
 from halfmask.claims import Claim, DataFile, Manifest, read_manifest
 from halfmask.release import Product, TextBlock, html_page, publish, publish_beside
 from halfmask.verifier import CHECKS, CheckedRelease, ClaimCount, add_check
@@ -119,7 +119,11 @@ def test_each_basis_is_borne_out_by_a_check_of_its_own(tmp_path):
         {"advantage": 0.5},
     ]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    for words in ("counted in the files", "noise itself was not seen", "measured by an attack"):
+    for words in (
+        "counted in the files",
+        "random draws themselves were not seen",
+        "measured by an attack",
+    ):
         assert page.count(words) == 1
 
 
@@ -191,6 +195,24 @@ def test_a_quote_that_is_never_closed_ends_no_row(tmp_path):
 
     with pytest.raises(VerificationError, match="isn't csv with the stated rows"):
         publish(replace(product(ACCOUNTED), write=write), tmp_path / "out")
+
+
+def test_what_is_only_stated_is_marked_and_holds_nothing(tmp_path):
+    stated = replace(COUNTED, model="groups", basis="stated", evidence={"smallest": 5})
+    publish(product(COUNTED, stated), tmp_path / "out")
+
+    found = halfmask.verify(tmp_path / "out")
+    assert isinstance(found, CheckedRelease)
+    assert found.holds
+    assert [(each.holds, each.checked) for each in found.claims] == [(True, True), (False, False)]
+    assert found.claims[1].sentence.startswith("groups with n = 8: stated by who made the release")
+    found.raise_if_broken()
+    with pytest.raises(VerificationError, match="nothing to verify"):
+        publish(product(stated), tmp_path / "alone")
+    with pytest.raises(VerificationError, match="is of what is counted"):
+        publish(product(replace(COUNTED, basis="stated")), tmp_path / "hidden")
+    with pytest.raises(ParameterError, match="basis"):
+        add_check(KIND, "groups", count_rows, basis="stated")
 
 
 @pytest.mark.parametrize("is_folder", [False, True])

@@ -33,8 +33,19 @@ def test_copies_are_thinned_to_what_other_people_have(copied):
     assert kept.height > 0.9 * drawn.height
 
 
-def test_a_model_that_copies_is_left_to_the_verifier():
+def test_a_seventh_that_is_copied_is_thinned_whatever_the_seed():
+    """A tenth was the border, and luck on which side of it a draw was."""
     learnt = people(5_000, 1)
+    chance = hits(people(50_000, 3), learnt)
+    for seed in range(8):
+        copied = learnt.filter(learnt.is_unique()).sample(700, seed=seed, with_replacement=True)
+        drawn = pl.concat([people(4_300, 20 + seed), copied])
+        kept = ChanceCopies.of(learnt, drawn).thinned(drawn, np.random.default_rng(seed))
+        assert abs(hits(kept, learnt) - chance) < 0.02
+
+
+def test_a_model_that_copies_is_left_to_the_verifier():
+    learnt = people(5_000, 1).with_columns(c=pl.int_range(5_000) % 40)
     drawn = learnt.sample(5_000, seed=1)
     kept = ChanceCopies.of(learnt, drawn).thinned(drawn, np.random.default_rng(0))
     assert kept.height == 5_000

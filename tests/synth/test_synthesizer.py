@@ -138,8 +138,10 @@ def test_identifiers_are_new_of_the_same_form_and_all_different():
 
 def test_one_row_a_constant_column_and_all_missing():
     one = pl.DataFrame({"a": [1], "b": ["x"], "c": pl.Series([None], dtype=pl.Float64)})
-    drawn = Synthesizer(random_state=0).fit(one).sample(3)
+    drawn = Synthesizer(random_state=0, min_leaf=1).fit(one).sample(3)
     assert drawn.rows() == [(1, "x", None)] * 3
+    with pytest.raises(DataError, match="n_samples = 1"):
+        Synthesizer().fit(one)
 
 
 def test_lists_and_infinite_numbers_are_refused():
@@ -396,3 +398,36 @@ def test_a_sum_that_its_type_cannot_hold_is_refused():
     parts = drawn["wage"].cast(pl.Int64) + drawn["bonus"].cast(pl.Int64)
     assert (parts == drawn["pay"]).all()
     assert drawn["pay"].max() > 255
+
+
+@pytest.mark.parametrize("low_digits", [0, 1, 2, None])
+def test_rules_write_numbers_with_the_digits_of_the_table(low_digits):
+    """0.1 + 0.2 is 0.3: sixteen digits would tell a synthetic row from all others."""
+    rng = np.random.default_rng(0)
+    net = np.round(rng.gamma(2, 100, 600), low_digits or 0)
+    tax = np.round(rng.gamma(1, 50, 600), 2)
+    frame = pl.DataFrame({"net": net, "tax": tax, "gross": np.round(net + tax, 2)})
+    frame = frame.cast({"net": pl.Int64}) if low_digits is None else frame
+    table = frame.with_columns(total=(pl.col("net") + pl.col("tax")).round(2))
+    rules = (AtMost(low="net", high="gross"), SumOf(total="total", parts=("net", "tax")))
+
+    for rule in rules:
+        drawn = Synthesizer(rules=[rule], random_state=1).fit(table).sample(600)
+        for name in rule.about:
+            texts = [repr(it) for it in drawn[name]]
+            assert max(len(it.partition(".")[2]) for it in texts) <= 2
+        assert rule.name != "at-most" or (drawn["net"] <= drawn["gross"]).all()
+
+
+def test_numbers_without_a_grid_stay_without_one():
+    """Seven digits are as many as there are."""
+    rng = np.random.default_rng(0)
+    low = rng.random(400)
+    table = pl.DataFrame({"low": low, "high": low + rng.random(400) / 1000})
+
+    drawn = (
+        Synthesizer(rules=[AtMost(low="low", high="high")], random_state=1).fit(table).sample(400)
+    )
+
+    assert (drawn["low"] <= drawn["high"]).all()
+    assert (drawn["high"] - drawn["low"]).max() <= 0.0010001

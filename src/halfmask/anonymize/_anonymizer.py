@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask._validation import fraction, one_of
+from halfmask._validation import fraction, list_of, mapping_of, one_of
 from halfmask.anonymize._columns import named
 from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
 from halfmask.anonymize._method import as_guides
@@ -24,7 +24,7 @@ from halfmask.anonymize._settings import (
     several_names,
     weights_given,
 )
-from halfmask.anonymize.recodings import Centroid, Ranges
+from halfmask.anonymize.recodings import Centroid, Ranges, Recoding
 from halfmask.data import Column, Schema, like, orders_of
 from halfmask.data._text_forms import TextWatch
 from halfmask.guarantees import size_asked
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.anonymize._method import Method
-    from halfmask.anonymize.recodings import Recoding
     from halfmask.data import Hierarchy, HierarchyRule, Kind, Role
     from halfmask.guarantees import Guarantee
 
@@ -295,7 +294,32 @@ class Anonymizer(
         least = size_asked(self.guarantees)
         return read(self, X, reset=reset, least=least if reset else 1)[1]
 
+    def _check_shapes(self) -> None:
+        mapping_of(
+            "what is stated of each",
+            lambda _: True,
+            owner="Anonymizer",
+            hierarchies=self.hierarchies or {},
+            kinds=self.kinds or {},
+            weights=self.weights or {},
+            levels=self.levels or {},
+        )
+        if self.quasi_identifiers is not None:
+            list_of(
+                "names of columns, or of their places",
+                lambda it: isinstance(it, str) or hasattr(it, "__index__"),
+                owner="Anonymizer",
+                quasi_identifiers=self.quasi_identifiers,
+            )
+        if self.recoding is not None and not isinstance(self.recoding, Recoding):
+            raise ParameterError(
+                "The 'recoding' parameter of Anonymizer must be a recoding. "
+                f"Got a value of type {type(self.recoding).__name__}.",
+                hint="Write Ranges(), Level(), Centroid() or Representative().",
+            )
+
     def _protection(self, table: pl.DataFrame, orders: Mapping[str, tuple[str, ...]]) -> Protection:
+        self._check_shapes()
         names = table.columns
         sensitive = [guarantee.column for guarantee in self.guarantees if guarantee.column]
         person = None if self.person is None else named(self.person, names)

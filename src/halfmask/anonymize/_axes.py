@@ -68,7 +68,8 @@ class Axes:
         if (weights != 1).any():
             raise ParameterError(
                 "Mdav weighs columns only where all quasi-identifiers are numbers or dates.",
-                hint="Leave the weights out, or use another method, such as Mondrian().",
+                hint="Leave the weights out, or use another method, such as "
+                "[[Mondrian()|mondrian]].",
             )
         averages = tuple(
             MEAN if it.ordered else MEDIAN if it.column.kind == "ordinal" else MODE

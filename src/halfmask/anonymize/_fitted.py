@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
+from halfmask._validation import rows_of_share
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
@@ -20,7 +21,7 @@ from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.anonymize._written_codes import written_codes
 from halfmask.data import leaf_text
 from halfmask.engines import map_in_order
-from halfmask.guarantees import Classes, order_of_texts
+from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -157,10 +158,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
         return coding, coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1)))
 
     codings, codes = zip(*map_in_order(schema.quasi_identifiers, code), strict=True)
-    guarantees = tuple(
-        each.restricted(_plain(summary.values(each.column))) if each.column else each
-        for each in guarantees
-    )
+    guarantees = tuple(_known_values(each, summary, schema) for each in guarantees)
     sensitive = _sensitive_codes(summary, guarantees)
     persons = None if person is None else PersonCodes.of(rows[person], summary.values(person))
     criterion = method.split_criterion(guides)
@@ -174,7 +172,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             wanted=criterion.lattice,
             guides=guides,
             persons=persons,
-            max_suppressed=int(max_suppression_fraction * rows.height),
+            max_suppressed=rows_of_share(max_suppression_fraction, rows.height),
             people=None if people is None else people(codings),
         )
     else:
@@ -256,6 +254,14 @@ def _by_target(
     return replace(coding, values=coding.values.gather(order)), rank[codes]
 
 
+def _known_values(guarantee: Guarantee, summary: Summary, schema: Schema) -> Guarantee:
+    """Return a guarantee that knows the values of its column, and their order."""
+    if guarantee.column is None:
+        return guarantee
+    values = _plain(summary.values(guarantee.column))
+    return guarantee.ordered(values, schema[guarantee.column].order).restricted(values)
+
+
 def _sensitive_codes(
     summary: Summary, guarantees: Sequence[Guarantee]
 ) -> tuple[SensitiveCodes, ...]:
@@ -265,8 +271,7 @@ def _sensitive_codes(
         if name is None:
             continue
         if guarantee.needs_order:
-            values = summary.values(name)
-            order = order_of_texts(_plain(values), column=name) or _natural_order(values)
+            order = _natural_order(summary.values(name))
         known = orders.setdefault(name, order)
         if known is not None and order not in (None, known):
             raise ParameterError(

@@ -54,8 +54,8 @@ def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, p
     """
     X = collected(X)
     if is_frame(X):
+        table = to_polars(X)  # first: it says what is wrong with names in our words
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        table = to_polars(X)
         if table.height < least:
             raise ParameterError(f"Found {table.height} rows. At least {least} are required.")
         return X, table

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask._validation import decimal
 from halfmask.anonymize._centroid_growth import group_near
 from halfmask.anonymize._curve_growth import cut_curve
 from halfmask.anonymize._grower import Grower
 from halfmask.guarantees import Classes, Criterion
+from halfmask.guarantees._exact import rounded_down
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +159,11 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
         guide=Guide(guides.shape[1], criterion.min_gain, GUIDE_BINS),
         k=k,
         strict=criterion.strict,
-        share=criterion.min_fraction if criterion.search == "margin" else None,
+        share=(
+            rounded_down(decimal(criterion.min_fraction)).as_integer_ratio()
+            if criterion.search == "margin"
+            else None
+        ),
     )
     cell_of_row = np.empty(n, dtype=np.int32)
     return grower.partition(cell_of_row), cell_of_row

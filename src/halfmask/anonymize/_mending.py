@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask._validation import rows_of_share
 from halfmask.anonymize._cell_spans import CellSpans
 from halfmask.anonymize._joining import join_failing
 from halfmask.anonymize._suppressing import smallest_enough
@@ -62,7 +63,7 @@ def mend(
     breaks one (all are monotone), and suppression, which moves the reference of t-closeness and the
     level of a whole table, is judged again. Each round joins or suppresses a cell, so it ends.
     """
-    budget = int(max_suppression_fraction * counts.classes.rows)
+    budget = rows_of_share(max_suppression_fraction, counts.classes.rows)
     try:
         target, current = _mended(fitted, counts, guarantees, budget, people)
     except GuaranteeNotMetError:

@@ -137,6 +137,7 @@ class PlacedPeople:
             population=fitting,
             shared=self.tree.count(several, boxes)[0] if several.any() else None,
             outside=self.n_people - inside,
+            inside=inside,
         )
         return found, class_of_cell
 

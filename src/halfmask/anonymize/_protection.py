@@ -23,6 +23,7 @@ from halfmask.anonymize._starts import better_start
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
+from halfmask.anonymize.recodings._range_checks import check_ranges
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class Protection:
         if self.population is None:
             raise ParameterError(
                 f"{guarantee!r} is about a population, and none was given.",
-                hint="Call protect(..., population=people), or use --population.",
+                hint="[[Call protect(..., population=people)|Use --population]].",
             )
         if self.person is not None:
             raise ParameterError(
@@ -206,10 +207,11 @@ class Protection:
                     "its policy is to reject them.",
                     hint='Mend the table, or set missing to "value" or "suppress".',
                 )
-        if self.person is not None and batch[self.person].null_count():
+        nobody = 0 if self.person is None else _n_blank(batch[self.person])
+        if nobody:
             raise SchemaError(
                 f"Column {self.person!r} says whose row it is and has "
-                f"{batch[self.person].null_count()} missing cells in a batch.",
+                f"{nobody} missing or blank cells in a batch.",
                 hint="Leave these rows out, or give each a person of its own.",
             )
         return compact(batch, self.schema, self._kept, sample_key=sample_key, number=number)
@@ -234,7 +236,7 @@ class Protection:
         if self.method.judges_release and not summary.complete:
             raise ParameterError(
                 f"{self.method!r} needs all rows in memory. Got a sample of {summary.n_rows:,}.",
-                hint="Use another method, such as Mondrian().",
+                hint="Use another method, such as [[Mondrian()|mondrian]].",
             )
         stronger = [each.over_all for each in self.guarantees if each.over_all is not None]
         if not stronger or self.method.judges_release:
@@ -252,7 +254,10 @@ class Protection:
         more: tuple[Guarantee, ...],
     ) -> Fitted:
         """Grow cells that keep more guarantees, too; only the protection's are judged later."""
-        people = self._people
+        people, names = self._people, self.schema.quasi_identifiers
+        used = {name: self.column_recodings.get(name, self.recoding) for name in names}
+        values = ((self.schema[name], summary.values(name)) for name in names)
+        check_ranges(self.recoding, self.column_recodings, values)
         fitted = fit_cells(
             summary,
             self.schema,
@@ -265,9 +270,8 @@ class Protection:
             people=None if people is None else partial(LevelPeople.of, people),
             grids={
                 name: recoding.grid
-                for name in self.schema.quasi_identifiers
-                if isinstance(recoding := self.column_recodings.get(name, self.recoding), Ranges)
-                and recoding.grid is not None
+                for name, recoding in used.items()
+                if isinstance(recoding, Ranges) and recoding.grid is not None
             },
         )
         return replace(fitted, guarantees=fitted.guarantees[: len(self.guarantees)])
@@ -415,6 +419,13 @@ class Protection:
                     "column has.",
                     hint="Rename that column, or write the ranges as text.",
                 )
+
+
+def _n_blank(persons: pl.Series) -> int:
+    """Return how many cells name nobody: they are missing, or texts of blanks."""
+    if persons.dtype == pl.String:
+        return int((persons.fill_null("").str.strip_chars() == "").sum())
+    return persons.null_count()
 
 
 def _check_kept(fitted: Fitted, classes: Classes) -> None:

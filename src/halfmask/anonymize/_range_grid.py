@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._validation import number_between, one_of
+from halfmask.data._calendar import UNITS, Unit, next_start, start_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["UNITS", "RangeGrid", "Unit"]
+__all__ = ["RangeGrid", "Unit"]
 
-#: Units of time whose starts ranges of dates may end at.
-Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
-UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
-_EVERY = dict(zip(UNITS, ("1s", "1m", "1h", "1d", "1w", "1mo", "1q", "1y"), strict=True))
-_OF_DAYS = UNITS[UNITS.index("day") :]
+_OF_DAYS = tuple(UNITS)[tuple(UNITS).index("day") :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +53,7 @@ class RangeGrid:
         if self.step is not None:
             number_between(0.0, float("inf"), owner="Ranges", low_open=True, step=self.step)
         if self.unit is not None:
-            one_of(UNITS, owner="Ranges", unit=self.unit)
+            one_of(tuple(UNITS), owner="Ranges", unit=self.unit)
 
     def fits(self, dtype: pl.DataType) -> bool:
         """Return whether it parts values of a type.
@@ -85,7 +82,7 @@ class RangeGrid:
         """
         self._check(values)
         if self.unit is not None and values.dtype.is_temporal():
-            return values.dt.truncate(_EVERY[self.unit])
+            return start_of(values, self.unit)
         step = self.step or 1.0
         if values.dtype.is_integer():
             wide = values.cast(pl.Int64)
@@ -106,7 +103,7 @@ class RangeGrid:
             As of `starts`.
         """
         if self.unit is not None and starts.dtype.is_temporal():
-            return starts.dt.offset_by(_EVERY[self.unit])
+            return next_start(starts, self.unit)
         step = self.step or 1.0
         if starts.dtype.is_integer():
             return starts + int(step)

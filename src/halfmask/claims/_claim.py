@@ -10,18 +10,19 @@ from typing import Final, Literal, TypeAlias
 __all__ = ["BASES", "Basis", "Claim", "Json"]
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Basis: TypeAlias = Literal["counted", "accounted", "measured", "estimated"]
+Basis: TypeAlias = Literal["counted", "accounted", "measured", "estimated", "stated"]
 
 #: The kinds of evidence, and what a sentence says of each.
 BASES: Final[Mapping[Basis, str]] = MappingProxyType(
     {
         "counted": "counted in the files",
         "accounted": (
-            "accounted from the stated mechanism, sensitivity and scale; the noise itself was not "
-            "seen"
+            "accounted by the arithmetic of the stated evidence; the random draws themselves were "
+            "not seen"
         ),
         "measured": "measured by an attack, with its interval; not proven",
         "estimated": "estimated by a model of the population from counts in the files",
+        "stated": "stated by who made the release; the files can't show it, so nothing is verified",
     }
 )
 
@@ -41,7 +42,8 @@ class Claim:
     basis
         ``"counted"``: the verifier counts it again from the files. ``"accounted"``: it repeats the
         arithmetic from what is stated. ``"measured"``: an attack gave it. ``"estimated"``: it
-        repeats an estimate for the population from counts in the files.
+        repeats an estimate for the population from counts in the files. ``"stated"``: nobody can
+        check it again, so it isn't verified.
     evidence
         The numbers that were found.
 
@@ -52,8 +54,8 @@ class Claim:
     ...     basis="accounted", evidence={"scale": 2.0},
     ... )
     >>> print(claim.sentence())
-    epsilon with epsilon = 1.0: accounted from the stated mechanism, sensitivity and scale; the \
-    noise itself was not seen.
+    epsilon with epsilon = 1.0: accounted by the arithmetic of the stated evidence; the random \
+    draws themselves were not seen.
     """
 
     model: str
@@ -66,10 +68,17 @@ class Claim:
         for name in ("parameters", "about", "evidence"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
-    def sentence(self) -> str:
-        """Return the claim in words, with the kind of its evidence."""
+    def sentence(self, *, unchecked: str = "") -> str:
+        """Return the claim in words, with the kind of its evidence.
+
+        Parameters
+        ----------
+        unchecked
+            What a check of it needs and wasn't given; then it isn't said to be counted.
+        """
         numbers = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
-        return f"{self.model}{f' with {numbers}' if numbers else ''}: {BASES[self.basis]}."
+        evidence = f"not checked: that takes {unchecked}" if unchecked else BASES[self.basis]
+        return f"{self.model}{f' with {numbers}' if numbers else ''}: {evidence}."
 
     def to_dict(self) -> dict[str, Json]:
         """Return the claim as the manifest has it."""

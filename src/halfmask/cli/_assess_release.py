@@ -246,6 +246,8 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
     rows = pl.concat(
         [open_part(folder / each.name, each.format) for each in stated.files]
     ).collect()
+    times = [name for name, dtype in rows.schema.items() if dtype == pl.Time]
+    rows = rows.with_columns(pl.col(times).dt.to_string("iso"))
     for name, (low, high) in stated.bounds.items():
         half_open = name in stated.half_open
         range_ = pl.format("[{}, {})" if half_open else "[{}, {}]", low, high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,8 @@ from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
     from rich.console import Console
 
@@ -69,11 +71,17 @@ class PopulationOptions:
         ),
     ] = None
 
-    def read(self) -> pl.DataFrame | None:
-        """Return the population, where it was given."""
+    def read(self, reading: Reading, names: Sequence[str]) -> pl.DataFrame | None:
+        """Return the population, where it was given, read as the table is."""
         if self.population is None:
             return None
-        return _read(Reading(called="The population"), self.population)
+        # Its own name says its format, and it may lack the table's other columns.
+        form = replace(reading.form, format=None) if Path(self.population).suffix else reading.form
+        columns = reading.columns.of(names)
+        return _read(
+            Reading(mark=reading.mark, form=form, columns=columns, called="The population"),
+            self.population,
+        )
 
     def check_counted(self, *, max_global_risk: float | None, per_row: str | None) -> None:
         """Refuse what can't be counted where the table lies."""
@@ -152,8 +160,8 @@ def risk(  # each is an option
 ) -> int:
     """Measure the re-identification risk of TABLE, before you choose how to protect it.
 
-    Missing cells are read as a value and as a wildcard. What is shown is the worse of both, and
-    --json has both. Files are written only if you name them. No cell of TABLE is shown.
+    Missing cells are read as a value and as a wildcard. What is shown is the worse of both, which
+    is named; --json has both. Files are written only if you name them. No cell of TABLE is shown.
 
     With --engine only risks that are counts of rows with equal quasi-identifiers are measured:
     uniqueness, prosecutor, marketer, separation, and with --sampling-fraction population
@@ -183,7 +191,7 @@ def risk(  # each is an option
             )
         else:
             stages("reading")
-            population = people.read()
+            population = people.read(reading, names)
             rows = _read(reading, table)
             stages("measuring")
             found = assess_risk(

@@ -66,7 +66,7 @@ class ChosenColumns:
             min=2,
             metavar="VALUES",
             help="Without POLICY: the l of distinct l-diversity, for each column of "
-            "--sensitive. The default is what halfmask describe proposes.",
+            "--sensitive. The default is what halfmask describe proposes, at least 2.",
         ),
     ] = None
     person: Annotated[

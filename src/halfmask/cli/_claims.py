@@ -9,10 +9,11 @@ from halfmask.cli._console import listing, mark, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-    from halfmask.verifier import ClaimCheck
+    from halfmask.verifier import CheckedClaim, ClaimCheck
 
-__all__ = ["claim_text", "show_claims"]
+__all__ = ["claim_text", "marked", "show_claims"]
 
 
 def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
@@ -22,12 +23,12 @@ def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
     table = listing("", "guarantee", "claimed", "counted", "classes", right=("claimed", "counted"))
     table.columns[4].justify = "right"
     for each in claims:
-        style = "green" if each.holds else "red" if each.checked else "yellow"
+        sign = marked(each, out)
         table.add_row(
-            Text(mark(each.holds, out) if each.checked else "?", style=style),
+            sign,
             claim_text(each),
             level(each.claimed),
-            Text(_counted(each), style=style),
+            Text(_counted(each), style=sign.style),
             "-" if each.classes is None else f"{each.classes:,}",
         )
     out.print(table)
@@ -36,6 +37,14 @@ def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
             out.print(f"? {printable(each.sentence)}", style="yellow", soft_wrap=True)
         elif not each.holds:
             out.print(f"{mark(False, out)} {printable(each.sentence)}", style="red", soft_wrap=True)
+
+
+def marked(claim: ClaimCheck | CheckedClaim, out: Console) -> Text:
+    """Return the sign of a claim: it holds, it doesn't, or it wasn't checked."""
+    from rich.text import Text  # noqa: PLC0415 - --help needs none
+
+    style = "green" if claim.holds else "red" if claim.checked else "yellow"
+    return Text(mark(claim.holds, out) if claim.checked else "?", style=style)
 
 
 def claim_text(claim: ClaimCheck) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 import typer
@@ -23,7 +23,8 @@ class ColumnOptions:
             "--dtype",
             metavar="COLUMN=TYPE",
             help="A column's type: string, integer, float, boolean, date, datetime, or "
-            "datetime_utc for times with a zone; may be given more than once.",
+            "datetime_utc or datetime_Europe/Berlin for times with a zone; may be given more than "
+            "once.",
         ),
     ] = None
     date_format: Annotated[
@@ -72,6 +73,19 @@ class ColumnOptions:
             "coerce": tuple(self.coerce or ()),
         }
         return {name: value for name, value in found.items() if value}
+
+    def of(self, names: Collection[str]) -> ColumnOptions:
+        """Return what is given for some columns."""
+        kept = {
+            each.name: [it for it in getattr(self, each.name) or () if _column(it) in names] or None
+            for each in fields(self)
+        }
+        return ColumnOptions(**kept)
+
+
+def _column(given: str) -> str:
+    """Return the column of ``COLUMN=VALUE``, or of a column alone."""
+    return given.rpartition("=")[0] or given
 
 
 def _pairs(

@@ -32,7 +32,7 @@ FAILED, MISUSED, STOPPED = 1, 2, 130
 CODES = ("usage", "interrupted", "out-of-memory", "disk-full", "system", "unexpected")
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # How errors name settings of codecs and hashers to a program: 'bits' of KeyedHasher, in 'sets',
-# task="regression", (ids=True, --ids).
+# task="regression".
 _PARAMETER = re.compile(
     r"The '(?P<one>\w+)' parameter of (?:Codec|KeyedHasher)(?:\.fit)?"
     r"|(?<=in )'(?P<other>text|sets|categorical)'(?=, )"
@@ -59,7 +59,6 @@ _RENAMED = {
     "--tls-cert": "--certificate",
     "--tls-key": "--certificate-key",
 }
-_EITHER = re.compile(r"\(\w+=\w+, (--[a-z-]+)\)")
 WHOLE = "What is written is there whole or not at all; what was there before is still there."
 
 
@@ -112,8 +111,9 @@ def failure_of(error: BaseException) -> Failure:
         error = missing(error) or error
     if isinstance(error, HalfmaskError):
         status = MISUSED if isinstance(error, UsageError) else FAILED
-        hint = None if error.hint is None else by_options(error.hint)
-        return Failure(error=by_options(error.what), hint=hint, code=error.code, status=status)
+        what, hint = error.at_terminal
+        hint = None if hint is None else by_options(hint)
+        return Failure(error=by_options(what), hint=hint, code=error.code, status=status)
     if isinstance(error, typer.TyperException):
         return _misuse(error)
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -144,7 +144,6 @@ def by_options(words: str) -> str:
     '--min-sibling-rows must be an int.'
     """
     words = _PARAMETER.sub(_option, words)
-    words = _EITHER.sub(r"(\1)", words)
     return _VALUE.sub(lambda found: f"{_option(found)} {found['value']}", words)
 
 

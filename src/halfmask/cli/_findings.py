@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from halfmask.cli._console import console, listing, printable, say_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from halfmask.assess.attacks import AttackReport, Finding
     from halfmask.assess.attacks.encodings import Frontier
 
-__all__ = ["answer_findings", "show_findings"]
+__all__ = ["answer_findings", "show_findings", "show_legend"]
 
 
 def answer_findings(
@@ -55,6 +57,7 @@ def show_findings(report: AttackReport, protected: str) -> None:
             what = f"{_short(finding)}, {finding.outcome.measure}"
             line = f"{what}: {finding.verdict}, it {finding.why}."
             console().print(printable(line), soft_wrap=True)
+    show_legend(report.findings)
     for name, why in report.too_few:
         console().print(printable(f"{name}: left out, it {why}."), soft_wrap=True)
     for name in report.left_out:
@@ -66,6 +69,14 @@ def show_findings(report: AttackReport, protected: str) -> None:
         lacking.setdefault(why, []).append(name.rpartition("/")[2])
     for why, names in lacking.items():
         console().print(f"{', '.join(names)}: not run, for want of {why}.", soft_wrap=True)
+
+
+def show_legend(findings: Iterable[Finding]) -> None:
+    """Say what each verdict of some findings means."""
+    from halfmask.assess.attacks import explain_verdicts  # noqa: PLC0415 # numpy loads late
+
+    for meaning in explain_verdicts(findings):
+        console().print(meaning, soft_wrap=True)
 
 
 def _short(finding: Finding) -> str:

@@ -38,7 +38,7 @@ class HashOptions:
         typer.Option(
             "--numbers",
             help="Put numbers into bins of about equal row counts (quantiles) or of equal "
-            "ratio (log), or write them unbinned (raw).  [default: quantiles]",
+            "ratio (log), or write them unbinned, as 32-bit floats (raw).  [default: quantiles]",
         ),
     ] = None
     bins: Annotated[

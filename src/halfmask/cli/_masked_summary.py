@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ReleaseError
-from halfmask.cli._console import listing, mark, printable
+from halfmask.cli._claims import marked
+from halfmask.cli._console import WARNED, listing, printable
 from halfmask.cli._summary import percent
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def masked_dict(release: MaskedRelease, out: str) -> dict[str, object]:
         "verification": verification.to_dict(),
         "risk": manifest.details["risk"],
         "utility": manifest.details["utility"],
+        "warnings": [it for it in [_warning(release)] if it],
         "weaknesses": list(manifest.weaknesses),
     }
 
@@ -53,7 +55,7 @@ def show_masked(release: MaskedRelease, out: str, screen: Console, *, verbose: b
         columns = each.claim.about.get("columns")
         named = ", ".join(map(str, columns)) if isinstance(columns, list) else ""
         words = printable(f"{each.claim.model}, {numbers}")
-        table.add_row(mark(each.holds, screen), words, printable(named))
+        table.add_row(marked(each, screen), words, printable(named))
     screen.print(table)
     _show_measured(release, screen)
     if verbose:
@@ -78,8 +80,14 @@ def _show_measured(release: MaskedRelease, screen: Console) -> None:
         name = printable(f"finds a number nearly ({within.outcome.column})")
         table.add_row(name, *_arms(within))
     screen.print(table)
+    if (warning := _warning(release)) is not None:
+        screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
     if found.il1s is not None:
         screen.print(f"Change of numbers (IL1s): {found.il1s:.3f}")
+
+
+def _warning(release: MaskedRelease) -> str | None:
+    return None if release.assessment is None else release.assessment.warning
 
 
 def _arms(finding: Finding) -> tuple[str, ...]:

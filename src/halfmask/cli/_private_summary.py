@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, cast
 
-from halfmask.cli._console import listing, mark, printable
+from halfmask.cli._claims import marked
+from halfmask.cli._console import listing, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,7 +43,7 @@ def show_private(release: Release, out: str, screen: Console, *, verbose: bool) 
     screen.print("\nClaims, verified on disk", style="bold")
     table = listing("", "claim")
     for each in verification.claims:
-        table.add_row(mark(each.holds, screen), printable(each.claim.sentence()))
+        table.add_row(marked(each, screen), printable(each.claim.sentence()))
     screen.print(table)
     screen.print(
         "\nNot stated: the rows of the table, and measured risk and utility. They depend on each "

@@ -75,12 +75,15 @@ PersonsOption = Annotated[
         "are of one person. halfmask verify --persons FILE counts persons again. Keep it private.",
     ),
 ]
+#: A file that is longer than a key is refused by its length, not read.
+_MOST_BYTES = 1 << 20
 KeyFileOption = Annotated[
     str | None,
     typer.Option(
         "--key-file",
         metavar="FILE",
-        help="A file of 32 secret bytes that fix the random order of the released rows. "
+        help="A file of 32 secret bytes, of mode 0600, that fix the random order of the released "
+        "rows. "
         "By default halfmask draws random bytes and doesn't store them.",
     ),
 ]
@@ -90,7 +93,7 @@ ReportOption = Annotated[
         "--report",
         metavar="DIR",
         help="For a database: the folder to create for its manifest and report. By default "
-        "NAME.report in the current folder, for the new schema or file NAME.",
+        "NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
     ),
 ]
 StrictOption = Annotated[
@@ -98,7 +101,7 @@ StrictOption = Annotated[
     typer.Option(
         "--strict",
         help="Fail if fewer than k rows share a combination of values in the columns that are "
-        "released unchanged.",
+        "released unchanged. With masks alone: fail if an attack finds people again.",
     ),
 ]
 
@@ -147,7 +150,6 @@ def protect(
     if is_whole_database(table, head):
         unused = (
             chosen.given,
-            overwrite,
             persons,
             population,
             strict,
@@ -158,7 +160,17 @@ def protect(
             budget.dataset,
         )
         key, vault = key_in(key_file), pseudonyms.open(policy or "")
-        return copy_database(table, policy, folder or out, report, key, vault, saying, unused)
+        return copy_database(
+            table,
+            policy,
+            folder or out,
+            report,
+            key,
+            vault,
+            saying,
+            unused,
+            overwrite=overwrite,
+        )
     if report is not None:
         raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)
@@ -179,7 +191,7 @@ def protect(
     options = {} if made else head.options()
     ledger = budget.open(table, is_read_otherwise=bool(options))
     if wanted.is_masks_alone:
-        _check_masks_alone(population, persons, strict=strict)
+        _check_masks_alone(population, persons)
         _check_no_budget(ledger)
         opened = opened_by(table, wanted, options) if options else table
         with where_run.connected() as engine:
@@ -190,6 +202,7 @@ def protect(
                 key,
                 vault=vault,
                 overwrite=overwrite,
+                strict=strict,
                 engine=engine,
                 saying=saying,
                 show=show,
@@ -231,6 +244,7 @@ def _mask(  # each says one thing, by its name
     *,
     vault: Vault | None,
     overwrite: bool,
+    strict: bool,
     engine: Engine | None,
     saying: SayingOptions,
     show: bool,
@@ -240,7 +254,9 @@ def _mask(  # each says one thing, by its name
     from halfmask.microdata import mask  # noqa: PLC0415 # as above
 
     with saying.stages() as stages:
-        release = mask(table, policy, key=key, vault=vault, engine=engine, progress=stages)
+        release = mask(
+            table, policy, key=key, vault=vault, engine=engine, strict=strict, progress=stages
+        )
         release = release.write(out, overwrite=overwrite, progress=stages)
     if saying.as_json:
         say_json({"ok": True, **masked_dict(release, out)})
@@ -258,12 +274,11 @@ def _check_no_budget(ledger: PrivacyLedger | None) -> None:
         )
 
 
-def _check_masks_alone(population: str | None, persons: str | None, *, strict: bool) -> None:
+def _check_masks_alone(population: str | None, persons: str | None) -> None:
     """Refuse options that are about classes: they would have no effect."""
     for given, option in (
         (population is not None, "--population"),
         (persons is not None, "--persons"),
-        (strict, "--strict"),
     ):
         if given:
             raise UsageError(
@@ -346,16 +361,18 @@ def key_in(where: str | None) -> bytes | None:
     """Return the key in a file, or none without a file."""
     if where is None:
         return None
-    try:
-        key = Path(where).read_bytes()
-    except OSError as error:
-        raise ParameterError(
-            f"The key file can't be read: {error.strerror or 'the system refused'}."
-        ) from None
+    from halfmask.vault._private_files import (  # noqa: PLC0415 - --help needs none
+        absolute,
+        keeping,
+        read_private,
+    )
+
+    with keeping("The key file"):
+        key = read_private(absolute(where), what="The key file", most=_MOST_BYTES)
     if len(key) != KEY_BYTES:
         raise ParameterError(
             f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",
-            hint=f"Make one with: head -c {KEY_BYTES} /dev/urandom > FILE",
+            hint=f"Make one with: (umask 077; head -c {KEY_BYTES} /dev/urandom > FILE)",
         )
     return key
 

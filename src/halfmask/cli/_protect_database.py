@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console, listing, printable, say_json
@@ -38,6 +37,8 @@ def copy_database(
     vault: Vault | None,
     saying: SayingOptions,
     unused: Sequence[object],
+    *,
+    overwrite: bool,
 ) -> int:
     """Copy a database through masks, and say what was counted."""
     if policy is None or target is None:
@@ -48,15 +49,14 @@ def copy_database(
         )
     if any(unused):
         raise UsageError(
-            "TABLE is a whole database: its options are --key-file, --vault, --report, --json.",
+            "TABLE is a whole database: its options are --key-file, --vault, --report, "
+            "--overwrite, --json.",
             hint="Write rules for columns into POLICY; or name one table, as in ?table=NAME.",
         )
     from halfmask.data._database_url import DatabaseUrl  # noqa: PLC0415 - half a second
     from halfmask.databases import DatabasePolicy, protect_database  # noqa: PLC0415 - as above
 
-    where = DatabaseUrl.parse(target)
-    name = where.schema or (Path(where.location).stem if where.engine != "postgresql" else "public")
-    folder = report or f"{name.replace('/', '_')}.report"
+    folder = report or f"{DatabaseUrl.parse(target).name}.report"
     with saying.stages() as stages:
         copied = protect_database(
             source,
@@ -65,6 +65,7 @@ def copy_database(
             report=folder,
             key=key,
             vault=vault,
+            overwrite=overwrite,
             progress=stages,
         )
     if saying.as_json:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from halfmask._errors import TrainerError
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions  # typer reads annotations
@@ -14,8 +15,14 @@ from halfmask.cli._remote import InFlightOption, TrainerOptions  # as above
 from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
 from halfmask.cli._tables import Reading  # as above
 
+if TYPE_CHECKING:
+    from halfmask.trainer.client import TrainerClient
+
 __all__ = ["push"]
 
+_FORBIDDEN = 403
+#: How long a push waits until the model has learned what is on the disk.
+_LEARNING_SECONDS = 60.0
 
 StreamOption = Annotated[
     str,
@@ -42,8 +49,9 @@ def push(
     """Send ROWS to a trainer's model, which learns from them.
 
     It ends when every row is on the trainer's disk. If the network, this command or the trainer
-    fails, run the same command again. No row is lost, and none is learned twice. With --in-flight
-    1 the model learns in the order of the rows; larger numbers are faster.
+    fails, run the same command again. No row is lost, and none is learned twice. Rows that make
+    learning diverge are left out by the model; the answer counts them, if the token has the scope
+    read. With --in-flight 1 the model learns in the order of the rows; larger numbers are faster.
     """
     trainer.check_inputs(source, hashing.lock)
     hasher = hashing.unlocked()
@@ -70,6 +78,8 @@ def push(
             rows=rows.count,
             progress=stages if rows.count else None,
         )
+        stages("waiting until the model has learned")
+        learned = _learned_by(client, trainer.model)
         again = client.sent_again
     if saying.as_json:
         counts = {
@@ -78,9 +88,15 @@ def push(
             "resumed": done.resumed,
             "known": done.known,
         }
-        say_json({"ok": True, "model": trainer.model, **counts, "sent_again": again})
+        say_json(
+            {"ok": True, "model": trainer.model, **counts, "sent_again": again, "learned": learned}
+        )
         return 0
-    err.print(f"{printable(trainer.model)} has {done.rows:,} rows; {done.sent:,} were sent now.")
+    err.print(
+        f"{printable(trainer.model)}: {done.rows:,} rows are on the trainer's disk; "
+        f"{done.sent:,} were sent now.",
+        soft_wrap=True,
+    )
     if done.resumed or done.known:
         err.print(
             f"{done.resumed:,} had been pushed before this command, and the trainer knew "
@@ -88,4 +104,41 @@ def push(
             "--stream.",
             soft_wrap=True,
         )
+    err.print(_sentence(learned), soft_wrap=True)
     return 0
+
+
+def _learned_by(client: TrainerClient, model: str) -> dict[str, int] | None:
+    """Return what became of all rows that the model was ever sent; None if it may not be read."""
+    try:
+        found = client.metrics(model, wait_seconds=_LEARNING_SECONDS)
+    except TrainerError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return None
+    defended = found.get("defences") or {}
+    taken_back = int(defended.get("taken_back", 0))
+    return {
+        "rows": int(found["rows"]) - taken_back,
+        "diverged": int(found.get("skipped_rows", 0)),
+        "defended": int(defended.get("refused", 0)) + taken_back,
+        "waiting_batches": int(found["logged"]) - int(found["learned"]),
+    }
+
+
+def _sentence(learned: dict[str, int] | None) -> str:
+    """Return what the rows' sender wants to know of all rows of the model."""
+    if learned is None:
+        return "Whether they were learned isn't known here: this token doesn't have the scope read."
+    told = [f"The model has learned from {learned['rows']:,} rows in all."]
+    if learned["waiting_batches"]:
+        told.append(f"{learned['waiting_batches']:,} batches still wait to be learned.")
+    if learned["diverged"]:
+        told.append(
+            f"It left out {learned['diverged']:,} rows: with them learning diverged. Numbers of "
+            "very different size do that, and large labels or weights: scale them, or hash "
+            "numbers in bins."
+        )
+    if learned["defended"]:
+        told.append(f"Its defences refused or took back {learned['defended']:,} rows.")
+    return " ".join(told)

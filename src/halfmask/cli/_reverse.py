@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from halfmask._errors import PolicyError
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, say_json
 from halfmask.cli._events_options import PolicyArgument, check_apart
@@ -16,9 +18,10 @@ from halfmask.cli._options import OverwriteOption, SayingOptions
 from halfmask.cli._vault_lock import LockOptions  # typer reads it
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from halfmask.data import Source
+    from halfmask.masks import Mask
 
 __all__ = ["reverse"]
 
@@ -31,7 +34,8 @@ def reverse(
         typer.Argument(
             metavar="RELEASED",
             show_default=False,
-            help="The folder of a release, or a file with released columns; - for standard input.",
+            help="The folder of a release, or a file with released columns; - for standard input. "
+            "Of a copied database the URL of a table, as in ?schema=masked&table=orders.",
         ),
     ],
     out: Annotated[
@@ -66,11 +70,10 @@ def reverse(
     opened = lock.open(vault)
     from halfmask.data import TableWriter  # noqa: PLC0415 # half a second
     from halfmask.masks import is_reversible, pseudonym_key, reverse_masks  # noqa: PLC0415
-    from halfmask.microdata import Policy  # noqa: PLC0415 # the same
 
     masks = {
         name: mask
-        for name, mask in Policy.load(policy).masks.items()
+        for name, mask in _masks(policy, released).items()
         if is_reversible(mask) and getattr(mask, "scope", None) == "vault"
     }
     source = _opened(released, tuple(masks))
@@ -95,6 +98,21 @@ def reverse(
         soft_wrap=True,
     )
     return 0
+
+
+def _masks(policy: str, released: str) -> Mapping[str, Mask]:
+    """Return the masks of the released table by a policy of tables or of a database."""
+    from halfmask.data import DatabaseUrl, is_database_url  # noqa: PLC0415 # half a second
+    from halfmask.microdata import Policy  # noqa: PLC0415 # the same
+
+    if not is_database_url(released):
+        return Policy.load(policy).masks
+    with suppress(PolicyError):  # rows of a release may lie in a database, too
+        return Policy.load(policy).masks
+    from halfmask.databases import DatabasePolicy  # noqa: PLC0415 # half a second
+    from halfmask.databases._reversal import reversible_masks  # noqa: PLC0415 # the same
+
+    return reversible_masks(DatabaseUrl.parse(released), DatabasePolicy.load(policy))
 
 
 def _opened(released: str, texts: Sequence[str]) -> Source:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask._errors import ReleaseError
-from halfmask.cli._console import console, listing, mark, printable, say_json
+from halfmask.cli._claims import marked
+from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._engine import EngineOptions  # typer reads it
+from halfmask.cli._findings import show_legend
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._ledger_options import ReleaseLedger  # typer reads it
 from halfmask.cli._opening import OpenOption, open_report
@@ -114,7 +116,7 @@ def _show(release: SyntheticRelease, out: str, screen: Console, *, verbose: bool
     screen.print("\nClaims, verified on disk", style="bold")
     table = listing("", "claim")
     for each in verification.claims:
-        table.add_row(mark(each.holds, screen), printable(each.claim.sentence()))
+        table.add_row(marked(each, screen), printable(each.sentence))
     screen.print(table)
     _show_measured(release, screen)
     if verbose:
@@ -144,6 +146,7 @@ def _show_measured(release: SyntheticRelease, screen: Console) -> None:
                 each.verdict,
             )
         screen.print(table)
+        show_legend(found.findings)
     if found.learners:
         screen.print("\nMeasured: models, tested on rows set aside", style="bold")
         tables = ("of original rows", "of synthetic rows")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask.cli._claims import show_claims
+from halfmask.cli._claims import marked, show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._events_verify import answer_of_events
@@ -21,13 +21,16 @@ from halfmask.cli._options import SayingOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.verifier import CheckedRelease, Verification
+    from halfmask.verifier import CheckedClaim, CheckedRelease, ClaimCheck, Verification
+    from halfmask.verifier.tables._people import HierarchyFiles
 
 __all__ = ["verify"]
 
+UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
 GIVE_FILE = (
-    "Give what the marked claims need: --persons, --population and --hierarchies, or --originals."
+    "Give what the marked claims need: --persons; --population with --policy or --hierarchies; or "
+    "--originals."
 )
 BROKEN = "The release doesn't bear out what it claims."
 
@@ -88,7 +91,8 @@ def verify(
             "--policy",
             metavar="POLICY",
             show_default=False,
-            help="The policy by which --originals is read, such as which texts mean missing.",
+            help="The policy by which --originals or --population is read, such as which texts "
+            "mean missing. For --population it also builds the hierarchies, by files or rules.",
         ),
     ] = None,
     show: OpenOption = False,
@@ -98,7 +102,7 @@ def verify(
     """Verify the claims of a release from its files.
 
     Independent code counts each claim again. The exit code is 0 if every claim was checked and
-    holds, otherwise 1.
+    holds, 3 if nothing is wrong and some claims couldn't be checked, otherwise 1.
     """
     from halfmask.verifier import CheckedRelease  # noqa: PLC0415 - the same
     from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
@@ -106,14 +110,21 @@ def verify(
 
     if hierarchies is not None and population is None:
         raise UsageError("--hierarchies are those of --population.", hint="Give both.")
-    if policy is not None and originals is None:
-        raise UsageError("--policy says how --originals is read.", hint="Give both.")
+    if policy is not None and originals is None and population is None:
+        raise UsageError(
+            "--policy says how --originals or --population is read.", hint="Give one of them."
+        )
+    if policy is not None and hierarchies is not None:
+        raise UsageError(
+            "--hierarchies and --policy both say what the hierarchies are.", hint="Give one."
+        )
     with where_run.connected() as engine, _near(release, engine) as folder:
+        people, trees = _people_of(population, hierarchies, policy)
         found = count_again(
             folder,
             persons=persons,
-            population=population,
-            hierarchies=hierarchies,
+            population=people,
+            hierarchies=trees,
             originals=None if originals is None else _rows_of(originals, policy),
             engine=engine,
         )
@@ -127,7 +138,7 @@ def verify(
         _show(found, console(), verbose=saying.verbose)
     if show and found.holds:
         open_report(release)
-    return 0 if found.holds else 1
+    return 0 if found.holds else UNCHECKED_CODE if _is_unchecked(found) else 1
 
 
 @contextmanager
@@ -147,6 +158,17 @@ def _near(release: str, engine: object) -> Iterator[str | Path]:
         yield folder
 
 
+def _people_of(
+    population: str | None, hierarchies: str | None, policy: str | None
+) -> tuple[object, HierarchyFiles | None]:
+    """Return the population and its hierarchies, as halfmask protect reads them with a policy."""
+    if population is None or policy is None:
+        return population, hierarchies
+    from halfmask.microdata import Policy, read_population  # noqa: PLC0415 - only for these claims
+
+    return read_population(population, Policy.load(policy))
+
+
 def _rows_of(originals: str, policy: str | None) -> object:
     """Return the original rows, read as halfmask synthesize reads them."""
     from halfmask.cli._protect import opened_by  # noqa: PLC0415 - only for these claims
@@ -160,16 +182,16 @@ def _rows_of(originals: str, policy: str | None) -> object:
 
 def _show_other(found: CheckedRelease, out: Console) -> None:
     for each in found.claims:
-        style = None if each.holds else "red" if each.checked else "yellow"
-        sign = mark(each.holds, out) if each.checked else "?"
-        out.print(f"{sign} {printable(each.sentence)}", style=style)
+        sign = marked(each, out)
+        style = None if each.holds else sign.style
+        out.print(f"{sign.plain} {printable(each.sentence)}", style=style, soft_wrap=True)
     _show_ending(found, out)
 
 
 def _as_dict(found: Verification | CheckedRelease) -> dict[str, object]:
     if found.holds:
         return {"ok": True, **found.to_dict()}
-    broken = [each.sentence for each in found.claims if not each.holds]
+    broken = [it.sentence for it in found.claims if not it.holds and not _is_stated(it)]
     unchecked = _is_unchecked(found)
     return {
         "ok": False,
@@ -178,7 +200,7 @@ def _as_dict(found: Verification | CheckedRelease) -> dict[str, object]:
         if unchecked
         else "Don't hand it over; make it again from the table and the policy.",
         "code": "verification",
-        "status": 1,
+        "status": UNCHECKED_CODE if unchecked else 1,
         **found.to_dict(),
     }
 
@@ -216,11 +238,18 @@ def _show_ending(found: Verification | CheckedRelease, out: Console) -> None:
         for weakness in found.weaknesses:
             out.print(f"- {printable(weakness)}", soft_wrap=True)
     if found.holds:
-        out.print("\nEverything that the release claims holds.", style="bold green")
+        what = "can be checked" if any(map(_is_stated, found.claims)) else "the release claims"
+        out.print(f"\nEverything that {what} holds.", style="bold green")
     elif _is_unchecked(found):
         out.print(f"\n{UNCHECKED} Nothing wrong was found. {GIVE_FILE}", style="bold yellow")
     else:
         out.print(f"\n{BROKEN} Don't hand it over.", style="bold red")
+
+
+def _is_stated(claim: ClaimCheck | CheckedClaim) -> bool:
+    from halfmask.verifier import CheckedClaim  # noqa: PLC0415 - hashing takes a while
+
+    return isinstance(claim, CheckedClaim) and claim.is_stated
 
 
 def _is_unchecked(found: Verification | CheckedRelease) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from halfmask._errors import SchemaError
+import polars as pl
 
-__all__ = ["extension_error", "has_extension", "refuse_foreign_types"]
+from halfmask._errors import DataError, SchemaError
 
+__all__ = ["bounds_of", "check_times", "extension_error", "has_extension", "refuse_foreign_types"]
+
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME = b"ARROW:extension:name"
 
 
@@ -36,12 +39,76 @@ def refuse_foreign_types(schema: Any, columns: Collection[str] | None = None) ->
         name = _extension(field)
         if name is not None:
             raise extension_error(field.name, name)
-        if any(map(_is_unknown, _types_in(field.type))):
+        if any(map(_is_unknown, _types_in(field.type))) or not _is_turned(field.type):
             raise SchemaError(
                 f"Column {field.name!r} is of Arrow's type {str(field.type).partition('<')[0]}, "
                 "which can't be read.",
-                hint="Turn it into text or a plain number first, or leave the column out.",
+                hint="Turn it into text or a plain number first, or leave the column out. Time "
+                "zones need a name, such as Asia/Kolkata.",
             )
+
+
+def check_times(rows: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    """Raise unless polars reads all times as they are.
+
+    It would read times of day of 24 hours or more as missing, and seconds that it has no room for
+    as milliseconds of another time.
+
+    Parameters
+    ----------
+    rows
+        A table or a record batch of pyarrow.
+
+    Raises
+    ------
+    DataError
+        If others are there, with the column.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and frames of polars don't need it
+    import pyarrow.compute as pc  # noqa: PLC0415 - the same
+
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        for cells in _leaves(column):
+            bounds = bounds_of(cells.type)
+            if bounds is None:
+                continue
+            wide = pa.int32() if cells.type.bit_width == 32 else pa.int64()
+            ends = pc.min_max(cells.cast(wide)).as_py()
+            if ends["min"] is not None and not bounds[0] <= ends["min"] <= ends["max"] <= bounds[1]:
+                raise DataError(
+                    f"Column {field.name!r} has times of day that are negative, or 24 hours or "
+                    "more, or times or spans of more than 292 million years.",
+                    hint="Turn the column into text or a number first, or make these cells "
+                    "missing.",
+                )
+
+
+def _leaves(cells: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
+    """Yield the cells, or those within lists and structs."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    types = pa.types
+    if any(
+        fits(cells.type) for fits in (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    ):
+        yield from _leaves(pc.list_flatten(cells))
+    elif types.is_struct(cells.type):
+        for place in range(cells.type.num_fields):
+            yield from _leaves(pc.struct_field(cells, place))
+    else:
+        yield cells
+
+
+def bounds_of(kind: Any) -> tuple[int, int] | None:  # noqa: ANN401 - as above
+    """Return the ends of what polars reads of a type of time as it is; None where that is all."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    if pa.types.is_time(kind):
+        return 0, 86_400 * _TICKS[kind.unit] - 1
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return (-(2**63) // 1000 + 1, 2**63 // 1000 - 1) if kind.unit == "s" else None
+    return None
 
 
 def has_extension(schema: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
@@ -89,6 +156,17 @@ def _types_in(kind: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
     yield kind
     for field in _fields_in(kind):
         yield from _types_in(field.type)
+
+
+def _is_turned(kind: Any) -> bool:  # noqa: ANN401 - as above
+    """Return whether polars has the type: it lacks zones such as +05:30, which have no name."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    try:
+        pl.from_arrow(pa.nulls(0, kind))
+    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - any of theirs
+        return False
+    return True
 
 
 def _is_unknown(kind: Any) -> bool:  # noqa: ANN401 - as above

@@ -19,12 +19,40 @@ __all__ = ["Coerced", "as_declared", "check_declared", "mark_missing", "warn_amb
 
 
 def mark_missing(frame: pl.DataFrame, markers: tuple[str, ...] | None) -> pl.DataFrame:
-    """Return the frame with null for each text that is one of the markers."""
-    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
-    if not markers or not texts:
+    """Return the frame with null for each cell that is one of the markers.
+
+    A number is one if a marker spells it: ``-8`` marks -8.0, too.
+
+    Examples
+    --------
+    >>> mark_missing(pl.DataFrame({"pay": [100.5, -8.0], "job": ["-8", "?"]}), ("-8", "?")).rows()
+    [(100.5, None), (None, None)]
+    """
+    if not markers:
         return frame
-    marked = pl.col(texts).is_in(list(markers))
-    return frame.with_columns(pl.when(~marked).then(pl.col(texts)).name.keep())
+    marked = {
+        name: pl.col(name).is_in(pl.Series(list(markers)).implode())
+        if dtype == pl.String
+        else _is_number_of(name, dtype, markers)
+        for name, dtype in frame.schema.items()
+        if dtype == pl.String or dtype.is_numeric()
+    }
+    return frame.with_columns(
+        pl.when(~those).then(pl.col(name)).alias(name)
+        for name, those in marked.items()
+        if those is not None
+    )
+
+
+def _is_number_of(name: str, dtype: pl.DataType, markers: Iterable[str]) -> pl.Expr | None:
+    """Return which numbers a marker spells; None if no marker spells one of the type."""
+    texts = pl.Series(sorted(set(markers)), dtype=pl.String)
+    numbers = texts.cast(pl.Float64 if dtype.is_float() else pl.Decimal(38, 9), strict=False)
+    fitting = numbers.drop_nulls().cast(dtype, strict=False)
+    if not dtype.is_float():
+        same = fitting.cast(numbers.dtype, strict=False) == numbers.drop_nulls()
+        fitting = fitting.filter(same.fill_null(value=False))
+    return pl.col(name).is_in(fitting.implode()) if len(fitting) else None
 
 
 def check_declared(declared: Iterable[str], columns: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.data._arrow_types import refuse_foreign_types
+from halfmask.data._arrow_types import bounds_of, check_times, refuse_foreign_types
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
 from halfmask.data._frames import check_names, settle, settled_dtype
@@ -123,7 +123,8 @@ class ColumnarReader:
         empty = [n for n in frame.columns if frame[n].null_count() == frame.height]
         frame = frame.with_columns(pl.col(n).cast(self._settled[n]) for n in empty)
         frame = mark_missing(frame, self._options.missing)
-        return settle(as_declared(frame, self._declared, self._coerced))
+        frame = as_declared(frame, self._declared, self._coerced)
+        return settle(mark_missing(frame, self._options.missing))
 
 
 def _parquet_facts(place: Place) -> _Facts:
@@ -135,10 +136,18 @@ def _parquet_facts(place: Place) -> _Facts:
         check_names(written.schema_arrow.names)
         refuse_foreign_types(written.schema_arrow)
         rows = written.metadata.num_rows
+        _check_times_of(written)
         orders = _orders_in_groups(place, written.schema_arrow)
     with here.local() as local:
         dtypes = dict(_scan(local).collect_schema())
     return _Facts(dtypes, rows, orders_of(pl.DataFrame(schema=dtypes)) | orders)
+
+
+def _check_times_of(file: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    times = [field.name for field in file.schema_arrow if bounds_of(field.type) is not None]
+    if times:
+        for batch in file.iter_batches(columns=times):
+            check_times(batch)
 
 
 def _orders_in_groups(place: Place, schema: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - no types
@@ -215,6 +224,8 @@ def _sliced(batch: Any, columns: Sequence[str], n_rows: int) -> Iterator[pl.Data
     for start in range(0, batch.num_rows, n_rows):
         piece = batch.select(list(columns)).slice(start, n_rows)
         # A damaged file must not lead polars out of its buffers.
+        piece.validate()
+        check_times(piece)
         piece.validate(full=True)
         frame = pl.from_arrow(piece)
         if not isinstance(frame, pl.DataFrame):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.data._casts import Coerced, as_declared, check_declared, warn_ambiguous
+from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing, warn_ambiguous
 from halfmask.data._columns import same_columns
 from halfmask.data._csv_batches import CsvBatches
 from halfmask.data._dialect import DELIMITERS, sniff
@@ -81,7 +81,8 @@ class CsvReader:
                 if misfits:
                     raise DataError(f"{part.place.what} has changed while it was read.")
                 rest = as_declared(texts, self._declared, self._coerced)
-                yield settle(rest.with_columns(frame.get_columns()))
+                read = rest.with_columns(frame.get_columns())
+                yield settle(mark_missing(read, part.missing))
 
 
 class _Part:
@@ -90,7 +91,7 @@ class _Part:
     def __init__(self, place: Place, options: ReadOptions, delimiter: str | None) -> None:
         self.place = place
         self._options = options
-        self._missing = [""] if options.missing is None else list(options.missing)
+        self.missing = ("",) if options.missing is None else options.missing
         self._drops = False
         with reading(place.what, "CSV"), self._lines("".join(DELIMITERS)) as stream:
             sample = stream.read(_SAMPLE).decode("utf-8", errors="ignore").lstrip("\r\n")
@@ -154,7 +155,7 @@ class _Part:
         convert = arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(every, pa.large_string()),
             include_columns=positions,
-            null_values=self._missing,
+            null_values=list(self.missing),
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
             check_utf8=False,  # the stream has checked
@@ -225,8 +226,9 @@ def _ragged(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no 
         # Whether the first or the last column lacks its name, nobody but the owner knows.
         hint = (
             "If the header lacks the name of a column, as R's write.table leaves out that of row "
-            "names, replace it: --skip-rows 1 --no-header --column-names row,age,... or "
-            "ReadOptions(skip_rows=1, header=False, column_names=...)."
+            "names, replace it: [[ReadOptions(skip_rows=1, header=False, "
+            "column_names=...)|--skip-rows 1 "
+            "--no-header --column-names row,age,...]]."
         )
     return DataError(
         f"{where} of {what[0].lower()}{what[1:]} has {row.actual_columns} cells where the first "

@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
-from halfmask.data._arrow_types import refuse_foreign_types
+from halfmask.data._arrow_types import check_times, refuse_foreign_types
 from halfmask.data._database_url import quoted_name
 from halfmask.data._frames import check_names, settled_dtype
 from halfmask.data._reading import reading
@@ -27,6 +27,7 @@ __all__ = [
     "FILE_READERS",
     "duckdb_reader",
     "open_sqlite",
+    "sqlite_column_type",
     "sqlite_frames",
     "sqlite_reader",
     "sqlite_types",
@@ -82,31 +83,30 @@ def sqlite_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
         return spilled_reader(sqlite_frames(base, name, dtypes), dtypes, options, place.what)
 
 
-def sqlite_types(
-    base: sqlite3.Connection, table: str, *, bytes_too: bool = False
-) -> dict[str, pl.DataType]:
-    """Return the type of each column of a table, by its cells.
+def sqlite_types(base: sqlite3.Connection, table: str) -> dict[str, pl.DataType]:
+    """Return the type of each column of a table; see `sqlite_column_type`."""
+    source = f"SELECT * FROM {quoted_name(table)}"
+    names = [about[0] for about in base.execute(f"{source} LIMIT 0").description]
+    return {name: sqlite_column_type(base, table, name) for name in names}
+
+
+def sqlite_column_type(
+    base: sqlite3.Connection, table: str, name: str, *, bytes_too: bool = False
+) -> pl.DataType:
+    """Return the type of a column of a table, by its cells.
 
     Parameters
     ----------
-    base, table
-        The database, and the table's name.
+    base, table, name
+        The database, and the names of the table and the column.
     bytes_too
-        Whether a column may hold bytes.
+        Whether the column may hold bytes.
 
     Raises
     ------
     SchemaError
-        If a column holds values of more than one type, or bytes.
+        If the column holds values of more than one type, or bytes.
     """
-    source = f"SELECT * FROM {quoted_name(table)}"
-    names = [about[0] for about in base.execute(f"{source} LIMIT 0").description]
-    return {name: _sqlite_type(base, table, name, bytes_too=bytes_too) for name in names}
-
-
-def _sqlite_type(
-    base: sqlite3.Connection, table: str, name: str, *, bytes_too: bool
-) -> pl.DataType:
     column = quoted_name(name)
     found = base.execute(
         f"SELECT typeof({column}), min({column}), max({column}) FROM {quoted_name(table)}"
@@ -174,6 +174,7 @@ def duckdb_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
             " WHERE table_schema = 'main' ORDER BY 1"
         ).fetchall()
         name = _chosen([str(found) for (found,) in listed], table, place.what)
+        _check_duckdb(base, name)
         rows = base.sql(f"SELECT * FROM main.{quoted_name(name)}").to_arrow_reader(_CHUNK)
         check_names(rows.schema.names)
         refuse_foreign_types(rows.schema)
@@ -182,8 +183,32 @@ def duckdb_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
         return spilled_reader(_frames(rows), dtypes, options, place.what)
 
 
+def _check_duckdb(base: Any, table: str) -> None:  # noqa: ANN401 - duckdb has no types
+    """Raise if DuckDB would hand out other values: in Arrow, it turns these types into others."""
+    described = base.execute(f"DESCRIBE main.{quoted_name(table)}").fetchall()
+    for column, dtype in ((str(row[0]), str(row[1])) for row in described):
+        if dtype == "TIME WITH TIME ZONE":
+            raise SchemaError(
+                f"Column {column!r} holds times of day with a zone, which would be lost.",
+                hint="Read a view that casts the column to text or to TIME.",
+            )
+        if dtype in {"HUGEINT", "UHUGEINT"}:
+            most = f"{'9' * 38}::{dtype}"
+            low = f" OR {quoted_name(column)} < -{most}" if dtype == "HUGEINT" else ""
+            beyond = base.execute(
+                f"SELECT count(*) FROM main.{quoted_name(table)}"
+                f" WHERE {quoted_name(column)} > {most}{low}"
+            ).fetchall()[0][0]
+            if beyond:
+                raise SchemaError(
+                    f"Column {column!r} has {beyond} whole numbers of more than 38 digits.",
+                    hint="Read a view that casts the column to text.",
+                )
+
+
 def _frames(batches: Any) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - a reader of pyarrow
     for batch in batches:
+        check_times(batch)
         frame = pl.from_arrow(batch)
         if isinstance(frame, pl.DataFrame) and frame.height:
             yield frame

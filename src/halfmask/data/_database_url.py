@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -19,7 +20,11 @@ _ENGINES: Final[dict[str, Engine]] = {
     "sqlite": "sqlite",
     "duckdb": "duckdb",
 }
-_START: Final = re.compile(r"(?i:postgresql|postgres|sqlite|duckdb)://")
+#: Others are refused by name, not looked for as files.
+_OTHERS: Final = (
+    "mysql|mariadb|mssql|sqlserver|oracle|mongodb|clickhouse|snowflake|bigquery|redshift"
+)
+_START: Final = re.compile(rf"(?i:postgresql|postgres|sqlite|duckdb|{_OTHERS})(?:\+\w+)?://")
 #: A name as SQL writes it, in quotes or not.
 _NAME: Final = r'(?:"(?:[^"]|"")+"|[^".]+)'
 _QUALIFIED: Final = re.compile(rf"(?:({_NAME})\.)?({_NAME})")
@@ -84,6 +89,15 @@ class DatabaseUrl:
     schema: str | None = None
     table: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What the copy's files are called: the file, or the database and its schema."""
+        if self.engine != "postgresql":
+            return Path(self.location).stem
+        base = unquote(urlsplit(self.location).path.strip("/")).replace("/", "_")
+        schema = (self.schema or "public").replace("/", "_")
+        return f"{base}.{schema}" if base else schema
+
     @classmethod
     def parse(cls, url: str) -> DatabaseUrl:
         """Take a URL apart.
@@ -101,6 +115,11 @@ class DatabaseUrl:
         """
         engine = _ENGINES.get(url.partition("://")[0].lower())
         if engine is None:
+            if _START.match(url):
+                raise ParameterError(
+                    "This database isn't supported: PostgreSQL, SQLite and DuckDB are.",
+                    hint="Export its tables to Parquet or CSV, or load them into one of these.",
+                )
             raise ParameterError(
                 "This is no URL of a database.",
                 hint="Write postgresql://host/database, sqlite:///path or duckdb:///path.",

@@ -74,7 +74,7 @@ def check_date_format(column: str, format_: object, first_year: object = None) -
         raise ParameterError(
             f"The date format of column {column!r} has years of two digits, which have no century.",
             hint=f"Declare the first year of their century: first_years = {{ {column} = "
-            f"{dt.datetime.now(tz=dt.UTC).year - 99} }}, or --first-year on the command line.",
+            f"{dt.datetime.now(tz=dt.UTC).year - 99} }}[[|, or --first-year]].",
         )
     if first_year is not None and not (
         short and type(first_year) is int and 1000 <= first_year <= 9900

@@ -101,9 +101,11 @@ class Derivations:
             both = self.rows.select(
                 whole=pl.col(name).str.to_lowercase(), part=pl.col(target).str.to_lowercase()
             ).drop_nulls()
-            whole, part = both["whole"].to_list(), both["part"].to_list()
-            held = sum(a in b for a, b in zip(part, whole, strict=True)) / max(both.height, 1)
-            if both.height >= FEWEST_ROWS and held >= NEARLY:
+            if both.height < FEWEST_ROWS:
+                continue
+            held, chance = _held(both["part"], both["whole"]), _held(both["part"], _moved(both))
+            # One text in nearly all rows, such as a country, may stand in all texts of a column.
+            if held >= NEARLY and held - chance >= NEARLY * (1 - chance) and chance < 1:
                 return Derivation((name,), held)
         return None
 
@@ -169,6 +171,16 @@ def _agreement(source: NDArray[np.int64], target: NDArray[np.int64]) -> float:
         return 0.0
     chance = by_target / every
     return (by_both / by_source - chance) / (1 - chance)
+
+
+def _held(parts: pl.Series, wholes: pl.Series) -> float:
+    """Return the share of rows whose whole text holds the part."""
+    return float(wholes.str.contains(parts, literal=True).mean() or 0.0)  # type: ignore[arg-type] # a float
+
+
+def _moved(both: pl.DataFrame) -> pl.Series:
+    """Return the whole texts of other rows: the rows are in a random order."""
+    return both["whole"].slice(1).append(both["whole"].head(1))
 
 
 def _pairs(codes: NDArray[np.int64]) -> float:

@@ -11,7 +11,8 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._foreign import foreign
-from halfmask.data._arrow_types import extension_error, refuse_foreign_types
+from halfmask.data._arrow_types import check_times, extension_error, refuse_foreign_types
+from halfmask.data._calendar import check_calendar
 from halfmask.data._lists import joined_lists
 
 if TYPE_CHECKING:
@@ -30,9 +31,12 @@ __all__ = [
     "without_empty_types",
 ]
 
-# What one cell of a table of people can't be: it has no order, no equality or no text.
-_NESTED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
-_CODED = (pl.Categorical, pl.Enum)
+_CODED = (pl.Categorical, pl.Enum, pl.Null)
+# What one cell of a table of people can be: other types have no order, no equality or no text.
+_CELLS = (
+    *(pl.String, pl.Boolean, pl.Date, pl.Datetime, pl.Duration, pl.Time),
+    *(pl.Float32, pl.Float64, pl.Decimal),
+)
 
 
 def to_polars(frame: object, *, lists: Mapping[str, str] | None = None) -> pl.DataFrame:
@@ -150,6 +154,7 @@ def settle(frame: pl.DataFrame) -> pl.DataFrame:
         for column in frame.get_columns()
         if column.dtype.is_float() and column.is_nan().any()
     ]
+    check_calendar(frame)
     # Only columns that need it are written again: a table may be most of the memory there is.
     return frame.with_columns(pl.col(with_nan).fill_nan(None)) if with_nan else frame
 
@@ -164,16 +169,18 @@ def settled_dtype(dtype: pl.DataType, column: str) -> pl.DataType:
     """
     if isinstance(dtype, pl.BaseExtension):
         raise extension_error(column, dtype.ext_name())
-    if isinstance(dtype, _NESTED):
-        raise SchemaError(
-            f"Column {column!r} holds values of type {type(dtype).__name__}; each cell must be "
-            "one number, text, date, time or truth value.",
-            hint="Spread it over plain columns, or leave the column out. Lists are read as texts "
-            "with a separator under lists.",
-        )
-    if isinstance(dtype, _CODED) or dtype == pl.Null:
+    if isinstance(dtype, _CODED):
         return pl.String()
-    return dtype
+    if isinstance(dtype, _CELLS) or dtype.is_integer():
+        return dtype
+    if dtype.is_float():
+        return pl.Float32()  # of 16 bits
+    raise SchemaError(
+        f"Column {column!r} holds values of type {type(dtype).__name__}; each cell must be "
+        "one number, text, date, time or truth value.",
+        hint="Spread it over plain columns, or leave the column out. Lists are read as texts "
+        "with a separator under lists.",
+    )
 
 
 def without_empty_types(frame: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -207,7 +214,8 @@ def check_names(names: Sequence[str]) -> None:
     if empty:
         raise SchemaError(
             f"Columns without a name: number {', '.join(empty[:20])} of {len(names)}.",
-            hint="Name every column; a file without a header is read with header=False.",
+            hint="Name every column; a file without a header is read with "
+            "[[header=False|--no-header]].",
         )
     counts = Counter(names)
     if len(counts) < len(names):
@@ -215,7 +223,7 @@ def check_names(names: Sequence[str]) -> None:
         raise SchemaError(
             f"Columns that share a name: number {', '.join(twice[:20])} of {len(names)}.",
             hint="Give each column a name of its own; a file without a header is read with "
-            "header=False.",
+            "[[header=False|--no-header]].",
         )
     unsafe = [str(n) for n, name in enumerate(names, 1) if "\0" in name or _is_pattern(name)]
     if unsafe:
@@ -278,6 +286,7 @@ def _as_polars(frame: object) -> pl.DataFrame:
 def _from_arrow(table: Any) -> pl.DataFrame:  # noqa: ANN401 - pyarrow has no types
     check_names(table.schema.names)
     refuse_foreign_types(table.schema)
+    check_times(table)
     turned = pl.from_arrow(table, rechunk=False)
     if not isinstance(turned, pl.DataFrame):
         raise _not_a_frame(table)

@@ -37,9 +37,10 @@ _VALUES = re.compile(
     re.IGNORECASE,
 )
 _DATA_HINT = (
-    "If the file has no header, say so: --no-header, header = false under [input] of a policy, or "
-    "ReadOptions(header=False). If these are names: --header, header = true, ReadOptions("
-    "header=True)."
+    "If the file has no header, say so: [[ReadOptions(header=False)|--no-header]], or header = "
+    "false "
+    "under [input] of a policy. If these are names: [[ReadOptions(header=True)|--header]], or "
+    "header = true."
 )
 
 
@@ -190,9 +191,10 @@ class Header:
             raise SchemaError(
                 f"The first row of {_inside(self._what)} looks like a title and not like names of "
                 f"columns: 1 of its {len(self._first)} cells has text.",
-                hint="Leave out the lines above the names: --skip-rows, skip_rows under [input] of "
-                "a policy, or ReadOptions(skip_rows=...). If these are names: --header, "
-                "header = true, ReadOptions(header=True).",
+                hint="Leave out the lines above the names: "
+                "[[ReadOptions(skip_rows=...)|--skip-rows]], "
+                "or skip_rows under [input] of a policy. If these are names: "
+                "[[ReadOptions(header=True)|--header]], or header = true.",
             )
 
     def _refuse_repeated(self, whole: pl.Series, rows_before: int) -> None:
@@ -203,7 +205,8 @@ class Header:
             f"Row{'' if one else 's'} {', '.join(map(str, numbers))} of {_inside(self._what)} "
             f"repeat{'s' if one else ''} the header (row 1).",
             hint="Remove these rows; files that belong together are read from one folder. A file "
-            "without a header is read with --no-header or header = false.",
+            "without a header is read with [[header=False|--no-header]], or header = false under "
+            "[input].",
         )
 
 

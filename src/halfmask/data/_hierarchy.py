@@ -11,23 +11,37 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import HierarchyError
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, list_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ROOT", "Hierarchy", "leaf_text"]
+__all__ = ["ROOT", "Hierarchy", "as_text", "leaf_text"]
 
 ROOT = "*"
 MAX_LEVELS = 255  # boundaries are bytes
+
+
+def as_text(values: pl.Series) -> pl.Series:
+    """Return values as texts that differ where the values do.
+
+    Examples
+    --------
+    >>> from datetime import time
+    >>> as_text(pl.Series([time(10), time(10, 0, 0, 500)])).to_list()
+    ['10:00:00', '10:00:00.000500']
+    """
+    if values.dtype in (pl.Duration, pl.Time):
+        return values.dt.to_string("iso")  # a cast raises, or cuts fractions of a second
+    return values.cast(pl.String)
 
 
 def leaf_text(values: pl.Series) -> pl.Series:
     """Return values as the leaves of a hierarchy spell them.
 
     Whole floating-point numbers are written without ``.0``: a column of whole numbers with gaps
-    arrives as floats from many libraries, and hierarchy files say ``39``. Dates and spans of time
-    are ISO 8601.
+    arrives as floats from many libraries, and hierarchy files say ``39``. Dates, times and spans
+    of time are ISO 8601, with all their fractions of a second.
 
     Parameters
     ----------
@@ -39,10 +53,8 @@ def leaf_text(values: pl.Series) -> pl.Series:
     >>> leaf_text(pl.Series([39.0, 0.5, None])).to_list()
     ['39', '0.5', None]
     """
-    if values.dtype == pl.Duration:  # polars casts it to no text
-        return values.dt.to_string("iso")
     if not values.dtype.is_float():
-        return values.cast(pl.String)
+        return as_text(values)
     # Beyond 2**53 a float doesn't tell neighbouring whole numbers apart.
     whole = (values == values.floor()) & (values.abs() < 2**53)
     as_int = values.set(~whole.fill_null(value=False), None).cast(pl.Int64).cast(pl.String)
@@ -114,6 +126,12 @@ class Hierarchy:
             raw value occurs twice, a level is no coarsening of the one below it, or labels lead
             back to themselves. Messages hold counts, level and row numbers, never a label.
         """
+        list_of(
+            "rows, each a list of labels",
+            lambda it: isinstance(it, list | tuple),
+            owner="Hierarchy.from_rows",
+            rows=rows,
+        )
         if not rows:
             raise HierarchyError(f"The hierarchy of column {column!r} has no rows.")
         height = len(rows[0])

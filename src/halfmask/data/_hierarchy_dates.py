@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import HierarchyError, ParameterError
 from halfmask._validation import one_of
+from halfmask.data._calendar import day_of
 from halfmask.data._hierarchy import Hierarchy, leaf_text
 
 __all__ = ["Dates"]
@@ -33,12 +34,13 @@ class Dates:
     Raises
     ------
     ParameterError
-        If a level is unknown, or they don't grow coarser.
+        If a level is unknown, or they don't grow coarser; if a unit stands above weeks, which
+        lie in no one month, quarter, year or decade.
 
     Notes
     -----
-    Weeks are those of ISO 8601. A week can belong to two months. If ``"week"`` is a level, the
-    month and all coarser units of a week are those of its Thursday.
+    Weeks are those of ISO 8601. Times with a zone have the day that its clock shows, and texts the
+    day that they state.
 
     Examples
     --------
@@ -62,6 +64,11 @@ class Dates:
             raise ParameterError(
                 f"The 'levels' of Dates must grow coarser, in this order: {', '.join(UNITS)}."
             )
+        if "week" in self.levels[:-1]:
+            raise ParameterError(
+                "The 'levels' of Dates have a coarser unit above 'week': weeks don't nest in it.",
+                hint="Leave out 'week', or the units above it.",
+            )
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
         """Build the hierarchy of dates, the earliest first.
@@ -73,17 +80,14 @@ class Dates:
         """
         frame = pl.DataFrame({"0": leaf_text(values), "date": self._dates(values, column)})
         frame = frame.sort("date", "0")
-        at = frame["date"]
         labels = [frame["0"]]
         for number, level in enumerate(self.levels, start=1):
-            labels.append(_label(at, level).alias(str(number)))
-            if level == "week":
-                at = at.dt.truncate("1w").dt.offset_by("3d")
+            labels.append(_label(frame["date"], level).alias(str(number)))
         return Hierarchy.from_levels(pl.DataFrame(labels), column=column, root=True)
 
     def _dates(self, values: pl.Series, column: str) -> pl.Series:
         if isinstance(values.dtype, pl.Date | pl.Datetime):
-            return values.cast(pl.Date)
+            return day_of(values)
         text = leaf_text(values)
         if self.format is not None:
             try:

@@ -94,7 +94,8 @@ class JsonLinesReader:
         if misfits:
             raise DataError(f"{what} has changed while it was read.")
         frame = frame.with_columns(read.get_columns())
-        return settle(as_declared(frame, self._declared, Coerced(self._options.coerce)))
+        frame = as_declared(frame, self._declared, Coerced(self._options.coerce))
+        return settle(mark_missing(frame, self._options.missing))
 
     def _marked(self, table: pa.Table) -> pl.DataFrame:
         frame = joined_lists(pl.DataFrame(table), self._options.lists)

@@ -38,8 +38,8 @@ def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
     frame
         A table. A column that has no lists stays.
     lists
-        For columns of lists, what is written between two items. An empty list is an empty text, a
-        missing one stays missing; missing items are left out.
+        For columns of lists, what is written between two items. Lists are sets: each item is
+        written once, in order, and a missing one left out. An empty list is an empty text.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
     --------
     >>> frame = pl.DataFrame({"bought": [["milk", "bread"], [], None]})
     >>> joined_lists(frame, {"bought": "|"})["bought"].to_list()
-    ['milk|bread', '', None]
+    ['bread|milk', '', None]
     """
     made = [
         _joined(frame[name], separator)
@@ -77,4 +77,4 @@ def _joined(cells: pl.Series, separator: str) -> pl.Series:
             "separator.",
             hint="Choose another separator under lists.",
         )
-    return lists.list.drop_nulls().list.join(separator)
+    return lists.list.drop_nulls().list.unique().list.sort().list.join(separator)

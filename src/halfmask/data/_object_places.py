@@ -10,7 +10,7 @@ from typing import IO, Any, BinaryIO
 
 from halfmask._errors import DataError
 from halfmask.data._object_store import ObjectFolder
-from halfmask.data._places import Place, spooled
+from halfmask.data._places import Place, folders_error, spooled
 
 __all__ = ["object_places"]
 
@@ -131,10 +131,7 @@ def object_places(address: str, called: str) -> list[Place]:
         [name for name in found if not name.startswith((".", "_"))] for found in folder.listed()
     )
     if folders:
-        raise DataError(
-            f"{called} is a folder that holds folders; what their names say would be lost.",
-            hint="Put all files of the table in one folder.",
-        )
+        raise folders_error(called, [name.rstrip("/") for name in folders], names)
     if not names:
         raise DataError(f"{called} is not there, or is a folder without files.")
     what = f"of {called[0].lower()}{called[1:]}"

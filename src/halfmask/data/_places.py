@@ -190,17 +190,36 @@ def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
 
 def _in_folder(folder: Path, called: str) -> list[Place]:
     paths = sorted(path for path in folder.iterdir() if not path.name.startswith((".", "_")))
-    if any(path.is_dir() for path in paths):
-        raise DataError(
-            f"{called} is a folder that holds folders; what their names say would be lost.",
-            hint="Put all files of the table in one folder.",
-        )
+    folders = [path.name for path in paths if path.is_dir()]
+    if folders:
+        raise folders_error(called, folders, [path.name for path in paths])
     if not paths:
         raise DataError(f"{called} is a folder without files.")
     return [
         Place(f"File {n} of {called[0].lower()}{called[1:]}", name=path.name, path=path.absolute())
         for n, path in enumerate(paths, 1)
     ]
+
+
+def folders_error(called: str, folders: Sequence[str], names: Sequence[str]) -> DataError:
+    """Return why a folder with folders is no table.
+
+    Parameters
+    ----------
+    called
+        The table's name.
+    folders, names
+        The names of its folders, and of all that it holds.
+    """
+    if "data" in folders and "manifest.json" in names:
+        return DataError(
+            f"{called} is a release; its rows are in its folder data.",
+            hint="Give that folder, such as RELEASE/data.",
+        )
+    return DataError(
+        f"{called} is a folder that holds folders; what their names say would be lost.",
+        hint="Put all files of the table in one folder.",
+    )
 
 
 def spooled(write: Callable[[IO[bytes]], None], called: str, *, name: str = "") -> Place:

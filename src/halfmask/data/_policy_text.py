@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from halfmask.data._describe import Description
     from halfmask.data._proposal import Proposal
 
-__all__ = ["Wanted", "policy_text"]
+__all__ = ["Wanted", "policy_text", "proposed_diversity"]
 
 WIDTH = 98
 PROPOSED_K = 10
@@ -255,7 +255,7 @@ def _guarantees(description: Description, wanted: Wanted) -> Iterator[str]:
     yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {wanted.k}'
     sensitive = [it for it in description.proposals if it.role == "sensitive"]
     for proposal in sensitive:
-        l = wanted.diversity.get(proposal.name) or _diversity(proposal, wanted.k)
+        l = wanted.diversity.get(proposal.name) or proposed_diversity(proposal, wanted.k)
         if l is None:
             yield _comment(
                 f"No l-diversity is proposed for {_value(proposal.name)}: too few rows have "
@@ -275,7 +275,7 @@ def _guarantees(description: Description, wanted: Wanted) -> Iterator[str]:
         yield _comment(CLOSENESS.replace("{column}", _value(sensitive[0].name)))
 
 
-def _diversity(proposal: Proposal, k: int) -> int | None:
+def proposed_diversity(proposal: Proposal, k: int) -> int | None:
     """Return the l that the column's values can carry in groups of k, or ``None``.
 
     Each group needs a row that has none of the l - 1 most frequent values. Of the n / k groups only

@@ -13,6 +13,7 @@ import polars as pl
 from halfmask._errors import DataError, HalfmaskError, SchemaError
 from halfmask._optional import need
 from halfmask.data._database_url import quoted_name
+from halfmask.data._postgres_errors import refusal, server_error
 from halfmask.data._spilled import spilled_reader
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
     "literal",
     "postgres_reader",
     "table_columns",
+    "text_of",
 ]
 
 _MAX_DIGITS: Final = 38
@@ -63,17 +65,12 @@ _SETTINGS: Final[dict[str, str]] = {
     "search_path": "pg_catalog",
     "timezone": "UTC",
 }
-_REASONS: Final = (
-    ("28", "The database refused the user or the password.", "Check the URL, or ~/.pgpass."),
-    ("3D000", "The server has no database of the given name.", "Check the URL."),
-    ("42501", "The user may not do this in the database.", "Ask for the rights to read or write."),
-    ("42P01", "A table isn't in the database any more.", "Give the name of a table or a view."),
-    ("53100", "The database has no space left on its disk.", "Free some space there."),
-    ("57P", "The database ended the connection.", "Nothing was written. Run the command again."),
-    ("23505", "A key isn't unique.", "The mask of a key must write different values differently."),
-    ("23", "A row doesn't fit a constraint.", "Drop the column, or correct the source."),
-    ("25006", "The database may only be read.", "Give the URL of a server that may be written."),
-)
+
+#: A transaction goes on after an error only in a block of its own.
+_TRIED: Final = """
+BEGIN PERFORM set_config({setting}, '', true); EXECUTE {statement};
+EXCEPTION WHEN OTHERS THEN PERFORM set_config({setting}, SQLSTATE, true); END
+"""
 
 
 def literal(text: str) -> str:
@@ -117,6 +114,7 @@ class PostgresConnection:
         from adbc_driver_postgresql import dbapi  # noqa: PLC0415 - an extra
 
         self._what = what
+        self._about = ""
         with self._asking():
             self._connection = dbapi.connect(url.location)
         try:
@@ -163,6 +161,15 @@ class PostgresConnection:
         with self._asking(), self._connection.cursor() as cursor:
             cursor.execute(statement)
 
+    def tried(self, statement: str) -> DataError | None:
+        """Run a statement that returns no rows; return its error, and go on without its effect."""
+        setting = "halfmask.refused"
+        self.execute(
+            f"DO {literal(_TRIED.format(statement=literal(statement), setting=literal(setting)))}"
+        )
+        ((state,),) = self.rows(f"SELECT current_setting({literal(setting)})")
+        return refusal(state, self._what, self._about) if state else None
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query, all of them."""
         with self._asking(), self._connection.cursor() as cursor:
@@ -176,6 +183,8 @@ class PostgresConnection:
             for batch in cursor.fetch_record_batch():
                 frame = pl.from_arrow(batch)
                 if isinstance(frame, pl.DataFrame) and frame.height:
+                    for name, cells in zip(frame.columns, batch.columns, strict=True):
+                        _check_times(name, frame[name].null_count() - cells.null_count)
                     yield frame
 
     def append(self, table: str, rows: Any, *, schema: str | None) -> None:  # noqa: ANN401 - a table of pyarrow
@@ -183,6 +192,15 @@ class PostgresConnection:
         with self._asking(), self._connection.cursor() as cursor:
             where = {"temporary": True} if schema is None else {"db_schema_name": schema}
             cursor.adbc_ingest(table, rows, mode="append", **where)
+
+    @contextmanager
+    def about(self, place: str) -> Iterator[None]:
+        """Say in errors what is being done, such as ``"the table 'people'"``."""
+        before, self._about = self._about, place
+        try:
+            yield
+        finally:
+            self._about = before
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
@@ -194,23 +212,14 @@ class PostgresConnection:
         except HalfmaskError:
             raise
         except (Error, OSError) as error:
-            raise self._error(error) from None
+            raise server_error(error, self._what, self._about) from None
 
-    def _error(self, error: Exception) -> DataError:
-        from adbc_driver_manager import OperationalError  # noqa: PLC0415 - an extra
 
-        state = getattr(error, "sqlstate", None) or ""
-        for start, reason, hint in _REASONS:
-            if state.startswith(start):
-                return DataError(f"{self._what} can't be used: {reason} ({state}).", hint=hint)
-        if state.startswith("08") or (not state and isinstance(error, OperationalError | OSError)):
-            return DataError(
-                f"{self._what} can't be used: the database can't be reached, or went away.",
-                hint="Check the host, the port and the name in the URL. Nothing was written.",
-            )
-        return DataError(
-            f"{self._what} can't be used: it refused a statement ({state or 'without a code'}).",
-            hint="Look for the code in PostgreSQL's list of error codes.",
+def _check_times(column: str, lost: int) -> None:
+    if lost:
+        raise SchemaError(
+            f"Column {column!r} has {lost} times of 24:00, which no type of ours holds.",
+            hint="Read a view in which these are NULL, or text.",
         )
 
 
@@ -228,6 +237,8 @@ class PostgresColumn:
         What its cells become; ``None`` if only their text can be copied.
     labels
         The values of an enumeration, in order.
+    made
+        The OID of the type, of an array that of its elements.
     """
 
     name: str
@@ -235,13 +246,15 @@ class PostgresColumn:
     base: str
     dtype: pl.DataType | None
     labels: tuple[str, ...] = ()
+    made: int = 0
 
     @property
     def expression(self) -> str:
         """What SELECT asks for, so that ADBC gives a plain type."""
-        quoted = quoted_name(self.name)
-        # Also of a native type: its column may be of a domain, which ADBC doesn't know.
-        return f"{quoted}::{self.base if self.base in _NATIVE else 'text'} AS {quoted}"
+        if self.base in _NATIVE:
+            # Its column may be of a domain, which ADBC doesn't know.
+            return f"{quoted_name(self.name)}::{self.base} AS {quoted_name(self.name)}"
+        return text_of(self.name, self.type)
 
     def cells(self, column: pl.Series) -> pl.Series:
         """Return cells that were read, in the column's type.
@@ -271,6 +284,14 @@ class PostgresColumn:
         return column.cast(self.dtype or pl.String())
 
 
+def text_of(name: str, kind: str) -> str:
+    """Return what SELECT asks for to get the text of a column, of a type as SQL writes it."""
+    quoted = quoted_name(name)
+    # A cast would drop blanks at the end, which are part of texts without a length.
+    text = f"textin(bpcharout({quoted}))" if kind == "bpchar" else f"{quoted}::text"
+    return f"{text} AS {quoted}"
+
+
 _COLUMNS: Final = """
 WITH RECURSIVE bases(attnum, oid, typmod) AS (
   SELECT a.attnum, a.atttypid, a.atttypmod FROM pg_attribute a
@@ -281,7 +302,8 @@ WITH RECURSIVE bases(attnum, oid, typmod) AS (
 )
 SELECT a.attname::text, format_type(t.oid, b.typmod), t.typname::text, t.typtype::text,
   b.typmod, (SELECT array_to_json(array_agg(e.enumlabel ORDER BY e.enumsortorder))::text
-             FROM pg_enum e WHERE e.enumtypid = t.oid)
+             FROM pg_enum e WHERE e.enumtypid = t.oid),
+  (CASE WHEN t.typcategory = 'A' THEN t.typelem ELSE t.oid END)::int8
 FROM bases b JOIN pg_type t ON t.oid = b.oid AND t.typtype <> 'd'
 JOIN pg_attribute a ON a.attrelid = {table} AND a.attnum = b.attnum
 ORDER BY a.attnum
@@ -307,8 +329,9 @@ def table_columns(connection: PostgresConnection, table: int) -> list[PostgresCo
             base="enum" if kind == "e" else base,
             dtype=_dtype(base, kind, typmod),
             labels=tuple(json.loads(labels)) if labels else (),
+            made=made,
         )
-        for name, written, base, kind, typmod, labels in connection.rows(
+        for name, written, base, kind, typmod, labels, made in connection.rows(
             _COLUMNS.format(table=table)
         )
     ]

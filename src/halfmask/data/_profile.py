@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask.data._date_formats import ISO
 from halfmask.data._hierarchy import leaf_text
+from halfmask.data._missing_codes import coded_cells
 from halfmask.data._orders import has_order
 from halfmask.data._person_names import share_of_names
 from halfmask.data._spelling import Normalization, spellings, steps_needed
@@ -67,6 +68,8 @@ class ColumnProfile:
         spell dates, or that some are infinite.
     respelled, normalize
         How many different texts are other spellings of another one, and what makes them one.
+    coded
+        How many cells hold numbers that look like codes of missing answers.
     names
         The share of rows with a text that is a frequent name of a person.
     """
@@ -92,6 +95,7 @@ class ColumnProfile:
     form: TextForm | None = None
     respelled: int = 0
     normalize: tuple[Normalization, ...] = ()
+    coded: int = 0
     names: float = 0.0
 
     @property
@@ -176,6 +180,7 @@ def _numbers(values: pl.Series, different: pl.Series) -> dict[str, object]:
         "mean_length": _mean(text.str.len_chars()) if text.len() else 0.0,
         "patterns": pattern_shares(text) if long else {},
         "form": _infinite(numbers) or form_of_digits(values),
+        "coded": coded_cells(numbers.drop_nulls()),
     }
 
 

@@ -193,6 +193,11 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
         reasons.append(
             "Some values look like markers of missing values; name them under [input], missing."
         )
+    if profile.coded:
+        reasons.append(
+            f"{profile.coded:,} of its cells hold whole numbers apart from the others, as codes of "
+            "missing answers are; name them under [input], missing, or they count as numbers."
+        )
     normalize = profile.normalize if form is None and verdict.role in COUNTED_ROLES else ()
     if normalize:
         reasons.append(
@@ -211,6 +216,7 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
         "share_beyond_one": profile.share_beyond_one,
         "share_beyond_two": profile.share_beyond_two,
         **({} if form is None else {"cells_not_read": form.unread}),
+        **({"cells_like_codes": profile.coded} if profile.coded else {}),
         **{f"looks_like_{name}": share for name, share in profile.patterns.items()},
     }
     return Proposal(

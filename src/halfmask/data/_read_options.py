@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Final, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, is_text, list_of, mapping_of
 from halfmask.data._date_formats import check_date_format, dtype_of_format
 from halfmask.data._declarations import Declaration
 from halfmask.data._lists import check_lists
@@ -26,8 +27,9 @@ _WORDS: dict[str, pl.DataType] = {
     "boolean": pl.Boolean(),
     "date": pl.Date(),
     "datetime": pl.Datetime("us"),
-    "datetime_utc": pl.Datetime("us", "UTC"),
 }
+#: The word for times with a zone; the zone follows it.
+_ZONED: Final = "datetime_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +48,8 @@ class ReadOptions:
         file overrides it.
     missing
         The texts that mean a missing cell, compared whole, quoted or not. ``None`` is the empty
-        text in CSV and nothing elsewhere. Texts that you give apply to string columns of every
-        file format.
+        text in CSV and nothing elsewhere. Texts that you give apply to columns of text of every
+        file format, and those that spell a number to numbers: ``"-8"`` marks -8.0, too.
     header
         Whether the first row of a CSV file holds the names. With ``None`` it does, and a
         first row that looks like data is an error. ``False`` calls columns ``column_1``,
@@ -66,7 +68,8 @@ class ReadOptions:
     dtypes
         Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
         ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"`` (without a zone), ``"datetime_utc"``
-        (each with a zone or offset). A cell that doesn't fit is an error.
+        or such as ``"datetime_Europe/Berlin"`` (each with a zone or offset, on the clock of that
+        zone afterwards). A cell that doesn't fit is an error.
     date_formats
         The date format of text columns, by column name, in ``strftime`` codes such as
         ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"``. A cell that doesn't fit is an error. ISO 8601
@@ -80,7 +83,7 @@ class ReadOptions:
         the number 10. A cell that doesn't fit is an error.
     lists
         The separator of columns of lists, by column name: they are read as texts, such as
-        ``"milk|bread"``. An item must not hold it.
+        ``"bread|milk"``: sets, each item once and in order. An item must not hold it.
     coerce
         Columns whose cells that don't fit, or are infinite, become missing; a `ColumnWarning`
         counts them.
@@ -123,6 +126,7 @@ class ReadOptions:
     fitted: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._check_mappings()
         if self.delimiter is not None:
             _one_character("delimiter", self.delimiter)
         _one_character("quote", self.quote)
@@ -142,6 +146,7 @@ class ReadOptions:
                 hint='Write missing=("?",).',
             )
         if self.missing is not None:
+            list_of("texts", is_text, owner="ReadOptions", missing=self.missing)
             object.__setattr__(self, "missing", tuple(self.missing))
         typed = {name: _dtype(name, dtype) for name, dtype in (self.dtypes or {}).items()}
         object.__setattr__(self, "dtypes", typed)
@@ -151,6 +156,21 @@ class ReadOptions:
         object.__setattr__(self, "lists", dict(self.lists))
         self._check_formats()
         self._check_coerced()
+
+    def _check_mappings(self) -> None:
+        anything = {"dtypes": "types", "normalize": "lists of steps", "lists": "separators"}
+        for name in (*anything, "date_formats", "first_years", "number_formats"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, {} if given is None else given)
+            what = anything.get(name, "texts or years")
+            every = (lambda _: True) if name in anything else (lambda it: isinstance(it, str | int))
+            mapping_of(what, every, owner="ReadOptions", **{name: getattr(self, name)})
+        mapping_of(
+            "types of polars",
+            lambda it: isinstance(it, pl.DataType),
+            owner="ReadOptions",
+            fitted=self.fitted,
+        )
 
     def _check_formats(self) -> None:
         for name in (*self.date_formats, *self.first_years):
@@ -168,6 +188,7 @@ class ReadOptions:
                 "The 'coerce' parameter of ReadOptions must be a tuple of names. Got one text.",
                 hint='Write coerce=("age",).',
             )
+        list_of("names of columns", is_text, owner="ReadOptions", coerce=self.coerce)
         object.__setattr__(self, "coerce", tuple(self.coerce))
         free = [name for name in self.coerce if name not in self.declarations()]
         if free:
@@ -198,7 +219,7 @@ class ReadOptions:
             raise ParameterError(
                 "column_names needs header=True or header=False.",
                 hint="Say whether the file has a header, whose names are then replaced: "
-                "header=True (--header) or header=False (--no-header).",
+                "[[header=True or header=False|--header or --no-header]].",
             )
         object.__setattr__(self, "column_names", tuple(self.column_names or ()))
 
@@ -266,11 +287,25 @@ def _is_comment(comment: object, quote: str) -> bool:
 def _dtype(column: str, dtype: object) -> pl.DataType:
     if isinstance(dtype, str) and dtype in _WORDS:
         return _WORDS[dtype]
+    if isinstance(dtype, str) and dtype.startswith(_ZONED):
+        zone = dtype.removeprefix(_ZONED)
+        return pl.Datetime("us", _known_zone(column, "UTC" if zone == "utc" else zone))
     if isinstance(dtype, type) and issubclass(dtype, pl.DataType):
         dtype = dtype()
     if isinstance(dtype, pl.DataType) and not dtype.is_nested():
         return dtype
     raise ParameterError(
         f"The type of column {column!r} in ReadOptions must be a plain polars type or one of "
-        f"{', '.join(map(repr, _WORDS))}. Got a {type(dtype).__name__}.",
+        f"{', '.join(map(repr, _WORDS))}, 'datetime_utc'. Got a {type(dtype).__name__}.",
+        hint="Times with another zone are declared as datetime_Europe/Berlin.",
     )
+
+
+def _known_zone(column: str, zone: str) -> str:
+    try:
+        return ZoneInfo(zone).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ParameterError(
+            f"The type of column {column!r} names a time zone that isn't known.",
+            hint='Write a name of the IANA data base, such as "datetime_Europe/Berlin".',
+        ) from None

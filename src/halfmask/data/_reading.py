@@ -72,5 +72,5 @@ def _unreadable(what: str, form: str | None, error: BaseException) -> DataError:
     as_form = "" if form is None else f" as {form}"
     return DataError(
         f"{what} can't be read{as_form}: it is damaged, or of another format.",
-        hint="Give its format with format=, or write it again.",
+        hint="Give its format with [[format=|--format]], or write it again.",
     )

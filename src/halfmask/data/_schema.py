@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from halfmask._errors import ColumnNotFoundError, SchemaError
 from halfmask._html_table import html_table
-from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask._validation import integer_at_least, list_of, number_between, one_of
 
 if TYPE_CHECKING:
     from halfmask.data._hierarchy import Hierarchy
@@ -143,6 +143,7 @@ class Schema:
     columns: tuple[Column, ...]
 
     def __post_init__(self) -> None:
+        list_of("Column", lambda it: isinstance(it, Column), owner="Schema", columns=self.columns)
         object.__setattr__(self, "columns", tuple(self.columns))
         twice = [name for name, n in Counter(self.names).items() if n > 1]
         if twice:

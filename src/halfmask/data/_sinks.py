@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import polars as pl
+import polars.selectors as cs
 
 from halfmask._errors import ReleaseError
 from halfmask.data._bare import bare_batch
@@ -134,7 +135,8 @@ class _Csv:
             frame = frame.with_columns(pl.col(spans).dt.to_string("iso"))
         if frame.width == 1:
             # An empty line is no row to most readers; an empty text in quotes is.
-            frame = frame.select(pl.all().cast(pl.String).fill_null(""))
+            exact = cs.time().dt.to_string("%H:%M:%S%.9f")  # a cast cuts fractions of a second
+            frame = frame.with_columns(exact).select(pl.all().cast(pl.String).fill_null(""))
         text = io.BytesIO()
         frame.write_csv(text, include_header=header, separator=self._delimiter)
         self._file.write(text.getvalue())

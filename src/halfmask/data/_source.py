@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least, one_of
+from halfmask._validation import integer_at_least, is_text, list_of, one_of
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._database_url import DatabaseUrl, is_database_url
 from halfmask.data._foreign_files import FOREIGN_FORMATS, ForeignFormat, foreign_format
@@ -190,7 +190,8 @@ class Source:
         SchemaError
             If no column would be left.
         """
-        left = [name for name in self.columns if name not in self._checked(list(columns))]
+        dropped = self._checked(columns)
+        left = [name for name in self.columns if name not in dropped]
         if not left:
             raise SchemaError("No column of the table is left.")
         return self.through(lambda reader: _Selected(reader, left))
@@ -265,7 +266,8 @@ class Source:
     def _checked(self, columns: Sequence[str] | None) -> list[str]:
         if columns is None:
             return list(self.columns)
-        if isinstance(columns, str) or not columns or len(set(columns)) < len(columns):
+        list_of("different names of columns", is_text, owner="Source", columns=columns)
+        if not columns or len(set(columns)) < len(columns):
             raise ParameterError(
                 "The 'columns' parameter of Source must be a list of different column names."
             )
@@ -314,7 +316,8 @@ class _FrameReader:
         table = mark_missing(to_polars(frame, lists=options.lists), options.missing)
         declared, coerced = options.declarations(), Coerced(options.coerce)
         check_declared((*declared, *options.lists), table.columns)
-        self._frame = settle(as_declared(table, declared, coerced))
+        table = as_declared(table, declared, coerced)
+        self._frame = settle(mark_missing(table, options.missing))
         coerced.warn()
         self.columns = tuple(self._frame.columns)
         self.dtypes = dict(self._frame.schema)
@@ -392,7 +395,13 @@ def open_table(
     >>> [batch.height for batch in source.batches(2, columns=["age"])]
     [2, 1]
     """
-    options = options or ReadOptions()
+    options = ReadOptions() if options is None else options
+    if not isinstance(options, ReadOptions):
+        raise ParameterError(
+            "The 'options' parameter of open_table must be a ReadOptions. "
+            f"Got a value of type {type(options).__name__}.",
+            hint='Write options=ReadOptions(missing=("?",)).',
+        )
     if format is not None:
         one_of(FORMATS, owner="open_table", format=format)
     if isinstance(where, str) and is_database_url(where):
@@ -469,7 +478,7 @@ def _foreign_reader(places: list[Place], form: str, options: ReadOptions) -> Rea
     if form == "excel":
         from halfmask.data._workbook import read_sheet  # noqa: PLC0415 - only when needed
 
-        return _FrameReader(read_sheet(places[0], options.sheet), options)
+        return _FrameReader(read_sheet(places[0], options.sheet, options.missing), options)
     if form in {"sqlite", "duckdb"}:
         from halfmask.data._database_file import FILE_READERS  # noqa: PLC0415 - only when needed
 

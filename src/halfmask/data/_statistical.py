@@ -12,6 +12,7 @@ from halfmask._optional import need
 from halfmask.data._frames import check_names
 from halfmask.data._reading import reading
 from halfmask.data._spilled import spilled_reader
+from halfmask.data._statistical_times import TimeFormat, time_format
 from halfmask.data._text import start_of
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def statistical_reader(
     whose values all have labels becomes the label texts, ordered as their codes; a column with
     labels for some of its values, or with two equal labels, keeps its numbers.
 
+    Days with a time on them become times, and times of day of 24 hours or more become spans.
+
     **Edge cases.** Values that the file declares missing are missing cells, and so are
     Stata's ``.a`` to ``.z`` and empty texts.
     """
@@ -63,7 +66,7 @@ def statistical_reader(
     stamp = place.stamp()
     with reading(place.what, form), place.local() as path:
         chunks = _Chunks(_function(place, form), str(path))
-        found = _Values(chunks.labels)
+        found = _Values(chunks.labels, chunks.times(form))
         for frame in chunks:
             found.see(frame)
     check_names(chunks.names)
@@ -98,12 +101,22 @@ class _Chunks:
         _, about = read(path, metadataonly=True, output_format="polars")
         self.names: list[str] = list(about.column_names)
         self.labels: dict[str, dict[Any, str]] = dict(about.variable_value_labels)
+        self._formats: dict[str, str] = dict(about.original_variable_types)
+
+    def times(self, form: StatisticalFormat) -> dict[str, TimeFormat]:
+        """Return what the numbers of columns count whose display format is one of times."""
+        found = {name: time_format(form, self._formats.get(name), name) for name in self.names}
+        return {name: each for name, each in found.items() if each is not None}
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         rows, first = max(1, _CHUNK_CELLS // max(1, len(self.names))), 0
         while True:
             frame, _ = self._read(
-                self._path, row_offset=first, row_limit=rows, output_format="polars"
+                self._path,
+                row_offset=first,
+                row_limit=rows,
+                output_format="polars",
+                disable_datetime_conversion=True,
             )
             # These programs pad texts with blanks: an empty one is no value.
             yield frame.with_columns(pl.col(pl.String).replace("", None))
@@ -115,8 +128,10 @@ class _Chunks:
 class _Values:
     """What all rows of a file say of its columns."""
 
-    def __init__(self, labels: Mapping[str, Mapping[Any, str]]) -> None:
-        self._labels = labels
+    def __init__(
+        self, labels: Mapping[str, Mapping[Any, str]], times: Mapping[str, TimeFormat]
+    ) -> None:
+        self._labels, self._times = labels, times
         self._dtypes: dict[str, pl.DataType] = {}
         self._fractions: set[str] = set()
         self._unlabelled: set[str] = {
@@ -135,6 +150,8 @@ class _Values:
                 if not whole.drop_nulls().all():
                     self._fractions.add(name)
                 dtype = pl.Float64()
+                if name in self._times:
+                    self._times[name].see(column)
             self._dtypes.setdefault(name, dtype)
             if name in self._labels:
                 codes = pl.Series(list(self._labels[name]), dtype=dtype, strict=False)
@@ -152,10 +169,15 @@ class _Values:
         found = self._dtypes.get(name, pl.String())
         if self._is_labelled(name):
             return pl.String()
+        if name in self._times and name in self._dtypes:
+            return self._times[name].dtype
         return pl.Int64() if found == pl.Float64 and name not in self._fractions else found
 
     def labelled(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return rows with the label in the place of each value that has one."""
+        """Return rows with labels in the place of values that have them, and numbers as times."""
+        plain = [name for name in frame.columns if not self._is_labelled(name)]
+        timed = [name for name in plain if name in self._times and name in self._dtypes]
+        frame = frame.with_columns(self._times[name].read(frame[name]) for name in timed)
         return frame.with_columns(
             pl.col(name)
             .cast(self._dtypes[name])

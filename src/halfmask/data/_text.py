@@ -104,14 +104,16 @@ class TextStream(io.RawIOBase):
             near = self._bytes_in + error.start + 1
             raise DataError(
                 f"{self._what} has bytes that are not {self._encoding}, near byte {near}.",
-                hint="Say its encoding, such as latin-1 or utf-16: --encoding of describe, "
-                "encoding under [input] of a policy, or ReadOptions(encoding=...).",
+                hint="Say its encoding, such as latin-1 or utf-16: "
+                "[[ReadOptions(encoding=...)|--encoding]], or "
+                "encoding under [input] of a policy.",
             ) from None
         self._bytes_in += len(chunk)
         if first and not chunk.startswith(_MARKED) and "\x00" in text:
             raise DataError(
                 f"{self._what} holds NUL characters: it is no text, or of another encoding.",
-                hint='Try encoding="utf-16", or say its format with format=.',
+                hint="Try the encoding utf-16, or say its format: "
+                "[[encoding= and format=|--encoding and --format]].",
             )
         # Plain ASCII goes on unchanged; elsewhere the decoder may have held back a cut character.
         as_it_is = self._plain and text.isascii() and len(text) == len(chunk)

@@ -30,9 +30,11 @@ LONG_INTEGER = r"^[+-]?[0-9]{16,}$"
 _SHORT = 10**15
 _GROUPED = r"^-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|0|[1-9][0-9]{0,2})$"
 _FEW = 1_000
-_TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
-_DATETIME = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}$"
-_INSTANT = rf"^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_TIME}(?:Z|\+00:00)$"
+# polars reads a leap second as the second after it, and years of five digits with a sign.
+_TIME = r"[0-9]{2}:[0-9]{2}:[0-5][0-9](?:\.[0-9]{1,6})?"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DATETIME = rf"^{_DAY}[T ]{_TIME}$"
+_INSTANT = rf"^{_DAY}[T ]{_TIME}(?:Z|\+00:00)$"
 
 
 class TextJudge:
@@ -198,6 +200,8 @@ def _is_boolean(values: pl.Series) -> bool:
 
 
 def _is_date(values: pl.Series) -> bool:
+    if not values.str.contains(f"^{_DAY}$").all():
+        return False
     dates = values.str.to_date("%Y-%m-%d", strict=False)
     return dates.null_count() == 0 and bool((dates.cast(pl.String) == values).all())
 

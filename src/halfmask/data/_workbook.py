@@ -16,6 +16,8 @@ from halfmask.data._frames import check_names
 from halfmask.data._reading import reading
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from halfmask.data._places import Place
 
 __all__ = ["read_sheet"]
@@ -24,10 +26,16 @@ __all__ = ["read_sheet"]
 _EXACT: Final = 2.0**53
 #: A formula without its result: a program wrote the file that doesn't calculate.
 _NO_RESULT: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)|<f\b[^>]*/>\s*</c>")
+#: What a cell holds that isn't of the wanted type.
+_GOT: Final = re.compile(r"got '(\w+)")
+#: The type of a column, by what its cells hold.
+_DTYPES: Final = {"Float": "float", "Int": "float", "Bool": "boolean", "DateTime": "datetime"}
 _MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\b")
 
 
-def read_sheet(place: Place, sheet: str | None) -> pl.DataFrame:
+def read_sheet(
+    place: Place, sheet: str | None, missing: Collection[str] | None = None
+) -> pl.DataFrame:
     """Return the table of a sheet.
 
     Parameters
@@ -36,6 +44,8 @@ def read_sheet(place: Place, sheet: str | None) -> pl.DataFrame:
         The workbook.
     sheet
         The name of the sheet; ``None`` if the workbook has only one.
+    missing
+        Texts that mean a missing cell, also among numbers and dates.
 
     Raises
     ------
@@ -64,7 +74,7 @@ def read_sheet(place: Place, sheet: str | None) -> pl.DataFrame:
         number = _number_of(book.sheet_names, sheet, place.what)
         _check_cells(raw, number, place.what)
         names = _header(book, number, place.what)
-        found = _loaded(book, number, len(names), place.what)
+        found = _loaded(book, number, names, missing or ())
     return _plain(found.rename(dict(zip(found.columns, names, strict=True))))
 
 
@@ -128,44 +138,71 @@ def _header(book: Any, number: int, what: str) -> list[str]:  # noqa: ANN401 - f
     return names
 
 
-def _loaded(book: Any, number: int, width: int, what: str) -> pl.DataFrame:  # noqa: ANN401 - fastexcel's
+def _loaded(book: Any, number: int, names: list[str], missing: Collection[str]) -> pl.DataFrame:  # noqa: ANN401 - fastexcel's
     import fastexcel  # noqa: PLC0415 - an extra
 
     try:
-        found = book.load_sheet(
-            number,
-            schema_sample_rows=None,
-            dtype_coercion="strict",
-            skip_whitespace_tail_rows=True,
-        )
+        found, wrong = _cells(book, number, dtype_coercion="strict", schema_sample_rows=None)
     except fastexcel.UnsupportedColumnTypeCombinationError:
-        mixed = [str(n) for n in range(1, width + 1) if not _is_of_one_type(book, number, n - 1)]
-        raise SchemaError(
-            f"Columns with values of more than one type: number {', '.join(mixed)} of {width}.",
-            hint="Format each column as one type, such as text, and enter its cells again.",
-        ) from None
-    batch, errors = found.to_arrow_with_errors()
-    if errors is not None and errors.errors:
-        raise DataError(
-            f"{what} has {len(errors.errors)} cells with errors, such as #N/A.",
-            hint="Correct their formulas, or empty these cells.",
-        )
-    frame = pl.from_arrow(batch)
-    if not isinstance(frame, pl.DataFrame):
-        raise DataError(f"{what} is no table.")
-    return frame
+        wrong = {(0, 0): ""}
+        found = pl.DataFrame()
+    return _without_marks(book, number, names, missing) if wrong else found
 
 
-def _is_of_one_type(book: Any, number: int, column: int) -> bool:  # noqa: ANN401 - fastexcel's
-    import fastexcel  # noqa: PLC0415 - an extra
+def _cells(book: Any, number: int, **how: Any) -> tuple[pl.DataFrame, dict[tuple[int, int], str]]:  # noqa: ANN401 - fastexcel's
+    """Return a sheet's cells, and by row and column what the others hold, such as a String."""
+    sheet = book.load_sheet(number, skip_whitespace_tail_rows=True, **how)
+    batch, errors = sheet.to_arrow_with_errors()
+    listed = [] if errors is None else errors.errors
+    wrong = {each.offset_position: _GOT.search(each.detail) for each in listed}
+    return pl.DataFrame(batch), {at: it[1] if it else "" for at, it in wrong.items()}
 
-    try:
-        book.load_sheet(
-            number, use_columns=[column], schema_sample_rows=None, dtype_coercion="strict"
-        )
-    except fastexcel.UnsupportedColumnTypeCombinationError:
-        return False
-    return True
+
+def _without_marks(
+    book: Any,  # noqa: ANN401 - fastexcel's
+    number: int,
+    names: list[str],
+    missing: Collection[str],
+) -> pl.DataFrame:
+    """Return the cells where columns have texts that mean missing among values of one type.
+
+    Raises
+    ------
+    DataError
+        If formulas have errors.
+    SchemaError
+        If a column has values of more than one type.
+    """
+    # No cell of a table is a span, so that each says what it is.
+    _, kinds = _cells(book, number, dtypes="duration")
+    texts, _ = _cells(book, number, dtypes="string")
+    columns = []
+    for place, name in enumerate(names):
+        here = {row: kind for (row, column), kind in kinds.items() if column == place}
+        cells = texts.to_series(place)
+        filled = cells.is_not_null().arg_true().to_list()
+        if "Error" in here.values():
+            n_errors = sum(kind == "Error" for kind in here.values())
+            raise DataError(
+                f"Column {name!r} has {n_errors} cells with errors, such as #N/A.",
+                hint="Correct their formulas, or empty these cells.",
+            )
+        is_mark = [here.get(row) == "String" and cells[row] in missing for row in filled]
+        held = [row for row, marked in zip(filled, is_mark, strict=True) if not marked]
+        found = {here.get(row, "DateTime") for row in held}
+        if len(found) > 1:
+            n_texts = sum(here.get(row) == "String" for row in held)
+            raise SchemaError(
+                f"Column {name!r} holds values of more than one type: {', '.join(sorted(found))}."
+                + f" {n_texts} of {len(filled)} cells are texts." * bool(n_texts),
+                hint="Name the texts that mean a missing cell ([[missing|--missing]]), or format "
+                "the "
+                "column as one type, such as text, and enter its cells again.",
+            )
+        kind = _DTYPES.get(next(iter(found), "String"), "string")
+        one, _ = _cells(book, number, use_columns=[place], dtypes={place: kind})
+        columns.append(one.to_series(0).alias(texts.columns[place]))
+    return pl.DataFrame(columns)
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

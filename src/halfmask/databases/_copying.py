@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError
+from halfmask._errors import DataError, HalfmaskError
 from halfmask.data import Source
 from halfmask.data._spilled import spill
 from halfmask.databases._raw_names import with_raw_names
@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from halfmask.databases._schema import SourceDatabase, TargetDatabase, WrittenTable
     from halfmask.masks import Mask
 
-__all__ = ["FRESH_MASKS", "CopiedTable", "CopyKeys", "RowDigest", "copy_table", "text_hashes"]
+__all__ = [
+    "FRESH_MASKS",
+    "CopiedTable",
+    "CopyKeys",
+    "MaskFault",
+    "RowDigest",
+    "copy_table",
+    "mask_faults",
+    "text_hashes",
+]
 
 _BATCH: Final = 100_000
 #: Masks that never write a value of the column again.
@@ -115,24 +124,27 @@ def copy_table(
 
     Raises
     ------
+    MaskFault
+        If a mask can't process a value.
     DataError
-        If a mask can't process a value, or a database refuses or goes away.
+        If a database refuses or goes away.
     """
     raw = _Raw(source, table, plan, kept)
     whole = plan.sources[table.name]
     together = tuple(with_raw_names(it, source, whole) for it in table.masks)
-    masked = _masked(raw, replace(table, masks=together), plan, keys)
     written, unchanged = RowDigest(), RowDigest()
     fresh: dict[str, list[NDArray[np.uint64]]] = {
         name: []
         for (where, name), mask in plan.masks.items()
-        if where == table.name and mask.name in FRESH_MASKS
+        if where == table.name
+        and mask.name in FRESH_MASKS
+        and not getattr(mask, "integers", False)  # a token of one integer is another
     }
-    raw.watch(unchanged, fresh)
-    if raw.n_rows:
-        for frame in masked.batches(_BATCH):
-            target.append(table, frame)
-            written.add(frame)
+    for frame in _frames_of(
+        raw, replace(table, masks=together), plan, keys, watched=(unchanged, fresh)
+    ):
+        target.append(table, frame)
+        written.add(frame)
     return CopiedTable(
         table=table,
         written=written,
@@ -141,9 +153,92 @@ def copy_table(
     )
 
 
+def mask_faults(
+    source: SourceDatabase, plan: CopyPlan, lists: Mapping[str, str], keys: CopyKeys
+) -> list[HalfmaskError]:
+    """Return the errors of all masks of single columns; nothing is written.
+
+    Parameters
+    ----------
+    source, plan, keys
+        As of `copy_table`.
+    lists
+        The temporary tables that list the rows to copy.
+    """
+    found: list[HalfmaskError] = []
+    for table in plan.tables:
+        for column in table.copied:
+            if (table.name, column.name) in plan.masks:
+                alone = replace(table, columns=(column,), masks=())
+                raw = _Raw(source, alone, plan, lists.get(table.name))
+                try:
+                    for _ in _frames_of(raw, alone, plan, keys):
+                        pass
+                except MaskFault as fault:
+                    found.append(fault.error)
+    return found
+
+
+class MaskFault(Exception):  # noqa: N818 - it carries the error that is raised in the end
+    """A mask can't process a value: other masks may have faults, too."""
+
+    def __init__(self, error: HalfmaskError) -> None:
+        super().__init__()
+        self.error = error
+
+
+def _frames_of(
+    raw: _Raw,
+    table: WrittenTable,
+    plan: CopyPlan,
+    keys: CopyKeys,
+    watched: tuple[RowDigest, dict[str, list[NDArray[np.uint64]]]] | None = None,
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a table as they are written."""
+    try:
+        masked = _masked(raw, table, plan, keys)
+        raw.watchers = watched
+        if raw.n_rows:
+            for batch in masked.batches(_BATCH):
+                yield _of_width(batch, table)
+    except HalfmaskError as error:
+        if raw.is_lost:
+            raise
+        told = (
+            error.what
+            if repr(table.name) in error.what
+            else f"In the table {table.name!r}: {error.what}"
+        )
+        raise MaskFault(type(error)(told, hint=error.hint)) from None
+
+
+def _of_width(frame: pl.DataFrame, table: WrittenTable) -> pl.DataFrame:
+    """Return masked numbers in the types of the target, which are those of the source."""
+    for name, dtype in table.dtypes.items():
+        was = frame[name]
+        if was.dtype == dtype:
+            continue
+        now = was.cast(dtype, strict=False)
+        lost = now.null_count() - was.null_count()
+        if dtype.is_float():
+            lost += int(now.is_infinite().sum()) - int(was.is_infinite().sum())
+        if lost:
+            raise DataError(
+                f"The mask of the column {name!r} of the table {table.name!r} writes {lost} "
+                "numbers that the column's type doesn't hold.",
+                hint="Bound the mask, as with 'low' and 'high', or drop the column.",
+            )
+        frame = frame.with_columns(now)
+    return frame
+
+
 def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> Source:
     """Return the rows of a table behind its masks."""
-    columns = {name: mask for (where, name), mask in plan.masks.items() if where == table.name}
+    columns = {
+        name: mask
+        for (where, name), mask in plan.masks.items()
+        if where == table.name and name in raw.dtypes
+    }
     linked = {
         name: plan.domains[table.name, name]
         for name in columns
@@ -156,7 +251,7 @@ def _masked(raw: _Raw, table: WrittenTable, plan: CopyPlan, keys: CopyKeys) -> S
         raw.hold()
     source = Source(raw, format="database")
     plans = {
-        name: domain.mask.fit(name, raw.dtypes[name], None, _key_of(domain, keys))
+        name: domain.mask.fit(name, domain.dtype or raw.dtypes[name], None, _key_of(domain, keys))
         for name, domain in linked.items()
     }
     masks = {name: domain.mask for name, domain in linked.items()}
@@ -195,15 +290,14 @@ class _Raw:
         listed = source.named(table.name) if kept is None else kept
         self.n_rows = source.number(f"SELECT count(*) FROM {listed}")
         self._held: Place | None = None
-        self._watchers: tuple[RowDigest, dict[str, list[NDArray[np.uint64]]]] | None = None
+        #: What is taken down in the next pass, which the copy is compared with.
+        self.watchers: tuple[RowDigest, dict[str, list[NDArray[np.uint64]]]] | None = None
+        #: Whether the source failed, not a mask.
+        self.is_lost = False
 
     def hold(self) -> None:
         """Copy the rows into a temporary file, so that each pass sees them in the same order."""
         self._held = spill(self._read(), self.dtypes, f"The table {self._table.name!r}")
-
-    def watch(self, unchanged: RowDigest, fresh: dict[str, list[NDArray[np.uint64]]]) -> None:
-        """Take down, in the pass that follows, what the copy is compared with."""
-        self._watchers = unchanged, fresh
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows in frames."""
@@ -213,17 +307,25 @@ class _Raw:
                 yield frame.select(columns)
 
     def _read(self) -> Iterator[pl.DataFrame]:
-        masked = self._table.masked
-        for frame in self._source.frames(self._table.name, self._columns, self._kept, masked):
+        masked = self._table.masked & set(self.columns)
+        for frame in self._read_raw():
             cast = frame.select(frame[name].cast(kind) for name, kind in self.dtypes.items())
             floats = [n for n in masked if cast.schema[n].is_float()]
             # NaN of a masked column is a missing cell, as everywhere.
             yield cast.with_columns(pl.col(floats).fill_nan(None)) if floats else cast
 
+    def _read_raw(self) -> Iterator[pl.DataFrame]:
+        masked = self._table.masked
+        try:
+            yield from self._source.frames(self._table.name, self._columns, self._kept, masked)
+        except HalfmaskError:
+            self.is_lost = True
+            raise
+
     def _look(self, frame: pl.DataFrame) -> None:
-        if self._watchers is None:
+        if self.watchers is None:
             return
-        unchanged, fresh = self._watchers
+        unchanged, fresh = self.watchers
         unchanged.add(frame.drop(self._table.masked))
         for name, parts in fresh.items():
             parts.append(np.unique(text_hashes(frame[name])))

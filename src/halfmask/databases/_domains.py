@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from halfmask._errors import PolicyError
+from halfmask.masks import KeyedTokens
+from halfmask.masks._integer_permutation import integer_bits
+from halfmask.masks._pseudonym import Pseudonym
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from halfmask.databases._policy import ColumnRule
-    from halfmask.databases._schema import ForeignKey
+    from halfmask.databases._schema import ForeignKey, TableColumn, TableSchema
     from halfmask.masks import Mask
 
-__all__ = ["ColumnAt", "Domain", "domains_of", "linked_columns"]
+__all__ = [
+    "ColumnAt",
+    "Domain",
+    "IntegerTokens",
+    "domains_of",
+    "integer_tokens",
+    "linked_columns",
+    "with_folds",
+]
 
 #: A column of a table, by both names.
 ColumnAt: TypeAlias = tuple[str, str]
@@ -26,16 +40,123 @@ class Domain:
     Attributes
     ----------
     root
-        The column whose rule it is, and whose name its key is derived from.
+        The column whose rule it is. Its name, ``table.column``, is the domain of its pseudonyms.
     mask
         The mask of all its columns.
     members
         Its columns.
+    dtype
+        The type that the mask is fitted to, where it isn't that of each column.
     """
 
     root: ColumnAt
     mask: Mask
     members: tuple[ColumnAt, ...]
+    dtype: pl.DataType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntegerTokens:
+    """Masks, domains and tables of a plan after integers have integers as tokens."""
+
+    masks: dict[ColumnAt, Mask]
+    domains: dict[ColumnAt, Domain]
+    sources: dict[str, TableSchema]
+
+
+def integer_tokens(
+    masks: Mapping[ColumnAt, Mask],
+    domains: Mapping[ColumnAt, Domain],
+    sources: Mapping[str, TableSchema],
+) -> IntegerTokens:
+    """Return masks whose tokens of integers are integers of the same width, so that types stay.
+
+    Columns of one ``domain`` have integers only if all of them do. Columns that share tokens, by
+    references, a ``domain`` or their name, have those of the widest that is no reference.
+
+    Parameters
+    ----------
+    masks, domains
+        The mask of each masked column, and the domain of each that is linked.
+    sources
+        The tables that are copied.
+    """
+    made = IntegerTokens(masks=dict(masks), domains=dict(domains), sources=dict(sources))
+    columns = {(table.name, it.name): it for table in sources.values() for it in table.columns}
+    shared: dict[object, set[ColumnAt]] = defaultdict(set)
+    texts: set[object] = set()
+    for at, mask in masks.items():
+        if isinstance(mask, KeyedTokens):
+            # Without a domain, equal names share tokens, and linked columns those of their root.
+            own: object = domains[at].root if at in domains else at[1]
+            group = own if mask.domain is None else (mask.domain,)
+            if mask.integers or _width(columns[at]):
+                shared[group].add(at)
+            elif mask.domain is not None or at in domains:
+                texts.add(group)
+    for group in shared.keys() - texts:
+        members = shared[group]
+        roots = {domains[at].root if at in domains else at for at in members}
+        widest = max((columns[at] for at in sorted(roots)), key=_width)
+        for at in members:
+            _count(at, columns[at], widest, made)
+    return made
+
+
+def with_folds(
+    domains: Mapping[ColumnAt, Domain], sources: Mapping[str, TableSchema]
+) -> dict[str, TableSchema]:
+    """Return tables in which all linked columns ignore case if one of them does.
+
+    Parameters
+    ----------
+    domains, sources
+        As of `integer_tokens`.
+    """
+    folding = {
+        domains[table.name, it.name].root
+        for table in sources.values()
+        for it in table.columns
+        if it.folds and (table.name, it.name) in domains
+    }
+    return {
+        name: replace(
+            table,
+            columns=tuple(
+                replace(
+                    it, folds=(name, it.name) in domains and domains[name, it.name].root in folding
+                )
+                for it in table.columns
+            ),
+        )
+        for name, table in sources.items()
+    }
+
+
+def _count(at: ColumnAt, column: TableColumn, widest: TableColumn, made: IntegerTokens) -> None:
+    """Let the tokens of a column be integers of a width."""
+    mask = made.masks[at]
+    if isinstance(mask, KeyedTokens):
+        mask = made.masks[at] = replace(mask, integers=True)
+    if at in made.domains:
+        made.domains[at] = replace(made.domains[at], mask=mask, dtype=widest.dtype)
+    if _width(column) >= _width(widest):
+        return
+    wider = replace(
+        column,
+        type=widest.type,
+        dtype=widest.dtype,
+        lost=(*column.lost, f"type {column.type} (now {widest.type})"),
+    )
+    table = made.sources[at[0]]
+    made.sources[at[0]] = replace(
+        table, columns=tuple(wider if it.name == at[1] else it for it in table.columns)
+    )
+
+
+def _width(column: TableColumn) -> int:
+    """Return the bits of a column of integers; 0 for other types."""
+    return (integer_bits(column.dtype) or 0) if column.dtype is not None else 0
 
 
 def domains_of(
@@ -134,7 +255,11 @@ def _domain(
             "follow from the value alone.",
             hint='Take a mask such as { name = "token" }.',
         )
-    return Domain(root=root, mask=rule.mask, members=tuple(members))
+    mask = rule.mask
+    if isinstance(mask, Pseudonym) and mask.domain is None:
+        # So that another release, or the way back, can have the same.
+        mask = replace(mask, domain=".".join(root))
+    return Domain(root=root, mask=mask, members=tuple(members))
 
 
 def _named(at: ColumnAt) -> str:

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from halfmask._errors import ColumnNotFoundError, PolicyError, SchemaError
-from halfmask.databases._domains import ColumnAt, Domain, domains_of
-from halfmask.databases._schema import ForeignKey, TableColumn, TableSchema, WrittenTable
+from halfmask._errors import ColumnNotFoundError, HalfmaskError, PolicyError, SchemaError
+from halfmask.databases._domains import ColumnAt, Domain, domains_of, integer_tokens, with_folds
+from halfmask.databases._faults import raise_all
+from halfmask.databases._written import CopyRules, TypeName, objects_of, with_dates, written_table
 from halfmask.masks import TableMask, check_claimed_once, traits_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.databases._policy import ColumnRule, DatabasePolicy, TableSection
-    from halfmask.databases._schema import Constraint
+    from halfmask.databases._schema import ForeignKey, TableSchema, WrittenTable
     from halfmask.masks import Mask
 
 __all__ = ["CopyPlan", "TypeName", "plan_of"]
 
-#: From a column and the type of what is written, to the type as SQL writes it.
-TypeName: TypeAlias = Callable[[TableColumn, "pl.DataType"], str]
 _MOST_LISTED = 10
-#: A text or a number in an expression of SQL.
-_LITERAL = re.compile(r"['\d]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +39,7 @@ class CopyPlan:
     foreign_keys
         The references that are made again.
     left_out
-        Sentences: what the copy lacks besides dropped tables and columns.
+        What the copy lacks besides dropped tables and columns.
     """
 
     sources: dict[str, TableSchema]
@@ -56,7 +50,12 @@ class CopyPlan:
     left_out: tuple[str, ...]
 
 
-def plan_of(policy: DatabasePolicy, tables: Sequence[TableSchema], type_name: TypeName) -> CopyPlan:
+def plan_of(
+    policy: DatabasePolicy,
+    tables: Sequence[TableSchema],
+    type_name: TypeName,
+    others: Sequence[str] = (),
+) -> CopyPlan:
     """Put a policy to the tables of a schema.
 
     Parameters
@@ -67,6 +66,8 @@ def plan_of(policy: DatabasePolicy, tables: Sequence[TableSchema], type_name: Ty
         The tables of the source.
     type_name
         What the target calls the type of a masked column.
+    others
+        What the schema has besides tables.
 
     Raises
     ------
@@ -96,12 +97,36 @@ def plan_of(policy: DatabasePolicy, tables: Sequence[TableSchema], type_name: Ty
     domains = domains_of(rules, keys)
     masks = {at: rule.mask for at, rule in rules.items() if rule.mask is not None}
     masks |= {at: domain.mask for at, domain in domains.items()}
+    integers = integer_tokens(masks, domains, sources)
+    masks, domains = integers.masks, integers.domains
+    sources = with_folds(domains, integers.sources)
+    together = {
+        it.name: _table_masks(policy.tables[it.name], it, rules, domains) for it in sources.values()
+    }
+    masked = masks.keys() | {
+        (table, name) for table, those in together.items() for it in those for name in it.columns
+    }
+    sources = {name: with_dates(it, masks, together[name]) for name, it in sources.items()}
+    copying = CopyRules(
+        copied=rules.keys(),
+        masks=masks,
+        keys=keys,
+        type_name=type_name,
+        objects=objects_of(tables, rules.keys() - masked),
+    )
     written, left_out = [], []
+    faults: list[HalfmaskError] = []
     for table in sources.values():
-        together = _table_masks(policy.tables[table.name], table, rules, domains)
-        found, lacking = _written(table, rules, masks, together, keys, type_name)
+        try:
+            found, lacking = written_table(table, together[table.name], copying)
+        except HalfmaskError as error:
+            faults.append(error)
+            continue
         written.append(found)
         left_out += lacking
+    raise_all(faults)
+    made = {it for table in written for it in table.needs}
+    left_out += [it for it in others if it not in made]
     return CopyPlan(
         sources=sources,
         tables=tuple(written),
@@ -184,84 +209,6 @@ def _copied_keys(
     return found
 
 
-def _check_computed(table: str, copied: Sequence[TableColumn], masked: frozenset[str]) -> None:
-    """Raise if a computed column has a masked one and a literal, which may be a raw value."""
-    for column in copied:
-        if not column.is_generated or not _LITERAL.search(column.clauses):
-            continue
-        found = [name for name in sorted(masked) if name in column.clauses]
-        if found:
-            raise PolicyError(
-                f"Column {column.name!r} of the table {table!r} is computed from the masked column "
-                f"{found[0]!r} by an expression with a literal, which the copy would show.",
-                hint="Drop the computed column.",
-            )
-
-
-def _written(
-    table: TableSchema,
-    rules: dict[ColumnAt, ColumnRule],
-    masks: dict[ColumnAt, Mask],
-    together: tuple[TableMask, ...],
-    keys: Iterable[ForeignKey],
-    type_name: TypeName,
-) -> tuple[WrittenTable, list[str]]:
-    """Return a table of the copy, and sentences about what it lacks."""
-    copied = [it for it in table.columns if (table.name, it.name) in rules]
-    columns = [
-        _column(table.name, it, masks.get((table.name, it.name)), type_name) for it in copied
-    ]
-    for mask in together:
-        columns = _changed(columns, mask, table, type_name)
-    masked = frozenset(it.name for it in copied if (table.name, it.name) in masks)
-    masked |= {column for mask in together for column in mask.columns}
-    names = {it.name for it in columns}
-    _check_computed(table.name, copied, masked)
-    # What the database computes may follow from a masked cell.
-    touched = masked | {it.name for it in copied if masked and it.is_generated}
-    kept, lacking = [], []
-    for each in table.constraints:
-        if _is_kept(each, names, touched):
-            kept.append(each)
-        else:
-            lacking.append(f"{each.kind} {each.name!r} of the table {table.name!r}")
-    mine = tuple(key for key in keys if key.table == table.name)
-    lacking += [
-        f"reference {key.name!r} of the table {table.name!r}"
-        for key in table.foreign_keys
-        if key not in mine
-    ]
-    lost = [it.name for it in copied if it.name in masked and it.clauses]
-    lacking += [f"default of the column {name!r} of the table {table.name!r}" for name in lost]
-    is_whole = not masked and len(columns) == len(table.columns)
-    return (
-        WrittenTable(
-            name=table.name,
-            columns=tuple(columns),
-            masked=masked,
-            foreign_keys=mine,
-            constraints=tuple(kept),
-            definition=table.definition if is_whole else "",
-            masks=together,
-        ),
-        lacking,
-    )
-
-
-def _column(table: str, column: TableColumn, mask: Mask | None, type_name: TypeName) -> TableColumn:
-    if mask is None:
-        return column
-    if column.dtype is None or str(column.dtype) == "Binary":
-        raise SchemaError(
-            f"Column {column.name!r} of the table {table!r} is of the type {column.type}, which no "
-            "mask supports.",
-            hint="Drop the column, or keep it.",
-        )
-    dtype = mask.written(column.name, column.dtype)
-    # A default or a sequence is of raw values.
-    return replace(column, dtype=dtype, type=type_name(column, dtype), clauses="")
-
-
 def _table_masks(
     section: TableSection,
     table: TableSchema,
@@ -291,7 +238,8 @@ def _table_masks(
                     hint='Write "keep" for the column.',
                 )
             linked = rule.word == "reference" or (table.name, name) in domains
-            if linked or name in keys or column.is_generated or column.dtype is None:
+            no_value = column.dtype is None and not column.odd
+            if linked or name in keys or column.is_generated or no_value:
                 raise PolicyError(
                     f"The mask {mask.name!r} of the table {table.name!r} can't change the column "
                     f"{name!r}: it is a key, a reference, computed, or of the type {column.type}.",
@@ -314,33 +262,6 @@ def _check_reads(mask: TableMask, table: TableSchema, rules: Mapping[ColumnAt, C
                 "which isn't copied, or is computed or of a type without texts.",
                 hint="Check the spelling, or take another column.",
             )
-
-
-def _changed(
-    columns: Sequence[TableColumn], mask: TableMask, table: TableSchema, type_name: TypeName
-) -> list[TableColumn]:
-    """Return the columns of a table as a mask of several of them writes them."""
-    import polars as pl  # noqa: PLC0415 - half a second
-
-    # A mask that reads raw cells reads those of dropped columns, too.
-    raw = [it for it in table.columns if it.name in mask.reads and traits_of(mask).reads_raw]
-    found = mask.written({it.name: it.dtype or pl.String() for it in (*columns, *raw)})
-    return [
-        replace(it, dtype=found[it.name], type=type_name(it, found[it.name]), clauses="")
-        if it.name in found
-        else it
-        for it in columns
-    ]
-
-
-def _is_kept(each: Constraint, names: set[str], touched: frozenset[str]) -> bool:
-    """Return whether a constraint is made again: it holds of masked cells, too.
-
-    Expressions and conditions may name raw values, so theirs are columns that no mask touches.
-    """
-    if not each.columns <= names:
-        return False
-    return (each.is_plain and each.kind != "check") or not each.columns & touched
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -13,6 +13,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.data import quoted_name
 from halfmask.data._postgres import PostgresColumn, PostgresConnection, literal, table_columns
+from halfmask.databases import _postgres_catalog as catalog
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
 
 if TYPE_CHECKING:
@@ -20,74 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NumberSequence", "PostgresSource"]
 
-_TABLES: Final = """
-SELECT c.oid::int8, c.relname::text, c.relkind::text,
-  EXISTS (SELECT 1 FROM pg_inherits i WHERE c.oid IN (i.inhrelid, i.inhparent))
-FROM pg_class c WHERE c.relnamespace = {schema}::regnamespace AND c.relkind IN ('r', 'p', 'f')
-ORDER BY c.relname COLLATE "C"
-"""
-_DETAILS: Final = """
-SELECT a.attname::text, a.attnotnull, a.attidentity::text, a.attgenerated::text,
-  pg_get_expr(d.adbin, d.adrelid),
-  CASE WHEN a.attcollation <> t.typcollation
-       THEN (SELECT quote_ident(n.nspname) || '.' || quote_ident(l.collname) FROM pg_collation l
-             JOIN pg_namespace n ON n.oid = l.collnamespace WHERE l.oid = a.attcollation) END
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = {table} AND a.attnum > 0 AND NOT a.attisdropped
-"""
-_CONSTRAINTS: Final = """
-SELECT c.conrelid::int8, c.conname::text, c.contype::text, pg_get_constraintdef(c.oid, true),
-  c.convalidated, f.relname::text, f.relnamespace = {schema}::regnamespace,
-  array_to_json(ARRAY(SELECT a.attname FROM unnest(c.conkey) WITH ORDINALITY k(n, i)
-    JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.n ORDER BY k.i))::text,
-  array_to_json(ARRAY(SELECT a.attname FROM unnest(c.confkey) WITH ORDINALITY k(n, i)
-    JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.n ORDER BY k.i))::text,
-  array_to_json(ARRAY(SELECT a.attname FROM pg_attribute a
-    LEFT JOIN pg_index i ON i.indexrelid = c.conindid AND c.contype = 'x'
-    WHERE a.attrelid = c.conrelid AND a.attnum > 0 AND NOT a.attisdropped
-      AND (c.conbin::text LIKE '%:varattno 0 %' OR {uses})))::text
-FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
-LEFT JOIN pg_class f ON f.oid = c.confrelid
-WHERE r.relnamespace = {schema}::regnamespace AND c.contype IN ('p', 'u', 'f', 'c', 'x')
-ORDER BY c.contype = 'f', c.conname COLLATE "C"
-"""
-_INDEXES: Final = """
-SELECT i.indrelid::int8, r.relname::text, pg_get_indexdef(i.indexrelid, 0, true),
-  i.indexprs IS NULL AND i.indpred IS NULL,
-  array_to_json(ARRAY(SELECT a.attname FROM pg_attribute a
-    WHERE a.attrelid = i.indrelid AND a.attnum > 0 AND NOT a.attisdropped
-      AND (a.attnum = ANY(i.indkey::int2[]) OR {uses})))::text
-FROM pg_index i JOIN pg_class r ON r.oid = i.indexrelid
-WHERE r.relnamespace = {schema}::regnamespace AND i.indisvalid
-  AND NOT EXISTS (SELECT 1 FROM pg_constraint c
-                  WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
-ORDER BY r.relname COLLATE "C"
-"""
-#: Whether an expression or a condition of an index uses a column, or the row as a whole.
-_USES: Final = """(
-  concat(i.indexprs::text, i.indpred::text) LIKE '%:varattno 0 %'
-  OR EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-    AND d.objid = i.indexrelid AND d.refclassid = 'pg_class'::regclass
-    AND d.refobjid = i.indrelid AND d.refobjsubid = a.attnum))
-"""
-_SEQUENCES: Final = """
-SELECT s.relname::text, t.relname::text, a.attname::text, d.deptype::text,
-  format_type(q.seqtypid, NULL), q.seqincrement::int8, q.seqmin::int8, q.seqmax::int8,
-  q.seqstart::int8, q.seqcache::int8, q.seqcycle
-FROM pg_class s JOIN pg_sequence q ON q.seqrelid = s.oid
-LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = s.oid
-  AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i')
-LEFT JOIN pg_class t ON t.oid = d.refobjid
-LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
-WHERE s.relnamespace = {schema}::regnamespace AND s.relkind = 'S'
-ORDER BY s.relname COLLATE "C"
-"""
-_ENUMS: Final = """
-SELECT t.typname::text, array_to_json(array_agg(e.enumlabel ORDER BY e.enumsortorder))::text
-FROM pg_type t JOIN pg_enum e ON e.enumtypid = t.oid
-WHERE t.typnamespace = {schema}::regnamespace GROUP BY t.typname ORDER BY 1
-"""
 _KINDS: Final = {
     "p": "it is partitioned",
     "f": "it is a foreign table",
@@ -96,15 +29,41 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberSequence:
-    """A sequence, and the column that owns it."""
+    """A sequence, what PostgreSQL calls it, and the column that owns it."""
 
     name: str
+    described: str
     table: str | None
     column: str | None
     is_identity: bool
     options: str
     value: int
     is_called: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnType:
+    """A type that not every PostgreSQL has."""
+
+    is_here: bool
+    schema: str
+    described: str
+    is_enum: bool
+    is_of_extension: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """What `DETAILS` says of a column; ``needs`` and ``uses`` in JSON."""
+
+    is_not_null: bool
+    identity: str
+    generated: str
+    default: str | None
+    collation: str | None
+    domain: str | None
+    needs: str
+    uses: str
 
 
 class PostgresSource:
@@ -145,49 +104,64 @@ class PostgresSource:
         self._connection.close()
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        return self._connection.rows(
-            query.format(schema=literal(quoted_name(self._schema)), uses=_USES)
-        )
+        return self._connection.rows(query.format(schema=literal(quoted_name(self._schema))))
 
     def tables(self) -> list[TableSchema]:
         """Return the tables of the schema."""
-        listed = self._rows(_TABLES)
-        names = {oid: name for oid, name, _, _ in listed}
+        listed = self._rows(catalog.TABLES)
+        names = {oid: name for oid, name, *_ in listed}
         keys, constraints = self._constraints(names)
+        columns = self._columns(names)
         return [
             TableSchema(
                 name=name,
-                columns=tuple(self._columns(oid, name)),
+                columns=tuple(columns[oid]),
                 foreign_keys=tuple(keys[oid]),
                 constraints=tuple(constraints[oid]),
+                is_unlogged=is_unlogged,
                 refused=_KINDS.get(kind, "it inherits, or is inherited from" if inherits else "")
                 or next((key.definition for key in keys[oid] if not key.parent), ""),
             )
-            for oid, name, kind, inherits in listed
+            for oid, name, kind, is_unlogged, inherits in listed
         ]
 
-    def _columns(self, oid: int, table: str) -> Iterator[TableColumn]:
-        details = {it[0]: it[1:] for it in self._connection.rows(_DETAILS.format(table=oid))}
-        for reader in table_columns(self._connection, oid):
-            is_not_null, identity, generated, default, collation = details[reader.name]
-            clauses = f" COLLATE {collation}" if collation else ""
-            if identity:
-                how = "ALWAYS" if identity == "a" else "BY DEFAULT"
-                clauses += f" GENERATED {how} AS IDENTITY"
-            elif generated:
-                stored = " STORED" if generated == "s" else " VIRTUAL"
-                clauses += f" GENERATED ALWAYS AS ({default}){stored}"
-            elif default is not None:
-                clauses += f" DEFAULT {default}"
-            self._readers[table, reader.name] = reader
-            yield TableColumn(
-                name=reader.name,
-                type=reader.type,
-                dtype=reader.dtype,
-                clauses=clauses,
-                is_not_null=is_not_null,
-                is_generated=bool(generated),
-            )
+    def _columns(self, names: dict[int, str]) -> dict[int, list[TableColumn]]:
+        """Return the columns of each table by its OID."""
+        details = {(it[0], it[1]): _Details(*it[2:]) for it in self._rows(catalog.DETAILS)}
+        types = {oid: _OwnType(*it) for oid, *it in self._rows(catalog.TYPES)}
+        owned = {
+            (it.table, it.column): it.described for it in self.sequences() if it.table is not None
+        }
+        found: dict[int, list[TableColumn]] = {oid: [] for oid in names}
+        for oid, table in names.items():
+            for reader in table_columns(self._connection, oid):
+                self._readers[table, reader.name] = reader
+                column = _column(reader, types.get(reader.made), details[oid, reader.name])
+                sequence = owned.get((table, reader.name))
+                if sequence is not None:
+                    column = replace(column, needs=column.needs | {sequence})
+                found[oid].append(column)
+        return found
+
+    def looked_at(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
+        """Return a table with what its cells say of their types; see `SourceDatabase`."""
+        wanted = ((it.name, _odd(it)) for it in table.columns if it.name in columns)
+        asked = {name: test for name, test in wanted if test is not None}
+        if not asked:
+            return table
+        tests = ", ".join(f"coalesce(bool_or({test}), false)" for test, _ in asked.values())
+        (found,) = self._connection.rows(f"SELECT {tests} FROM ONLY {self.named(table.name)}")
+        odd = {name: asked[name][1] for name, is_odd in zip(asked, found, strict=True) if is_odd}
+        for name in odd:
+            reader = self._readers[table.name, name]
+            self._readers[table.name, name] = replace(reader, base="", dtype=None)
+        return replace(
+            table,
+            columns=tuple(
+                replace(it, dtype=None, odd=odd[it.name]) if it.name in odd else it
+                for it in table.columns
+            ),
+        )
 
     def _constraints(
         self, names: dict[int, str]
@@ -196,8 +170,8 @@ class PostgresSource:
 
         keys: dict[int, list[ForeignKey]] = defaultdict(list)
         others: dict[int, list[Constraint]] = defaultdict(list)
-        for oid, name, kind, text, valid, parent, inside, mine, its, used in self._rows(
-            _CONSTRAINTS
+        for oid, name, kind, text, valid, parent, inside, mine, its, used, needs in self._rows(
+            catalog.CONSTRAINTS
         ):
             columns = json.loads(mine)
             if kind == "f":
@@ -220,9 +194,10 @@ class PostgresSource:
                         definition=text.removesuffix(" NOT VALID"),
                         columns=frozenset(columns) | frozenset(json.loads(used)),
                         kind="key" if kind in "pu" else "check",
+                        needs=frozenset(json.loads(needs)),
                     )
                 )
-        for oid, name, text, is_plain, mine in self._rows(_INDEXES):
+        for oid, name, text, is_plain, mine, needs in self._rows(catalog.INDEXES):
             others[oid].append(
                 Constraint(
                     name=name,
@@ -230,28 +205,35 @@ class PostgresSource:
                     columns=frozenset(json.loads(mine)),
                     kind="index",
                     is_plain=is_plain,
+                    needs=frozenset(json.loads(needs)),
                 )
             )
         return keys, others
 
-    def enums(self) -> dict[str, tuple[str, ...]]:
-        """Return the enumerations of the schema, and their values in order."""
+    def enums(self) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """Return the name and the values of each enumeration, by what PostgreSQL calls it."""
         import json  # noqa: PLC0415 - used here alone
 
-        return {name: tuple(json.loads(labels)) for name, labels in self._rows(_ENUMS)}
+        found = self._rows(catalog.ENUMS)
+        return {described: (name, tuple(json.loads(labels))) for name, described, labels in found}
+
+    def others(self) -> list[str]:
+        """Return what the schema has besides tables, as PostgreSQL calls it."""
+        return sorted(described for (described,) in self._rows(catalog.OTHERS))
 
     def sequences(self) -> list[NumberSequence]:
         """Return the sequences of the schema, and how far they are."""
         found = []
-        for name, table, column, how, kind, step, low, high, start, cache, cycle in self._rows(
-            _SEQUENCES
-        ):
+        listed = self._rows(catalog.SEQUENCES)
+        for name, described, table, column, how, kind, step, low, high, *rest in listed:
+            start, cache, cycle = rest
             ((value, is_called),) = self._connection.rows(
                 f"SELECT last_value, is_called FROM {quoted_name(name)}"
             )
             found.append(
                 NumberSequence(
                     name=name,
+                    described=described,
                     table=table,
                     column=column,
                     is_identity=how == "i",
@@ -268,10 +250,15 @@ class PostgresSource:
     ) -> Iterator[pl.DataFrame]:
         """Yield some columns of a table; see `SourceDatabase`."""
         readers = [self._readers[table, it.name] for it in columns]
-        asked = ", ".join(it.expression for it in readers)
+        asked = ", ".join(
+            f"lower({quoted_name(it.name)}::text) AS {quoted_name(it.name)}"
+            if it.folds and it.name in masked
+            else reader.expression
+            for it, reader in zip(columns, readers, strict=True)
+        )
         where = "" if kept is None else f" c JOIN {kept} k ON k.halfmask_row = c.ctid"
         query = f"SELECT {asked} FROM ONLY {self.named(table)}{where}"
-        # Of copied columns only decimals are parsed: infinite times are times of PostgreSQL's.
+        # Of other columns only decimals are parsed: the others come as they are copied.
         parsed = [it for it in readers if it.name in masked or isinstance(it.dtype, pl.Decimal)]
         for frame in self._connection.frames(query):
             yield frame.with_columns(it.cells(frame[it.name]) for it in parsed)
@@ -292,3 +279,59 @@ class PostgresSource:
         """Return SQL that orders rows at random, the same for the same key."""
         made = hashlib.blake2b(key=key, digest_size=16, person=b"halfmask/subset").hexdigest()
         return f"md5(c.ctid::text || {literal(made)})"
+
+
+def _odd(column: TableColumn) -> tuple[str, str] | None:
+    """Return a test of cells that only their text holds, and what these are; None for no test."""
+    name = quoted_name(column.name)
+    if isinstance(column.dtype, pl.Date | pl.Datetime):
+        return (
+            f"{name} < '0001-01-01' OR {name} >= '10000-01-01'",
+            "times that are infinite, before year 1 or after 9999",
+        )
+    if isinstance(column.dtype, pl.Time):
+        return f"{name} = '24:00'", "times of 24:00"
+    if isinstance(column.dtype, pl.Decimal):
+        return f"{name} = 'NaN'", "decimals that are NaN"
+    return None
+
+
+def _column(reader: PostgresColumn, own: _OwnType | None, said: _Details) -> TableColumn:
+    """Return a column of a table from what the catalog says of it."""
+    import json  # noqa: PLC0415 - used here alone
+
+    kind, refused = reader.type, ""
+    lost = [] if said.domain is None else [f"domain {said.domain}"]
+    if said.collation == "":
+        lost.append("collation")
+    if own is not None and own.is_of_extension:
+        kind = f"{own.schema}.{kind}" if own.is_here else kind
+    elif own is not None and own.is_here and not own.is_enum:
+        refused = f"is of the {own.described}, which isn't copied"
+    elif own is not None and not own.is_here:
+        lost.append(f"copy of the {own.described}")
+    return TableColumn(
+        name=reader.name,
+        type=kind,
+        dtype=reader.dtype,
+        collation=f" COLLATE {said.collation}" if said.collation else "",
+        clauses=_clauses(said),
+        is_not_null=said.is_not_null,
+        is_generated=bool(said.generated),
+        enum=own.described if own is not None and own.is_here and own.is_enum else "",
+        needs=frozenset(json.loads(said.needs)),
+        uses=frozenset(json.loads(said.uses)),
+        lost=tuple(lost),
+        folds=reader.base == "citext",
+        refused=refused,
+    )
+
+
+def _clauses(said: _Details) -> str:
+    """Return what CREATE TABLE says of a column's values."""
+    if said.identity:
+        return f" GENERATED {'ALWAYS' if said.identity == 'a' else 'BY DEFAULT'} AS IDENTITY"
+    if said.generated:
+        how = "STORED" if said.generated == "s" else "VIRTUAL"
+        return f" GENERATED ALWAYS AS ({said.default}) {how}"
+    return "" if said.default is None else f" DEFAULT {said.default}"

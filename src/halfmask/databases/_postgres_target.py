@@ -8,18 +8,38 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from halfmask._errors import ReleaseError, SchemaError
+from halfmask._errors import HalfmaskError, ReleaseError, SchemaError
 from halfmask.data import quoted_name
-from halfmask.data._postgres import PostgresConnection, literal
+from halfmask.data._postgres import PostgresConnection, literal, text_of
+from halfmask.databases._faults import raise_all
 
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
     from halfmask.databases._postgres_source import NumberSequence, PostgresSource
     from halfmask.databases._schema import TableColumn, WrittenTable
+    from halfmask.masks import Mask, TableMask
 
 __all__ = ["PostgresTarget", "postgres_type"]
 
 _STAGE: Final = "halfmask_stage"
+#: The comment of a table by which a copy is known again.
+_OURS: Final = "A masked copy by halfmask"
+#: What a schema holds, but what belongs to a table or an extension: its kind, its name, and whether
+#: it is a table of a copy.
+_THERE: Final = f"""
+WITH there(classid, oid, kind, name) AS (
+  SELECT 'pg_class'::regclass, c.oid, CASE c.relkind WHEN 'r' THEN 'TABLE' WHEN 'S' THEN 'SEQUENCE'
+    WHEN 'p' THEN 'TABLE' WHEN 'f' THEN 'TABLE' ELSE 'VIEW' END, c.relname::text
+  FROM pg_class c WHERE c.relnamespace = {{schema}}::regnamespace
+    AND c.relkind NOT IN ('i', 'I', 't')
+  UNION ALL SELECT 'pg_type'::regclass, t.oid, 'TYPE', t.typname::text
+  FROM pg_type t WHERE t.typnamespace = {{schema}}::regnamespace AND t.typrelid = 0
+    AND t.typcategory <> 'A'
+)
+SELECT kind, name, coalesce(obj_description(oid, 'pg_class') = '{_OURS}', false)
+FROM there WHERE NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = there.classid
+  AND d.objid = there.oid AND d.deptype = 'e')
+"""
 _TYPES: Final[dict[pl.DataType, str]] = {
     pl.String(): "text",
     pl.Boolean(): "boolean",
@@ -48,9 +68,21 @@ _WIDER: Final[dict[pl.DataType, pl.DataType]] = {
 _TEXTS: Final = re.compile(r"(?:text|json|name|character(?: varying)?(?:\(\d+\))?)")
 
 
-def postgres_type(column: TableColumn, dtype: pl.DataType) -> str:
-    """Return the type of a masked column: the same if the mask keeps it, and it isn't text."""
-    if dtype == column.dtype and dtype != pl.String:
+#: Masks that write values of their column alone.
+_OWN_VALUES: Final = frozenset(
+    {
+        "data-shuffling", "local-suppression", "pram", "rank-swapping", "record-swapping",
+        "stratified-pram",
+    }
+)  # fmt: skip
+_LIMITED: Final = re.compile(r"character(?: varying)?\((\d+)\)")
+
+
+def postgres_type(column: TableColumn, dtype: pl.DataType, mask: Mask | TableMask) -> str:
+    """Return the type of a masked column: the same if what the mask writes always fits into it."""
+    if isinstance(dtype, pl.String):
+        return column.type if _fits(column.type, mask) else "text"
+    if dtype == column.dtype:
         return column.type
     if isinstance(dtype, pl.Decimal):
         return f"numeric({dtype.precision},{dtype.scale})"
@@ -63,6 +95,21 @@ def postgres_type(column: TableColumn, dtype: pl.DataType) -> str:
     return _TYPES[dtype]
 
 
+def _fits(kind: str, mask: Mask | TableMask) -> bool:
+    """Return whether a type of texts holds all that a mask writes."""
+    limit = _LIMITED.fullmatch(kind)
+    if limit is None:
+        return kind in {"text", "character varying"}
+    if mask.name in _OWN_VALUES or mask.name == "format-preserving":
+        return True
+    longest = {
+        "token": getattr(mask, "digits", None),
+        "redact": len(getattr(mask, "text", None) or ""),
+    }
+    length = longest.get(mask.name)
+    return length is not None and length <= int(limit[1])
+
+
 class PostgresTarget:
     """A new schema of PostgreSQL that is written in one transaction.
 
@@ -72,10 +119,12 @@ class PostgresTarget:
         The database, and the schema to make. It must not exist, or be empty.
     source
         The source, whose enumerations and sequences are made again.
+    overwrite
+        Whether an earlier copy, of which each table says so, may be replaced.
     """
 
-    def __init__(self, url: DatabaseUrl, source: PostgresSource) -> None:
-        self._schema = url.schema or "public"
+    def __init__(self, url: DatabaseUrl, source: PostgresSource, *, overwrite: bool) -> None:
+        self._schema, self._overwrite = url.schema or "public", overwrite
         self._enums, self._sequences = source.enums(), source.sequences()
         self._connection = PostgresConnection(url, "The target database", reads=False)
         try:
@@ -88,19 +137,28 @@ class PostgresTarget:
     def _begin(self) -> None:
         name = literal(self._schema)
         if self._connection.rows(f"SELECT 1 FROM pg_namespace WHERE nspname = {name}"):
-            ((n,),) = self._connection.rows(
-                "SELECT (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid ="
-                f" c.relnamespace WHERE n.nspname = {name}) + (SELECT count(*) FROM pg_type t JOIN"
-                f" pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = {name})"
+            self._clear(
+                self._connection.rows(_THERE.format(schema=literal(quoted_name(self._schema))))
             )
-            if n:
-                raise ReleaseError(
-                    "The schema to write exists in the target database, and isn't empty.",
-                    hint="Name a new one, as in ?schema=masked.",
-                )
         else:
             self._connection.execute(f"CREATE SCHEMA {quoted_name(self._schema)}")
         self._connection.execute(f"SET LOCAL search_path = {quoted_name(self._schema)}")
+
+    def _clear(self, there: Sequence[tuple[str, str, bool]]) -> None:
+        """Drop an earlier copy in this transaction; raise if there is anything else."""
+        tables = [name for kind, name, _ in there if kind == "TABLE"]
+        is_copy = tables and all(is_ours for kind, _, is_ours in there if kind == "TABLE")
+        if there and not (self._overwrite and is_copy):
+            raise ReleaseError(
+                "The schema to write exists in the target database, and isn't empty.",
+                hint="Name a new one, as in ?schema=masked. Only a copy by halfmask is replaced.",
+            )
+        # Whoever reads the old copy ends first; who waits for itself doesn't.
+        self._connection.execute("SET LOCAL lock_timeout = '5min'")
+        for kind in ("TABLE", "SEQUENCE", "TYPE") if there else ():
+            names = ", ".join(self.named(name) for it, name, _ in there if it == kind)
+            if names:
+                self._connection.execute(f"DROP {kind} IF EXISTS {names}")
 
     def close(self) -> None:
         """End the connection; without a commit, nothing is left."""
@@ -120,10 +178,13 @@ class PostgresTarget:
 
     def create(self, tables: Sequence[WrittenTable]) -> None:
         """Make the tables, without rows."""
-        for name, labels in self._enums.items():
-            listed = ", ".join(map(literal, labels))
-            self._connection.execute(f"CREATE TYPE {quoted_name(name)} AS ENUM ({listed})")
-        for each in self._kept_sequences(tables):
+        needs = frozenset[str]().union(*(it.needs for it in tables))
+        for described, (name, labels) in self._enums.items():
+            if described in needs:
+                listed = ", ".join(map(literal, labels))
+                self._connection.execute(f"CREATE TYPE {quoted_name(name)} AS ENUM ({listed})")
+        self._sequences = [it for it in self._sequences if it.described in needs]
+        for each in self._sequences:
             if not each.is_identity:
                 self._connection.execute(f"CREATE SEQUENCE {quoted_name(each.name)} {each.options}")
         identities = {(it.table, it.column): it for it in self._sequences if it.is_identity}
@@ -131,27 +192,26 @@ class PostgresTarget:
             columns = ", ".join(
                 _declared(it, identities.get((table.name, it.name))) for it in table.columns
             )
-            self._connection.execute(f"CREATE TABLE {self.named(table.name)} ({columns})")
-
-    def _kept_sequences(self, tables: Sequence[WrittenTable]) -> Iterator[NumberSequence]:
-        """Yield the sequences whose column is copied unchanged, and those of no column."""
-        copied = {
-            (table.name, it.name)
-            for table in tables
-            for it in table.columns
-            if it.name not in table.masked
-        }
-        for each in self._sequences:
-            if each.table is None or (each.table, each.column) in copied:
-                yield each
+            kind = "UNLOGGED TABLE" if table.is_unlogged else "TABLE"
+            with self._connection.about(f"the table {table.name!r}"):
+                self._connection.execute(f"CREATE {kind} {self.named(table.name)} ({columns})")
+                self._connection.execute(
+                    f"COMMENT ON TABLE {self.named(table.name)} IS {literal(_OURS)}"
+                )
 
     def append(self, table: WrittenTable, frame: pl.DataFrame) -> None:
         """Add rows to a table by COPY; types without a binary form of ours go by their text."""
         forms = {it.name: self._form(it) for it in table.copied}
         rows = frame.with_columns(_encoded(cells, forms[cells.name]) for cells in frame)
-        if all(forms.values()):
-            self._connection.append(table.name, _arrow(rows), schema=self._schema)
-            return
+        with self._connection.about(f"the table {table.name!r}"):
+            if all(forms.values()):
+                self._connection.append(table.name, _arrow(rows), schema=self._schema)
+            else:
+                self._append_staged(table, rows, forms)
+
+    def _append_staged(
+        self, table: WrittenTable, rows: pl.DataFrame, forms: Mapping[str, str | None]
+    ) -> None:
         if self._staged != table.name:
             self._stage(table, forms)
         self._connection.append(_STAGE, _arrow(rows), schema=None)
@@ -169,7 +229,7 @@ class PostgresTarget:
         if kind in {"uuid", "jsonb", "bytea"}:
             return kind
         if column.dtype is None or column.dtype == pl.String:
-            is_text = _TEXTS.fullmatch(kind) or kind.strip('"') in self._enums
+            is_text = _TEXTS.fullmatch(kind) or (column.enum and column.dtype is not None)
             return "text" if is_text else None
         return "plain"
 
@@ -184,22 +244,31 @@ class PostgresTarget:
 
     def finish(self, tables: Sequence[WrittenTable]) -> None:
         """Make keys, indexes, references and sequences."""
+        faults: list[HalfmaskError] = []
         for table in tables:
             for rule in table.constraints:
-                if rule.kind == "index":
-                    self._connection.execute(rule.definition)
-                else:
-                    self._constrain(table.name, rule.name, rule.definition)
+                place = f"{rule.kind} {rule.name!r} of the table {table.name!r}"
+                text = rule.definition
+                if rule.kind != "index":
+                    text = self._constraint(table.name, rule.name, rule.definition)
+                faults += self._tried(f"the {place}", text)
+        raise_all(faults)
         for table in tables:
             for key in table.foreign_keys:
-                self._constrain(table.name, key.name, key.definition)
-        for each in self._kept_sequences(tables):
+                place = f"the reference {key.name!r} of the table {table.name!r}"
+                faults += self._tried(place, self._constraint(table.name, key.name, key.definition))
+        raise_all(faults)
+        for each in self._sequences:
             self._set(each)
 
-    def _constrain(self, table: str, name: str, definition: str) -> None:
-        self._connection.execute(
-            f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
-        )
+    def _tried(self, place: str, statement: str) -> list[HalfmaskError]:
+        """Run a statement; return its error, so that those of others are told, too."""
+        with self._connection.about(place):
+            fault = self._connection.tried(statement)
+            return [] if fault is None else [fault]
+
+    def _constraint(self, table: str, name: str, definition: str) -> str:
+        return f"ALTER TABLE {self.named(table)} ADD CONSTRAINT {quoted_name(name)} {definition}"
 
     def _set(self, each: NumberSequence) -> None:
         name = quoted_name(each.name)
@@ -229,7 +298,7 @@ def _declared(column: TableColumn, identity: NumberSequence | None) -> str:
     if identity is not None and clauses:
         clauses += f" ({identity.options.partition(' ')[2].partition(' ')[2]})"
     null = " NOT NULL" if column.is_not_null else ""
-    return f"{quoted_name(column.name)} {column.type}{clauses}{null}"
+    return f"{quoted_name(column.name)} {column.type}{column.collation}{clauses}{null}"
 
 
 def _encoded(cells: pl.Series, form: str | None) -> pl.Series:
@@ -247,7 +316,7 @@ def _asked(column: TableColumn) -> str:
     """Return what SELECT asks for, so that what is read back is of the type that was written."""
     name = quoted_name(column.name)
     native = column.dtype is not None and not isinstance(column.dtype, pl.String | pl.Decimal)
-    return name if native else f"{name}::text AS {name}"
+    return name if native else text_of(column.name, column.type)
 
 
 def _arrow(frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types

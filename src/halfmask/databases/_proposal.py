@@ -54,7 +54,9 @@ def propose_database_policy(source: str) -> str:
             hint="Leave 'table' out of the URL.",
         )
     with closing(open_source(url)[0]) as base:
-        tables = base.tables()
+        tables = [
+            it if it.refused else base.looked_at(it, _key_columns(it)) for it in base.tables()
+        ]
     copied = [it for it in tables if not it.refused]
     names = {it.name for it in copied}
     roots = linked_columns(
@@ -86,10 +88,14 @@ def _rule(table: TableSchema, column: TableColumn, roots: Mapping[ColumnAt, Colu
     root = roots.get(at)
     if root is not None and root != at:
         return '"reference"'
-    is_key = any(it.kind == "key" and column.name in it.columns for it in table.constraints)
-    if root is None and (not is_key or column.is_generated):
+    if root is None and (column.name not in _key_columns(table) or column.is_generated):
         return '"drop"'
     return '"keep"' if column.dtype is None else '{ mask = { name = "token" } }'
+
+
+def _key_columns(table: TableSchema) -> set[str]:
+    keys = [it.columns for it in table.constraints if it.kind == "key"]
+    return set[str]().union(*keys, *(key.columns for key in table.foreign_keys))
 
 
 def _key(name: str) -> str:

@@ -13,12 +13,15 @@ from halfmask._random import check_key, fresh_key
 from halfmask.claims import MANIFEST_NAME
 from halfmask.data import DatabaseUrl, atomic_folder
 from halfmask.databases._checking import check_copy
-from halfmask.databases._copying import CopyKeys, copy_table
+from halfmask.databases._copying import CopyKeys, MaskFault, copy_table, mask_faults
+from halfmask.databases._faults import raise_all
 from halfmask.databases._plan import plan_of
 from halfmask.databases._postgres_source import PostgresSource
 from halfmask.databases._postgres_target import PostgresTarget, postgres_type
 from halfmask.databases._report import write_report
-from halfmask.databases._sqlite import SqliteSource, SqliteTarget, sqlite_type
+from halfmask.databases._sqlite import sqlite_type
+from halfmask.databases._sqlite_source import SqliteSource
+from halfmask.databases._sqlite_target import SqliteTarget
 from halfmask.databases._subset import check_references, kept_rows
 from halfmask.masks._pseudonym import pseudonym_key
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from halfmask.databases._checking import TableCount
     from halfmask.databases._plan import CopyPlan, TypeName
     from halfmask.databases._policy import DatabasePolicy
-    from halfmask.databases._schema import SourceDatabase, TargetDatabase
+    from halfmask.databases._schema import SourceDatabase, TableSchema, TargetDatabase
     from halfmask.vault import Vault
 
 __all__ = ["MaskedDatabase", "open_source", "protect_database"]
@@ -64,6 +67,7 @@ def protect_database(
     report: str | Path,
     key: bytes | None = None,
     vault: Vault | None = None,
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> MaskedDatabase:
     """Copy the tables of a schema through masks into a new schema, database or file.
@@ -82,6 +86,8 @@ def protect_database(
         32 secret bytes: equal values get equal tokens under one key. By default fresh ones.
     vault
         The vault with the key of pseudonyms whose scope is ``"vault"``.
+    overwrite
+        Whether an earlier copy by halfmask may be replaced, and its report.
     progress
         Called with what is being done and how far it is.
 
@@ -101,7 +107,7 @@ def protect_database(
     VerificationError
         If the target isn't what was to be written.
     ReleaseError
-        If the target or the report exists.
+        If the target or the report exists and may not be replaced, or others' views need it.
 
     See Also
     --------
@@ -146,15 +152,17 @@ def protect_database(
     urls = DatabaseUrl.parse(source), DatabaseUrl.parse(target)
     _check_urls(*urls)
     with ExitStack() as stack:
-        folder = stack.enter_context(atomic_folder(report, marker=MANIFEST_NAME))
+        folder = stack.enter_context(
+            atomic_folder(report, overwrite=overwrite, marker=MANIFEST_NAME)
+        )
         progress("reading the schema")
         base, typed = open_source(urls[0])
         stack.enter_context(closing(base))
-        plan = plan_of(policy, base.tables(), typed)
+        plan = plan_of(policy, _looked_at(base, policy), typed, base.others())
         progress("checking references")
         check_references(base, plan.foreign_keys)
         lists = _lists(base, policy, plan, key)
-        made = _target(urls[1], base)
+        made = _target(urls[1], base, overwrite=overwrite)
         stack.enter_context(closing(made))
         counts = _copied(base, made, plan, lists, keys, progress)
         write_report(folder, policy, plan, counts)
@@ -177,11 +185,21 @@ def _check_urls(source: DatabaseUrl, target: DatabaseUrl) -> None:
                 f"The URL of the {what} names a table; all tables of a schema are copied.",
                 hint="Leave 'table' out, and drop the other tables in the policy.",
             )
+    if _place(source) == _place(target):
+        raise ParameterError(
+            "The target is the source.", hint="Give a new schema or file for the copy."
+        )
     if source.engine != target.engine:
         raise ParameterError(
             f"The source is of {source.engine}, the target of {target.engine}.",
             hint="Give a target of the same engine.",
         )
+
+
+def _place(url: DatabaseUrl) -> tuple[str, str]:
+    if url.engine == "postgresql":
+        return url.location, url.schema or "public"
+    return str(Path(url.location).resolve()), ""
 
 
 def open_source(url: DatabaseUrl) -> tuple[SourceDatabase, TypeName]:
@@ -197,10 +215,24 @@ def open_source(url: DatabaseUrl) -> tuple[SourceDatabase, TypeName]:
     return SqliteSource(url), sqlite_type
 
 
-def _target(url: DatabaseUrl, source: SourceDatabase) -> TargetDatabase:
+def _target(url: DatabaseUrl, source: SourceDatabase, *, overwrite: bool) -> TargetDatabase:
     if isinstance(source, PostgresSource):
-        return PostgresTarget(url, source)
-    return SqliteTarget(url)
+        return PostgresTarget(url, source, overwrite=overwrite)
+    return SqliteTarget(url, overwrite=overwrite)
+
+
+def _looked_at(source: SourceDatabase, policy: DatabasePolicy) -> list[TableSchema]:
+    """Return the tables of a source, with what the cells of copied columns say of their types."""
+    found = []
+    for table in source.tables():
+        section = policy.tables.get(table.name)
+        if section is None or table.refused:
+            found.append(table)
+            continue
+        columns = {name for name, rule in section.columns.items() if rule.word != "drop"}
+        columns.update(*(mask.reads for mask in section.masks))
+        found.append(source.looked_at(table, columns))
+    return found
 
 
 def _lists(
@@ -226,7 +258,11 @@ def _copied(
     copied = []
     for number, table in enumerate(plan.tables):
         progress("copying tables", number / len(plan.tables))
-        copied.append(copy_table(source, target, table, plan, lists.get(table.name), keys))
+        try:
+            copied.append(copy_table(source, target, table, plan, lists.get(table.name), keys))
+        except MaskFault as fault:
+            raise_all(mask_faults(source, plan, lists, keys))
+            raise fault.error from None
     progress("making keys and indexes")
     target.finish(plan.tables)
     progress("checking the copy")

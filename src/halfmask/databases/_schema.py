@@ -32,18 +32,41 @@ class TableColumn:
         Its name, and its type as SQL writes it.
     dtype
         What its cells become; ``None`` if only their text can be copied.
-    clauses
-        What CREATE TABLE says after the type: default, identity, collation.
+    collation, clauses
+        What CREATE TABLE says after the type: the collation, and a default or an identity.
     is_not_null, is_generated
         Whether it has no missing cell, and whether the database computes it.
+    enum
+        The enumeration of the schema that its type needs; empty if none.
+    needs, uses
+        Objects and other columns that its clauses need: ``sequence s``, ``function f()``.
+    lost
+        What isn't copied of it: a domain, a collation.
+    dates
+        What its texts are as dates, if each of them is one.
+    folds
+        Whether its keys ignore case, so that a mask of linked columns must see lower case.
+    odd
+        Cells that only their text holds, which no mask takes.
+    refused
+        Why its cells can't be copied; empty if they can.
     """
 
     name: str
     type: str
     dtype: pl.DataType | None
+    collation: str = ""
     clauses: str = ""
     is_not_null: bool = False
     is_generated: bool = False
+    enum: str = ""
+    needs: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
+    lost: tuple[str, ...] = ()
+    dates: pl.DataType | None = None
+    folds: bool = False
+    odd: str = ""
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +107,9 @@ class Constraint:
     kind
         ``"key"`` for primary keys and uniqueness, ``"check"``, or ``"index"``.
     is_plain
-        Whether it is about columns alone, without expressions or conditions.
+        Whether it is about columns of any type, without expressions or conditions.
+    needs
+        Objects that it needs, as of a column.
     """
 
     name: str
@@ -92,6 +117,7 @@ class Constraint:
     columns: frozenset[str]
     kind: str
     is_plain: bool = True
+    needs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +132,8 @@ class TableSchema:
         What it has, in order.
     definition
         What SQL writes for the whole table, where the engine keeps it.
+    is_unlogged
+        Whether a crash of the server empties it.
     refused
         Why it can't be copied; empty if it can.
     """
@@ -115,6 +143,7 @@ class TableSchema:
     foreign_keys: tuple[ForeignKey, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     definition: str = ""
+    is_unlogged: bool = False
     refused: str = ""
 
     def column(self, name: str) -> TableColumn:
@@ -138,6 +167,8 @@ class WrittenTable:
         What is made again.
     definition
         The source's own definition, if nothing of the table changes.
+    is_unlogged
+        Whether a crash of the server empties it.
     masks
         Masks of several columns, in order.
     """
@@ -148,12 +179,19 @@ class WrittenTable:
     foreign_keys: tuple[ForeignKey, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     definition: str = ""
+    is_unlogged: bool = False
     masks: tuple[TableMask, ...] = ()
 
     @property
     def copied(self) -> tuple[TableColumn, ...]:
         """The columns whose cells are written."""
         return tuple(it for it in self.columns if not it.is_generated)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The enumerations, sequences and others that its definition needs."""
+        of_columns = (it.needs | {it.enum} for it in self.columns)
+        return frozenset[str]().union(*of_columns, *(it.needs for it in self.constraints))
 
     @property
     def dtypes(self) -> dict[str, pl.DataType]:
@@ -171,6 +209,20 @@ class SourceDatabase(Protocol):
 
     def tables(self) -> list[TableSchema]:
         """Return the tables of the schema."""
+
+    def looked_at(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
+        """Return a table with what its cells say of their types.
+
+        Parameters
+        ----------
+        table
+            One of `tables`.
+        columns
+            The names of columns to look at: those that are copied.
+        """
+
+    def others(self) -> list[str]:
+        """Return what the schema has besides tables: views, triggers, and what clauses need."""
 
     def frames(
         self, table: str, columns: Sequence[TableColumn], kept: str | None, masked: Collection[str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask._errors import DataError
+from halfmask._validation import rows_of_share
 from halfmask.data import quoted_name
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def dangling(database: SourceDatabase | TargetDatabase, key: ForeignKey) -> str:
 
 def _joined(key: ForeignKey) -> str:
     pairs = zip(key.columns, key.parent_columns, strict=True)
-    return " AND ".join(f"c.{quoted_name(mine)} = p.{quoted_name(its)}" for mine, its in pairs)
+    # The first decides whether case matters in SQLite: as in the reference, that of the parent.
+    return " AND ".join(f"p.{quoted_name(its)} = c.{quoted_name(mine)}" for mine, its in pairs)
 
 
 def kept_rows(
@@ -130,7 +132,7 @@ class _Kept:
         n = subset.limit
         if n is None:
             rows = self._source.number(f"SELECT count(*) FROM {named} c {where}")
-            n = max(1, round(rows * (subset.fraction or 0)))
+            n = max(1, rows_of_share(subset.fraction or 0, rows, nearest=True))
         drawn = f"SELECT c.{row} FROM {named} c {where} ORDER BY {self._source.order_key(key)}"
         return f"WHERE c.{row} IN ({drawn} LIMIT {n})"
 

@@ -16,7 +16,7 @@ from halfmask.data import like, to_polars
 from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
 from halfmask.encode._fit_summary import FitSummary
-from halfmask.encode._plan_bytes import plan_from_bytes, plan_to_bytes
+from halfmask.encode._plan_bytes import plan_to_bytes, read_codec
 from halfmask.encode._planning import Planning
 from halfmask.encode._predictions import by_row, combined, come_home, sibling_rows, warn_of_unseen
 from halfmask.encode._receipts import EncodingReceipt, digest_of, known_number
@@ -353,6 +353,7 @@ class Codec:
         predictions: Any,  # noqa: ANN401 # arrays and frames
         *,
         batch: Number = "auto",
+        rows: int | None = None,
     ) -> Any:  # noqa: ANN401 # as above
         """Return predictions as a model of the raw rows would have made them.
 
@@ -365,6 +366,8 @@ class Codec:
         batch
             The number that `encode` took. ``"auto"`` takes it from `receipts_`. ``None`` leaves the
             rows in the order that they have.
+        rows
+            How many rows were encoded. Required with a ``batch`` of which there is no receipt.
 
         Returns
         -------
@@ -378,7 +381,8 @@ class Codec:
         ------
         DataError
             If there are other codes, or another number of columns, than the codec gave; if no
-            encoded table or several have as many rows; if ids are not all of one table.
+            encoded table or several have as many rows, or there aren't ``rows``; if ids are not all
+            of one table.
 
         Edge cases
         ----------
@@ -389,7 +393,7 @@ class Codec:
             frame = to_polars(predictions)
             if ROW_ID in frame.columns:
                 return like(by_row(self.plan_, frame, self.receipts_), predictions)
-        number_of = partial(self._number, batch, "predictions")
+        number_of = partial(self._number, batch, "predictions", wanted=rows)
         return come_home(self.plan_, predictions, number_of=number_of)
 
     def encode_siblings(
@@ -455,8 +459,8 @@ class Codec:
     def receipts_(self) -> tuple[EncodingReceipt, ...]:
         """The receipts of encoded tables, by which `decode` finds the order of rows.
 
-        `to_bytes` leaves receipts out. Keep those of files (``FileCount.receipt``) with the codec,
-        and give them to `remember`.
+        `to_bytes` keeps those of tables that were encoded before it. A codec that was sealed
+        earlier doesn't have them: give it those of files (``FileCount.receipt``) by `remember`.
         """
         return tuple(self._receipts)
 
@@ -471,14 +475,22 @@ class Codec:
         self._receipts.update(dict.fromkeys(receipts))
 
     def _number(
-        self, batch: Number, what: Literal["rows", "predictions"], rows: int, digest: str = ""
+        self,
+        batch: Number,
+        what: Literal["rows", "predictions"],
+        rows: int,
+        digest: str = "",
+        wanted: int | None = None,
     ) -> int | None:
+        if wanted is not None and wanted != rows:
+            raise DataError(f"There are {rows:,} {what} where {wanted:,} rows were encoded.")
         if batch is not None and batch != "auto":
             self.plan_.order(0, batch)  # refuses what is no number
         if not self.plan_.row_key:
             return None  # rows keep their order
         known = [it for it in self._receipts if len(it.rows) == 1]
-        return known_number(known, batch, rows=rows, what=what, digest=digest)
+        counted = wanted is not None
+        return known_number(known, batch, rows=rows, what=what, digest=digest, counted=counted)
 
     @property
     def claims(self) -> tuple[LearnerClaim, ...]:
@@ -496,15 +508,16 @@ class Codec:
         return False
 
     def to_bytes(self) -> bytes:
-        """Return the plan and the settings as bytes, to be sealed in a vault.
+        """Return plan, settings and receipts as bytes, to be sealed in a vault.
 
-        The secret isn't in them: what has to be decoded needs the plan alone.
+        The secret isn't in them: what has to be decoded needs the plan alone. Seal the codec again
+        after it encoded a table, so that the table's receipt is in the vault.
         """
-        return plan_to_bytes(self.plan_)
+        return plan_to_bytes(self.plan_, self.receipts_)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Return the fitted codec of a plan that `to_bytes` gave, without the secret.
+        """Return the fitted codec that `to_bytes` gave, with its receipts, without the secret.
 
         Parameters
         ----------
@@ -516,10 +529,11 @@ class Codec:
         DataError
             If these are no such bytes, or of another version.
         """
-        plan = plan_from_bytes(data)
+        plan, receipts = read_codec(data)
         parameters = {it.name: getattr(plan.settings, it.name) for it in fields(plan.settings)}
         codec = cls(**{**parameters, "by": plan.settings.by or None})
         codec._fitted = plan
+        codec.remember(*receipts)
         return codec
 
     @property

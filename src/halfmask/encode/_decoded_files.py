@@ -88,7 +88,7 @@ def decode_file(
     source = opened(encoded)
     _check_rows(source, rows)
     plan = codec.plan_
-    returned = Returned(codec, source, number, what="rows")
+    returned = Returned(codec, source, number, what="rows", counted=rows is not None)
     decode = partial(_decoded_rows, plan, returned)
     done, unseen = stream(
         mapped(codec, source, decode, number=returned.number or 0),
@@ -128,7 +128,7 @@ def decode_predictions_file(
     columns
         Which columns hold the predictions, in order. By default all but those of the encoded file.
     number
-        See `decode_file`. It is required without a receipt.
+        See `decode_file`. It is required without a receipt, together with ``rows``.
     rows, overwrite, progress
         As of `decode_file`.
 
@@ -163,7 +163,7 @@ def decode_predictions_file(
     if ROW_ID in source.columns:
         frame = pl.concat(list(source.batches(columns=[ROW_ID, *answers])))
         return _written(by_row(plan, frame, codec.receipts_, answers), out, overwrite=overwrite)
-    returned = Returned(codec, source, number, what="predictions")
+    returned = Returned(codec, source, number, what="predictions", counted=rows is not None)
     decode = partial(_decoded_answers, plan, returned, answers)
     done, _ = stream(
         mapped(codec, source, decode, number=returned.number or 0),
@@ -204,5 +204,6 @@ def _check_rows(source: Source, rows: int | None) -> None:
     if rows is not None and source.n_rows != rows:
         raise DataError(
             f"There are {source.n_rows} rows where {rows} were encoded.",
-            hint="Ask for the whole file, or say that the order is lost: number=None, --unordered.",
+            hint="Ask for the whole file, or say that the order is lost: "
+            "[[number=None|--unordered]].",
         )

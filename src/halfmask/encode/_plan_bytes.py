@@ -11,11 +11,12 @@ from halfmask.encode._flow import Coupling, Flow, MonotoneMap
 from halfmask.encode._mix import Affine, Mix
 from halfmask.encode._plan import CodecPlan
 from halfmask.encode._ranks import Ranks
+from halfmask.encode._receipts import EncodingReceipt
 from halfmask.encode._scaling import Scaling
 from halfmask.encode._settings import CodecSettings
 from halfmask.encode._target import NumberTarget
 
-__all__ = ["PLAN_VERSION", "plan_from_bytes", "plan_to_bytes"]
+__all__ = ["PLAN_VERSION", "plan_from_bytes", "plan_to_bytes", "read_codec"]
 
 #: Raised whenever a plan of before would be read wrongly.
 PLAN_VERSION = 1
@@ -32,6 +33,7 @@ _KINDS: dict[str, type[Any]] = {
     "NumberWeight": NumberWeight,
     "Plan": CodecPlan,
     "Ranks": Ranks,
+    "Receipt": EncodingReceipt,
     "Scaling": Scaling,
     "Settings": CodecSettings,
 }
@@ -42,20 +44,22 @@ _ARCHIVE = Archive(
 )
 
 
-def plan_to_bytes(plan: CodecPlan) -> bytes:
+def plan_to_bytes(plan: CodecPlan, receipts: tuple[EncodingReceipt, ...] = ()) -> bytes:
     """Return the plan as bytes: a zip archive of JSON, npy and Arrow files.
 
     Parameters
     ----------
     plan
         A fitted plan.
+    receipts
+        What is kept of tables that it encoded.
 
     Guarantees
     ----------
     `plan_from_bytes` gives a plan that encodes and decodes bit for bit as this one does. The bytes
     hold keys and values, unencrypted: seal them (``vault.seal(...)``).
     """
-    return _ARCHIVE.write(plan)
+    return _ARCHIVE.write((plan, *receipts) if receipts else plan)
 
 
 def plan_from_bytes(data: bytes) -> CodecPlan:
@@ -71,7 +75,14 @@ def plan_from_bytes(data: bytes) -> CodecPlan:
     DataError
         If they hold no plan, a damaged one, or one of another version.
     """
-    plan = _ARCHIVE.read(data)
-    if not isinstance(plan, CodecPlan):
+    return read_codec(data)[0]
+
+
+def read_codec(data: bytes) -> tuple[CodecPlan, tuple[EncodingReceipt, ...]]:
+    """Return the plan that bytes hold, and the receipts; raise as `plan_from_bytes` does."""
+    found = _ARCHIVE.read(data)
+    plan, *receipts = found if isinstance(found, tuple) and found else (found,)
+    of_receipts = all(isinstance(each, EncodingReceipt) for each in receipts)
+    if not isinstance(plan, CodecPlan) or not of_receipts:
         raise _ARCHIVE.unreadable()
-    return plan
+    return plan, tuple(receipts)

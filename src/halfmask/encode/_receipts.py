@@ -105,6 +105,7 @@ def known_number(
     rows: int,
     what: Literal["rows", "predictions"],
     digest: str = "",
+    counted: bool = False,
 ) -> int | None:
     """Return the number by which rows that came back are put in order.
 
@@ -120,6 +121,8 @@ def known_number(
         Rows tell themselves whether their codec is right; predictions don't.
     digest
         The fingerprint of the first batch of what came back; empty where it has none.
+    counted
+        Whether the caller said how many rows there have to be.
 
     Raises
     ------
@@ -143,12 +146,20 @@ def known_number(
             f"The {rows:,} {what} don't belong to the table that was encoded with this number.",
             hint=f"Leave out the number: receipts find the table. {_OTHERS}",
         )
+    if number not in fits and not counted and (known or what == "predictions"):
+        # The order follows from the number of rows, too: one less, and all answers are others'.
+        raise DataError(
+            f"The codec knows of no table that was encoded with this number, so nobody can tell "
+            f"whether these {rows:,} {what} are all of it.",
+            hint="Say how many rows were encoded ([[rows=|--expect-rows]]), or give the codec the "
+            "receipt by remember.",
+        )
     return number
 
 
 _OTHERS = (
-    "Where rows were taken out or sorted, send row ids (ids=True, --ids), or leave rows in the "
-    "order that they have (batch=None, --unordered)."
+    "Where rows were taken out or sorted, send row ids ([[ids=True|--ids]]), or leave rows in the "
+    "order that they have ([[batch=None|--unordered]])."
 )
 
 
@@ -164,5 +175,6 @@ def _the_one(fits: set[int], known: bool, rows: int, what: str) -> int:  # noqa:
         raise DataError(f"No encoded table has these {rows:,} {what}.", hint=_OTHERS)
     raise DataError(
         f"The codec knows of no encoded table, so the order of the {what} is unknown.",
-        hint="Give the number that encoding had; it was 0 if none was given.",
+        hint="Give the number that encoding had (0 if none was given), and how many rows it had "
+        "([[rows=|--expect-rows]]); or the receipt, by remember.",
     )

@@ -33,6 +33,8 @@ class Returned:
         As of `decode_file`.
     what
         What it holds.
+    counted
+        As of `known_number`.
 
     Raises
     ------
@@ -41,7 +43,13 @@ class Returned:
     """
 
     def __init__(
-        self, codec: Codec, source: Source, number: Number, *, what: Literal["rows", "predictions"]
+        self,
+        codec: Codec,
+        source: Source,
+        number: Number,
+        *,
+        what: Literal["rows", "predictions"],
+        counted: bool,
     ) -> None:
         plan = codec.plan_
         self._tokens = plan.tokens
@@ -59,7 +67,9 @@ class Returned:
             first = next(iter(source.batches(batch_rows(plan))))
             digest = digest_of(first, self._tokens)
         try:
-            found = known_number(known, number, rows=source.n_rows, what=what, digest=digest)
+            found = known_number(
+                known, number, rows=source.n_rows, what=what, digest=digest, counted=counted
+            )
         except DataError:
             if first is not None and what == "rows":
                 plan.undo(first, number=None)  # a damaged cell says more than a strange table
@@ -92,7 +102,7 @@ class Returned:
                 raise DataError(
                     f"Batch {place + 1} of the file differs from what was encoded.",
                     hint="Rows were changed or put in another order: leave them in the order that "
-                    "they have (number=None, --unordered).",
+                    "they have ([[number=None|--unordered]]).",
                 )
         return number
 

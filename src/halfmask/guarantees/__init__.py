@@ -103,7 +103,7 @@ from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_g
 from halfmask.guarantees._sample_uniques import SampleUniques
 from halfmask.guarantees._subset_guarantee import SubsetGuarantee
 from halfmask.guarantees._subset_k_anonymity import SubsetKAnonymity
-from halfmask.guarantees._t_closeness import TCloseness, order_of_texts
+from halfmask.guarantees._t_closeness import TCloseness
 from halfmask.guarantees._table_guarantee import TableGuarantee
 from halfmask.guarantees._uniques_estimators import (
     UniquesEstimate,
@@ -159,7 +159,6 @@ __all__ = [
     "estimate_uniques",
     "guarantee_from",
     "measure",
-    "order_of_texts",
     "register_guarantee",
     "size_asked",
     "value_codes",

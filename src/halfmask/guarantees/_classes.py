@@ -40,8 +40,9 @@ class Classes:
         where a guarantee asks for it.
     shared
         How many of these fit another class, too; ``None``: nobody does.
-    outside
-        How many people of the population fit no class.
+    inside, outside
+        How many people of the population fit a class, and none. ``inside`` is asked for where
+        people are shared.
     members
         The persons of each class, where a person is the unit: each then counts once in a class,
         however many rows they have there.
@@ -65,6 +66,7 @@ class Classes:
     shared: Ints | None = None
     outside: int = 0
     written: Ints | None = None
+    inside: int | None = None
 
     @classmethod
     def of(
@@ -307,4 +309,5 @@ class Classes:
             self.members + other.members if self.members and other.members else None,
             counted.shared,
             counted.outside,
+            inside=counted.inside,
         )

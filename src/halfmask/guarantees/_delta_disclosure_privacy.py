@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import number_between
+from halfmask._validation import decimal, number_between
 from halfmask.guarantees._criterion import Criterion
-from halfmask.guarantees._exact import decimal, log_below
+from halfmask.guarantees._exact import log_below
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 from halfmask.guarantees._share_ratios import share_ratios
 

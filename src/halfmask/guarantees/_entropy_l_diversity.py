@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from halfmask._validation import number_between
+from halfmask._validation import decimal, number_between
 from halfmask.guarantees._criterion import Criterion
-from halfmask.guarantees._exact import decimal
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from halfmask._validation import integer_at_least, number_between, one_of
-from halfmask.guarantees._exact import decimal
+from halfmask._validation import decimal, integer_at_least, number_between, one_of
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["at_most", "below", "decimal", "integers_up_to", "log_below", "rounded_down"]
+__all__ = ["at_most", "below", "integers_up_to", "log_below", "rounded_down"]
 
 # Ints are int64, or Python's own integers in an object array where int64 might overflow.
 Ints = npt.NDArray[Any]
@@ -22,23 +22,12 @@ _ENGINE_DENOMINATOR = 10**6
 _LOG_DIGITS = 60
 
 
-def decimal(number: float) -> Fraction:
-    """Read a parameter as the decimal that was typed: 0.1 is one tenth, not the nearest binary.
-
-    Examples
-    --------
-    >>> decimal(0.1)
-    Fraction(1, 10)
-    """
-    return Fraction(str(number))
-
-
 def rounded_down(share: Fraction) -> Fraction:
     """Return a share, rounded down if its denominator is above a million.
 
     Examples
     --------
-    >>> rounded_down(decimal(0.3)), rounded_down(decimal(1 / 3))
+    >>> rounded_down(Fraction(3, 10)), rounded_down(Fraction(333_333_333, 10**9))
     (Fraction(3, 10), Fraction(333333, 1000000))
     """
     if share.denominator <= _ENGINE_DENOMINATOR:

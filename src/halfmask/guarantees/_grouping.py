@@ -89,7 +89,8 @@ def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> 
     Returns
     -------
     tuple
-        The code of each row, and the number of codes. Missing cells are one more value, the last.
+        The code of each row, and the number of codes. Missing cells, NaN among them, are one more
+        value, the last.
 
     Raises
     ------
@@ -107,6 +108,8 @@ def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> 
     ([1, 2, 0], 3)
     """
     _check_flat(column)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
     if order is not None:
         spelt = leaf_text(pl.Series(list(order), strict=False)).cast(pl.String)
         return _codes_in(leaf_text(column), spelt.to_list())

@@ -175,6 +175,18 @@ class Guarantee(ABC):
         """The order in which values are counted; ``None``: the natural order."""
         return None
 
+    def ordered(self, values: pl.Series, order: tuple[str, ...]) -> Guarantee:  # noqa: ARG002 # a subclass needs them
+        """Return the guarantee with the order of its column, where it `needs_order`.
+
+        Parameters
+        ----------
+        values
+            The values that the column holds.
+        order
+            What the column's type says of their order; empty if nothing.
+        """
+        return self
+
     def restricted(self, values: pl.Series) -> Guarantee:  # noqa: ARG002 # a subclass needs them
         """Return the guarantee for a column that holds these values and no others.
 

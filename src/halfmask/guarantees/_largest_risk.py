@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import number_between
-from halfmask.guarantees._exact import at_most, decimal
+from halfmask._validation import decimal, number_between
+from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from halfmask.data import to_polars
+from halfmask.data import orders_of, to_polars
 from halfmask.guarantees._agreeing_rows import class_codes
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
 from halfmask.guarantees._histogram import Histogram
-from halfmask.guarantees._t_closeness import order_of_texts
 
 if TYPE_CHECKING:
     from halfmask.guarantees._guarantee import Guarantee, Judgement
@@ -86,6 +85,7 @@ def measure(
     KAnonymity(k=2) 2.0 True
     DistinctLDiversity(l=2, column='ill') 1.0 False
     """
+    orders = orders_of(frame)
     frame = frame if isinstance(frame, pl.DataFrame) else to_polars(frame)
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]
     check_columns(frame, [*quasi_identifiers, *sensitive])
@@ -105,17 +105,17 @@ def measure(
     judgements = []
     for guarantee in guarantees:
         histograms = {}
-        if guarantee.column is not None:
+        name = guarantee.column
+        if name is not None:
+            guarantee = guarantee.ordered(frame[name], orders.get(name, ()))  # noqa: PLW2901
             order = guarantee.order
-            if guarantee.needs_order:
-                order = order_of_texts(frame[guarantee.column], column=guarantee.column)
-            key = (guarantee.column, order)
+            key = (name, order)
             if key not in counted:
-                codes, n_values = value_codes(frame[guarantee.column], order=order)
+                codes, n_values = value_codes(frame[name], order=order)
                 counted[key] = Histogram.count(
                     of_row, codes, n_classes=n_classes, n_values=n_values
                 )
-            histograms = {guarantee.column: counted[key]}
+            histograms = {name: counted[key]}
         classes = Classes(sizes, histograms, people, outside=outside, written=written)
         judgements.append(guarantee.judge(classes))
     return judgements

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from halfmask._validation import number_between
-from halfmask.guarantees._exact import at_most, decimal
+from halfmask._errors import ParameterError
+from halfmask._validation import decimal, number_between
+from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 from halfmask.guarantees._table_guarantee import TableGuarantee
 
@@ -154,7 +155,7 @@ class AverageJournalistRisk(TableGuarantee):
     Raises
     ------
     ParameterError
-        When ``risk`` isn't a number above 0 and below 1.
+        When ``risk`` isn't a number above 0 and below 1, or people are shared and weren't counted.
 
     See Also
     --------
@@ -164,6 +165,9 @@ class AverageJournalistRisk(TableGuarantee):
     Notes
     -----
     **Guarantees.** Compared exactly. Monotone. Classes to blame: those with the fewest people.
+
+    **Edge cases.** Where classes overlap, a person who fits several counts once. A class that
+    nobody fits counts as one person.
 
     Examples
     --------
@@ -185,7 +189,7 @@ class AverageJournalistRisk(TableGuarantee):
 
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
         mean, kept = _mean_at_most(classes, self.risk)
-        people = int(_people(classes).sum())
+        people = _fitting(classes)
         from_people = classes.n_classes / people
         return max(mean, from_people), kept and classes.n_classes <= decimal(self.risk) * people
 
@@ -268,6 +272,19 @@ def _check_risk(owner: str, risk: float) -> None:
 def _people(classes: Classes) -> Ints:
     """Return the people of each class; a class that nobody fits has a risk of 1."""
     return np.maximum(classes.people, 1)
+
+
+def _fitting(classes: Classes) -> int:
+    """Return how many people fit a class, each once; for a class that nobody fits, one."""
+    people = _people(classes)
+    if classes.shared is None:
+        return int(people.sum())
+    if classes.inside is None:
+        raise ParameterError(
+            "The people who fit several classes weren't counted once.",
+            hint="Give Classes the number of people inside.",
+        )
+    return classes.inside + int((classes.people == 0).sum())
 
 
 def _mean_at_most(classes: Classes, risk: float) -> tuple[float, bool]:

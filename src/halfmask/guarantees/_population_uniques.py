@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 
 from halfmask._errors import DivergenceError, ParameterError
-from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask._validation import decimal, integer_at_least, number_between, one_of
 from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, smallest_first
 from halfmask.guarantees._uniques_estimators import UniquesEstimator, estimate_uniques
 
@@ -99,7 +99,7 @@ class PopulationUniques(TableGuarantee):
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
         people = self.population
         if people is None:
-            people = max(classes.rows, round(classes.rows / float(self.sampling_fraction or 1)))
+            people = max(classes.rows, round(classes.rows / decimal(self.sampling_fraction or 1)))
         try:
             found = estimate_uniques(
                 classes.sizes, population=people, estimator=self.estimator

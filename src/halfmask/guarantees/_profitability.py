@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from halfmask._validation import number_between
-from halfmask.guarantees._exact import decimal
+from halfmask._validation import decimal, number_between
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import integer_at_least, number_between
+from halfmask._validation import decimal, integer_at_least, number_between
 from halfmask.guarantees._criterion import Criterion
-from halfmask.guarantees._exact import below, decimal
+from halfmask.guarantees._exact import below
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import number_between
-from halfmask.guarantees._exact import decimal
+from halfmask._validation import decimal, number_between
 from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, sizes_around, smallest_first
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._validation import fraction, one_of
+from halfmask._validation import decimal, fraction, one_of
 from halfmask.data import Hierarchy, has_order, natural_order
 from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._distance import (
@@ -17,7 +17,7 @@ from halfmask.guarantees._distance import (
     hierarchical_distance,
     ordered_distance,
 )
-from halfmask.guarantees._exact import at_most, decimal
+from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halfmask.data import Kind
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["TCloseness", "order_of_texts"]
+__all__ = ["TCloseness"]
 
 _RULES = {"equal": "t-equal", "ordered": "t-ordered", "hierarchical": "t-hierarchical"}
 
@@ -50,7 +50,7 @@ class TCloseness(Guarantee):
         ranks; ``"hierarchical"``, by the level of their lowest common group.
     hierarchy
         For ``"hierarchical"`` the tree. For ``"ordered"`` one whose leaves give the order. Numbers,
-        dates and labels of ranges need none; other texts do.
+        dates, ordered categories and labels of ranges need none; other texts do.
 
     Raises
     ------
@@ -155,6 +155,30 @@ class TCloseness(Guarantee):
             distance == "ordered" and kind not in {"numeric", "datetime"}
         )
 
+    def ordered(self, values: pl.Series, order: tuple[str, ...]) -> TCloseness:
+        """Return the guarantee with the order of its column, where only a type or labels say it.
+
+        Parameters
+        ----------
+        values
+            The column's values, in any order.
+        order
+            What its type says; empty if that says nothing.
+
+        Raises
+        ------
+        ParameterError
+            If the values are texts, and neither whole numbers nor labels of ranges.
+        """
+        if not self.needs_order:
+            return self
+        is_text = values.dtype in (pl.String, pl.Categorical)
+        known = (is_text and order) or _order_of_texts(values, column=self.column)
+        if not known:
+            return self
+        rows = [(value, "*") for value in known]
+        return replace(self, hierarchy=Hierarchy.from_rows(rows, column=self.column))
+
     def restricted(self, values: pl.Series) -> TCloseness:
         """Return the guarantee with its hierarchy cut down to the values that occur.
 
@@ -197,21 +221,8 @@ class TCloseness(Guarantee):
         return levels, at_most(moved, whole, decimal(self.t))
 
 
-def order_of_texts(values: pl.Series, *, column: str) -> tuple[str, ...] | None:
-    """Return the natural order of texts; ``None`` for other types.
-
-    Parameters
-    ----------
-    values
-        The column's values.
-    column
-        Its name, for the error.
-
-    Raises
-    ------
-    ParameterError
-        If they are texts, and neither whole numbers nor labels of ranges.
-    """
+def _order_of_texts(values: pl.Series, *, column: str) -> tuple[str, ...] | None:
+    """Return the natural order of texts; None for other types."""
     if values.dtype not in (pl.String, pl.Categorical):
         return None
     texts = values.cast(pl.String).drop_nulls().unique()
@@ -220,7 +231,7 @@ def order_of_texts(values: pl.Series, *, column: str) -> tuple[str, ...] | None:
     if not has_order(texts):
         raise ParameterError(
             f"t-closeness of {column!r} by ordered distance needs an order: its texts have none.",
-            hint="Give the guarantee a hierarchy whose leaves stand in order, or choose distance "
-            "'equal'.",
+            hint="Give it a hierarchy whose leaves stand in order, or a type of ordered "
+            "categories. Or choose distance 'equal'.",
         )
     return tuple(natural_order(texts).to_list())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,7 +49,7 @@ class TextBag:
     """Runs of words, or of characters, of a text; see `halfmask.kernels.hashing.grams`."""
 
     column: str
-    key: Key
+    key: Key = field(repr=False)
     missing: np.uint64 | None
     by_word: bool
     lengths: tuple[int, int]

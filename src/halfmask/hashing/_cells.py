@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from halfmask._errors import SchemaError
+from halfmask._errors import ColumnWarning, DataError, SchemaError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Texts",
     "absent",
+    "check_exact",
+    "floats_to_send",
     "kind_of",
     "numbers_of",
     "same_kind",
@@ -28,6 +32,8 @@ __all__ = [
 
 #: Columns of whole numbers, and of others, are taken for each other.
 _NUMBERS = frozenset({"integer", "float"})
+#: Decimals of so many digits are floats of their own.
+_FLOAT_DIGITS = 15
 #: Longer texts lie elsewhere; their views say where.
 _IN_VIEW = 12
 
@@ -137,6 +143,25 @@ def views_of(array: Any) -> NDArray[np.uint64] | None:  # noqa: ANN401 # pyarrow
     return views if longest <= _IN_VIEW else None
 
 
+def check_exact(array: Any, column: str) -> None:  # noqa: ANN401 # pyarrow ships no types
+    """Raise DataError where different cells of a category would have the same 64 bits."""
+    dtype, lost = array.type, 0
+    if pa.types.is_decimal(dtype) and dtype.precision > _FLOAT_DIGITS:
+        # Of a longer decimal only the shortest one that gives its float is told from others.
+        cells = pc.drop_null(pc.unique(array)).to_pylist()
+        long = (cell for cell in cells if len(cell.as_tuple().digits) > _FLOAT_DIGITS)
+        lost = sum(Decimal(repr(float(cell))) != cell for cell in long)
+    elif getattr(dtype, "unit", "") == "ns":
+        nanoseconds = pc.fill_null(array.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+        lost = len(np.unique(nanoseconds[nanoseconds % 1000 != 0]))
+    if lost:
+        raise DataError(
+            f"Column {column!r} has {lost:,} categories that are decimals of more digits than a "
+            "float holds, or times below a microsecond: others would be taken for the same.",
+            hint="Turn the column into texts, or round it.",
+        )
+
+
 def words_of(array: Any) -> NDArray[np.uint64]:  # noqa: ANN401 # pyarrow ships no types
     """Return the 64 bits by which a cell that is no text is hashed; missing ones are 0.
 
@@ -196,3 +221,24 @@ def numbers_of(array: Any) -> NDArray[np.float64]:  # noqa: ANN401 # pyarrow shi
     # An integer with missing cells becomes floats with NaN on the way.
     found = array.to_numpy(zero_copy_only=False)
     return np.asarray(np.add(found, 0.0, dtype=np.float64))
+
+
+def floats_to_send(
+    numbers: NDArray[np.float64], column: str, *, measured: bool
+) -> NDArray[np.float32]:
+    """Return numbers as the wire has them; whole ones that it can't hold exactly are warned of.
+
+    Floats with decimals have more digits than anybody measures: rounding them is of no meaning.
+    Whole numbers from 2 ** 53 on were rounded before they came here, unless the column is floats.
+    """
+    with np.errstate(over="ignore"):
+        sent = numbers.astype(np.float32)
+    rounded = (sent != numbers) & ((numbers == np.floor(numbers)) | (sent == 0.0))
+    if rounded.any() or (not measured and (np.abs(numbers) >= 2.0**53).any()):
+        warnings.warn(
+            f"Column {column!r} has whole numbers or times beyond 2 ** 24, or numbers below "
+            "1e-45. They are sent rounded to 32-bit floats (7 digits). Bin them, or scale them.",
+            ColumnWarning,
+            stacklevel=2,
+        )
+    return sent

@@ -14,6 +14,7 @@ import pyarrow as pa
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._progress import silent
 from halfmask.engines import LocalEngine
+from halfmask.hashing._cells import floats_to_send
 from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._fitting import fitted
@@ -200,10 +201,8 @@ class FileHasher:
         if labels is not None and not np.isfinite(labels).all():
             raise NotPlainError
         if labels is not None and self.codes is None:
-            with np.errstate(over="ignore"):
-                return HashedRows(
-                    indices=found.indices, bits=bits, labels=labels.astype(np.float32)
-                )
+            sent = floats_to_send(labels, self.label or "", measured=True)
+            return HashedRows(indices=found.indices, bits=bits, labels=sent)
         if self.codes is None or (labels is None and found.texts is None):
             return HashedRows(indices=found.indices, bits=bits)
         texts = found.texts

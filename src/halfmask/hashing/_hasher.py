@@ -58,13 +58,15 @@ class KeyedHasher(
     numbers
         ``"quantiles"``: a number becomes one of ``bins`` bins of about equal numbers of rows.
         ``"log"``: a bin for each ``1 / bins_per_octave`` of a power of two, which needs no fit.
-        ``"raw"``: the column name is hashed, and the number itself is sent as the index's value.
+        ``"raw"``: the column name is hashed, and the number itself is sent as a 32-bit float: whole
+        numbers up to ``2 ** 24`` exactly. A `ColumnWarning` names columns of larger ones.
     bins
         How many bins of quantiles, at least 2.
     bins_per_octave
         How many bins each power of two is cut into: 1, 2, 4, 8 or 16.
     categorical
         Columns of numbers or dates that are hashed as categories: each value is one category.
+        Decimals and times with more digits than 64 bits tell apart are an error.
     text
         Columns whose words are hashed, instead of the whole cell.
     ngrams
@@ -325,9 +327,9 @@ class KeyedHasher(
 
     def _table(self, X: Any, *, reset: bool) -> Any:  # noqa: ANN401 # any table
         if hasattr(X, "schema") or hasattr(X, "columns") or hasattr(X, "__arrow_c_stream__"):
+            table = arrow_of(X)  # first: it says what is wrong with names in our words
             if reset or hasattr(self, "plan_"):
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            table = arrow_of(X)
             if not table.num_rows:
                 raise ParameterError("Found 0 rows. At least 1 is required.")
             return table

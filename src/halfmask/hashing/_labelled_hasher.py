@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.hashing._cells import kind_of, numbers_of
+from halfmask.hashing._cells import floats_to_send, kind_of, numbers_of
 from halfmask.hashing._tables import columns_of
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ def number_labels(column: Any, label: str) -> NDArray[np.float32]:  # noqa: ANN4
     SchemaError, DataError
         If they aren't, or one is missing or infinite.
     """
-    if kind_of(column.type, label) not in {"integer", "float"}:
+    kind = kind_of(column.type, label)
+    if kind not in {"integer", "float"}:
         raise SchemaError(f"Column {label!r} is to be predicted as a number, and isn't one.")
     numbers = numbers_of(column)
     if not np.isfinite(numbers).all():
         raise DataError("A label is missing or infinite.", hint="Leave out the rows without one.")
-    with np.errstate(over="ignore"):
-        return numbers.astype(np.float32)
+    return floats_to_send(numbers, label, measured=kind == "float")

@@ -6,7 +6,7 @@ bin's number, a word. A missing cell has a key of its own, so that no value can 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from halfmask._errors import DataError
-from halfmask.hashing._cells import absent, kind_of, numbers_of, texts_of, views_of, words_of
+from halfmask.hashing._cells import (
+    absent,
+    check_exact,
+    floats_to_send,
+    kind_of,
+    numbers_of,
+    texts_of,
+    views_of,
+    words_of,
+)
 from halfmask.hashing._loops import siphash
 
 if TYPE_CHECKING:
@@ -89,7 +98,7 @@ class CategorySlot:
     """A cell is hashed unchanged: a text's bytes, or 64 bits of something else."""
 
     column: str
-    key: Key
+    key: Key = field(repr=False)
     missing: np.uint64
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
@@ -104,6 +113,7 @@ class CategorySlot:
             table = np.append(self._of(array.dictionary).hashes, self.missing)
             codes = pc.fill_null(array.indices.cast(pa.int32()), n_values)
             return Coded(table, codes.to_numpy(zero_copy_only=False))
+        check_exact(array, self.column)
         found = hashes_of(array, self.key)
         gone = absent(array)
         if gone is not None:
@@ -167,7 +177,9 @@ class RawSlot:
                 f"Column {self.column!r} has numbers that are infinite, or beyond 32-bit floats.",
                 hint="Bin the numbers, or scale them.",
             )
-        return Coded(self.table, _frozen(gone.astype(np.int32)), numbers.astype(np.float32))
+        measured = kind_of(columns[self.column].type, self.column) == "float"
+        sent = floats_to_send(numbers, self.column, measured=measured)
+        return Coded(self.table, _frozen(gone.astype(np.int32)), sent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -175,7 +187,7 @@ class CrossedSlot:
     """Several cells of a row as one category: their hashes, one behind the other, are hashed."""
 
     parts: tuple[Slot, ...]
-    key: Key
+    key: Key = field(repr=False)
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
         """Return the rows' hashes."""

@@ -15,6 +15,7 @@ from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, normal_scores, ranked_rows
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class DataShuffling:
     is_matchable: ClassVar[bool] = True  # roughly, as far as the other columns say it
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
+    traits: ClassVar[MaskTraits] = MaskTraits(takes_order=True)
     weaknesses: ClassVar[tuple[str, ...]] = ("left-out-values", "nulls-visible")
     about: ClassVar[Technique] = Technique(
         source="Muralidhar and Sarathy 2006",

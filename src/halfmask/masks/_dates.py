@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, get_args
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._validation import one_of
+from halfmask.data._calendar import start_of
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._technique import Technique
 
@@ -25,15 +26,7 @@ __all__ = ["CoarsenedDates"]
 #: The unit that a date is coarsened to.
 Unit: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour"]
 
-#: Each unit as polars writes it.
-_UNITS: Final[dict[str, str]] = {
-    "year": "1y",
-    "quarter": "1q",
-    "month": "1mo",
-    "week": "1w",
-    "day": "1d",
-    "hour": "1h",
-}
+_UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +75,7 @@ class CoarsenedDates:
     to: Unit
 
     def __post_init__(self) -> None:
-        one_of(tuple(_UNITS), owner="CoarsenedDates", to=self.to)
+        one_of(_UNITS, owner="CoarsenedDates", to=self.to)
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
         """Return the claim that dates start the unit; see `ClaimingMask`."""
@@ -122,15 +115,12 @@ class _Coarsened:
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
         try:
-            found = column.dt.truncate(_UNITS[self.to])
+            found = start_of(column, self.to)
         except PolarsError:
             raise _too_early(column.name, self.to) from None
         if (found > column).any():  # the type had no room for it
             raise _too_early(column.name, self.to)
-        zone = getattr(column.dtype, "time_zone", None)
-        if zone is None or self.to == "hour":
-            return found
-        return found.dt.replace_time_zone(None).dt.replace_time_zone(zone, ambiguous="earliest")
+        return found
 
 
 def _too_early(column: str, to: Unit) -> DataError:

@@ -10,11 +10,12 @@ from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask._random import KEY_BYTES
 from halfmask.data._reader import ReaderAround
 from halfmask.engines import LocalEngine, map_table
+from halfmask.masks._ordered_columns import known_orders, orders_for, with_texts, with_types
 from halfmask.masks._pseudonym import keyed_by_column, scoped_key
 from halfmask.masks._value_counts import ValueCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     import numpy as np
     import polars as pl
@@ -35,13 +36,15 @@ def masked_columns(
     vault_key: bytes | None = None,
     table: str = "",
     engine: Engine | None = None,
+    ordinal: Container[str] | None = None,
 ) -> Source:
-    """Return a table with masks in front of some of its columns; see `mask_table`."""
+    """Return a table with masks in front of some of its columns; see `MaskedTable.of`."""
     if not masks:
         return source
     absent = [name for name in masks if name not in source.dtypes]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the table")
+    source = with_types(source, orders_for(masks, known_orders(source, ordinal)))
     for name, mask in masks.items():  # before a pass over the table
         mask.written(name, source.dtypes[name])
     keys = {
@@ -53,7 +56,7 @@ def masked_columns(
         name: mask.fit(name, source.dtypes[name], *seen[name].of(name, mask, keys[name]))
         for name, mask in masks.items()
     }
-    return source.through(lambda reader: MaskedReader(reader, masks, plans))
+    return with_texts(source.through(lambda reader: MaskedReader(reader, masks, plans)))
 
 
 class SeenColumn:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import KEY_BYTES, check_key
+from halfmask._validation import list_of, mapping_of
 from halfmask.claims import WEAKNESSES
-from halfmask.data._reader import ReaderAround
 from halfmask.engines import LocalEngine, check_confidential
 from halfmask.masks._masked import masked_columns
+from halfmask.masks._ordered_columns import known_orders, orders_for, with_texts, with_types
 from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import RowMask, TableMask
+from halfmask.masks._table_readers import ChangedReader, KeptReader
 from halfmask.masks._traits import traits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
-    from halfmask.data import Reader, Source
+    from halfmask.data import Source
     from halfmask.engines import Engine
     from halfmask.masks._mask import Mask
-    from halfmask.masks._table_mask import RowMaskPlan, TableMaskPlan
 
 __all__ = ["AnyTableMask", "MaskedTable", "check_claimed_once", "mask_table"]
 
@@ -112,11 +113,14 @@ class MaskedTable:
         The same rows, in the same order, without masks of columns.
     counts
         What masks counted, such as personal details in texts: for each column, by type.
+    ordinal
+        The columns whose categories have an order for masks; by default all whose type has one.
     """
 
     masked: Source
     unmasked: Source
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ordinal: Container[str] | None = None
 
     @classmethod
     def of(
@@ -129,6 +133,7 @@ class MaskedTable:
         vault_key: bytes | None = None,
         table: str = "",
         engine: Engine | None = None,
+        ordinal: Container[str] | None = None,
     ) -> MaskedTable:
         """Fit the masks and return the table; see `mask_table` for parameters and errors.
 
@@ -138,6 +143,8 @@ class MaskedTable:
             As of `mask_table`.
         engine
             Reads the columns that masks of single columns are fitted to.
+        ordinal
+            As of `MaskedTable`.
 
         Raises
         ------
@@ -154,9 +161,15 @@ class MaskedTable:
         if any(getattr(mask, "scope", "") == "vault" for mask in (*masks.values(), *table_masks)):
             check_confidential(engine, what="keys of pseudonyms of a vault")
         masked = masked_columns(
-            source, masks, key=key, vault_key=vault_key, table=table, engine=engine
+            source,
+            masks,
+            key=key,
+            vault_key=vault_key,
+            table=table,
+            engine=engine,
+            ordinal=ordinal,
         )
-        return cls(masked=masked, unmasked=source).followed_by(
+        return cls(masked=masked, unmasked=source, ordinal=ordinal).followed_by(
             table_masks, key=key, vault_key=vault_key, table=table
         )
 
@@ -186,23 +199,28 @@ class MaskedTable:
         return found
 
     def _changed(self, mask: TableMask, key: bytes) -> MaskedTable:
-        source = self.masked
-        _check_columns(source, (*mask.columns, *mask.reads))
+        _check_columns(self.masked, (*mask.columns, *mask.reads))
+        orders = orders_for(
+            dict.fromkeys(mask.columns, mask), known_orders(self.masked, self.ordinal)
+        )
+        source = with_types(self.masked, orders)
         mask.written(source.dtypes)  # before a pass over the table
         wanted = _unique((*mask.columns, *mask.reads))
-        table = self._rows_for(mask, wanted) if mask.needs_rows else _empty(source, wanted)
+        table = _empty(source, wanted)
+        if mask.needs_rows:
+            table = self._rows_for(mask, wanted, source)
         plan = mask.fit(table, _key_of(mask, key, table))
-        return MaskedTable(
-            masked=source.through(lambda reader: _ChangedReader(reader, mask, plan)),
-            unmasked=self.unmasked,
+        return replace(
+            self,
+            masked=with_texts(source.through(lambda reader: ChangedReader(reader, mask, plan))),
             counts={**self.counts, **getattr(plan, "counts", {})},
         )
 
-    def _rows_for(self, mask: TableMask, wanted: Sequence[str]) -> pl.DataFrame:
+    def _rows_for(self, mask: TableMask, wanted: Sequence[str], source: Source) -> pl.DataFrame:
         if not traits_of(mask).reads_raw:
-            return self.masked.read(columns=wanted)
+            return source.read(columns=wanted)
         # Names are searched for in texts; another mask may have written pseudonyms for them.
-        table = self.masked.read(columns=_unique(mask.columns))
+        table = source.read(columns=_unique(mask.columns))
         return (
             table.hstack(self.unmasked.read(columns=_unique(mask.reads))) if mask.reads else table
         )
@@ -214,10 +232,10 @@ class MaskedTable:
         plan = mask.fit(table, source.n_rows, _key_of(mask, key, table))
         if not plan.n_rows:
             raise DataError(f"The mask {mask.name!r} keeps no row.", hint="Keep a larger share.")
-        return MaskedTable(
-            masked=source.through(lambda reader: _KeptReader(reader, plan)),
-            unmasked=self.unmasked.through(lambda reader: _KeptReader(reader, plan)),
-            counts=self.counts,
+        return replace(
+            self,
+            masked=source.through(lambda reader: KeptReader(reader, plan)),
+            unmasked=self.unmasked.through(lambda reader: KeptReader(reader, plan)),
         )
 
 
@@ -238,6 +256,20 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
     ParameterError
         If so, or if a mask lists a column twice.
     """
+    mapping_of(
+        "masks",
+        lambda it: hasattr(it, "written") and not isinstance(it, type),
+        owner="Masker or mask_table",
+        hint='Write {"pay": Rounding(base=1000)}. Columns of an array are called x0, x1, ...',
+        masks=masks,
+    )
+    list_of(
+        "masks of several columns or of rows",
+        lambda it: hasattr(it, "needs_rows") or hasattr(it, "reads"),
+        owner="Masker or mask_table",
+        hint="Masks of one column stand in masks, under its name.",
+        table_masks=table_masks,
+    )
     first: dict[str, Mask | TableMask] = dict(masks)
     grouped: TableMask | None = None
     dropping: RowMask | None = None
@@ -325,76 +357,3 @@ def _empty(source: Source, columns: Sequence[str]) -> pl.DataFrame:
 
 def _unique(columns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(columns))
-
-
-class _ChangedReader(ReaderAround):
-    """A reader that masks several columns together."""
-
-    def __init__(self, reader: Reader, mask: TableMask, plan: TableMaskPlan) -> None:
-        self._reader, self._mask, self._plan = reader, mask, plan
-        self.columns = reader.columns
-        self.dtypes = {**reader.dtypes, **mask.written(reader.dtypes)}
-        self.n_rows = reader.n_rows
-        kept = () if mask.suppresses else mask.columns
-        self.orders = {name: it for name, it in reader.orders.items() if name not in kept}
-
-    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
-        changed = [name for name in columns if name in self._mask.columns]
-        if not changed:
-            yield from self._reader.frames(columns, n_rows)
-            return
-        first_row = self.first_row
-        needed = _unique((*columns, *self._mask.columns, *self._mask.reads))
-        own = _unique((*self._mask.columns, *self._mask.reads))
-        for frame in self._reader.frames(needed, n_rows):
-            found = self._plan.apply(frame.select(own), first_row)
-            self._check(frame, found)
-            yield frame.with_columns(found.select(changed)).select(columns)
-            first_row += frame.height
-
-    def _check(self, before: pl.DataFrame, after: pl.DataFrame) -> None:
-        for name in self._mask.columns:
-            was, now = before[name], after[name]
-            if (
-                now.dtype != self.dtypes[name]
-                or now.len() != was.len()
-                or not self._nulls(was, now)
-            ):
-                raise DataError(
-                    f"The mask {self._mask.name!r} wrote another type, another number of cells, "
-                    f"or something where a cell of column {name!r} is missing.",
-                    hint="This is a fault of the mask.",
-                )
-
-    def _nulls(self, was: pl.Series, now: pl.Series) -> bool:
-        if not self._mask.suppresses:
-            return now.is_null().equals(was.is_null())
-        kept = now.is_not_null()
-        return bool((was.is_not_null() | ~kept).all())
-
-
-class _KeptReader(ReaderAround):
-    """A reader of the rows that a sample keeps."""
-
-    def __init__(self, reader: Reader, plan: RowMaskPlan) -> None:
-        self._reader, self._plan = reader, plan
-        self.columns, self.dtypes = reader.columns, dict(reader.dtypes)
-        self.orders, self.n_rows = dict(reader.orders), plan.n_rows
-        self._first = 0
-
-    def part(self, rows: range) -> Self:
-        """Return a reader of the kept ones of some rows."""
-        found = super().part(rows)
-        first, read = found.first_row, found.n_rows
-        found._first = first  # noqa: SLF001 # of its own class
-        found.first_row = int(self._plan.kept(0, first).sum())
-        found.n_rows = int(self._plan.kept(first, read).sum())
-        return found
-
-    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
-        first_row = self._first
-        for frame in self._reader.frames(columns, n_rows):
-            found = frame.filter(self._plan.kept(first_row, frame.height))
-            if found.height:
-                yield found
-            first_row += frame.height

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import polars as pl
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask._random import check_key, fresh_key
+from halfmask._random import SecretBytes, check_key, fresh_key
 from halfmask.anonymize._given_rows import collected, is_frame, read
-from halfmask.data import like, open_table
+from halfmask.data import like, open_table, orders_of
 from halfmask.masks._masked import SeenColumn, looked_at
 from halfmask.masks._masked_table import MaskedTable, check_claimed_once
+from halfmask.masks._ordered_columns import in_order, orders_for
 from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import TableMask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import ArrayLike
 
     from halfmask.masks._mask import Mask
@@ -81,6 +82,17 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.table_masks = table_masks
         self.key = key
 
+    @property
+    def key(self) -> bytes | None:
+        """The key that was given; it isn't shown where parameters are printed."""
+        given: bytes | None = vars(self)["key"]
+        return given
+
+    @key.setter
+    def key(self, key: bytes | None) -> None:
+        # scikit-learn's clone asks for the object that it gave, so one that is withheld is kept.
+        vars(self)["key"] = SecretBytes(key) if type(key) is bytes else key
+
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
         """Look at the values of columns whose masks need them.
 
@@ -91,14 +103,16 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         y
             Not used.
         """
-        masks = dict(self.masks or {})
+        masks = {} if self.masks is None else self.masks
+        check_claimed_once(masks, self.table_masks)
         table = read(self, X, reset=True)[1]
         if any(not isinstance(each, TableMask) for each in self.table_masks):
             raise ParameterError(
                 "The 'table_masks' parameter of Masker takes masks of columns; rows stay.",
                 hint="Sample with halfmask.masks.mask_table or halfmask.mask.",
             )
-        check_claimed_once(masks, self.table_masks)
+        self._orders = orders_of(X)
+        table = self._typed(table)
         absent = [name for name in masks if name not in table.columns]
         if absent:
             raise ColumnNotFoundError.of(absent, table.columns, where="the table")
@@ -110,7 +124,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         for name, mask in masks.items():
             mask.written(name, table.schema[name])
             self._counts[name], _ = _seen(table[name], mask, key)
-        self._fitted = masks
+        self._fitted = dict(masks)
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table
@@ -128,17 +142,27 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         """
         check_is_fitted(self)
         rows = collected(X)
-        table = read(self, rows, reset=False)[1]
+        table = self._typed(read(self, rows, reset=False)[1])
         masked = table.with_columns(self._masked(table[name]) for name in self._fitted)
         if self.table_masks:
             behind = MaskedTable(masked=open_table(masked), unmasked=open_table(table))
             masked = behind.followed_by(self.table_masks, key=self._key).masked.read()
+        masked = masked.cast({pl.Enum: pl.String})
         if not is_frame(X):
             return masked.to_numpy()
         found = like(masked, rows)
         if hasattr(X, "index") and hasattr(found, "index"):
             found.index, found.columns = X.index, X.columns
         return found
+
+    def _typed(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return rows with the orders of the fit, for masks that take them."""
+        of_tables = {name: each for each in self.table_masks for name in each.columns}
+        masks: dict[str, object] = {**of_tables, **(self.masks or {})}
+        orders = orders_for(masks, self._orders)
+        return table.with_columns(
+            in_order(table[name], order) for name, order in orders.items() if name in table.columns
+        )
 
     def _masked(self, cells: pl.Series) -> pl.Series:
         """Return a column of other rows, with draws of its own."""

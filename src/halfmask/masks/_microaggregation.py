@@ -12,6 +12,7 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
+from halfmask.masks._ordered_columns import check_orders
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
@@ -43,9 +44,10 @@ class Microaggregation:
     by
         Strata: rows are grouped only with rows that are equal in these columns.
     orders
-        For an ordinal column of texts, its values from low to high. Only for ``"gower"``.
+        For an ordinal column of texts, its values from low to high. Only for ``"gower"``. Columns
+        whose type has an order need none: polars' ``Enum``, ordered categories of pandas, Arrow.
     categories
-        Columns of numbers that are codes of categories. Only for ``"gower"``.
+        Columns whose numbers or order mean nothing: codes of categories. Only for ``"gower"``.
     block_rows
         Of more rows, blocks are made first and grouped by themselves. See the notes.
 
@@ -94,7 +96,9 @@ class Microaggregation:
     is_matchable: ClassVar[bool] = True  # the nearest group
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
-    traits: ClassVar[MaskTraits] = MaskTraits(splits_values=True, unstated=("orders",))
+    traits: ClassVar[MaskTraits] = MaskTraits(
+        splits_values=True, takes_order=True, unstated=("orders",)
+    )
     about: ClassVar[Technique] = Technique(
         source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
         keeps="Means of columns, and most of the variance and correlations for small k",
@@ -134,9 +138,7 @@ class Microaggregation:
                 "The 'orders' and 'categories' of the mask 'microaggregation' must name columns "
                 "that it groups, each once."
             )
-        for name, order in self.orders.items():
-            if not order or len(set(order)) < len(order):
-                raise ParameterError(f"The order of column {name!r} must list each value once.")
+        check_orders(self.orders, self.columns, mask=self.name)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -212,7 +214,7 @@ class Microaggregation:
 
     def _column(self, cells: pl.Series) -> MixedColumn:
         order = self.orders.get(cells.name)
-        if order is None and isinstance(cells.dtype, pl.Enum):
+        if isinstance(cells.dtype, pl.Enum) and cells.name not in (*self.orders, *self.categories):
             order = tuple(cells.dtype.categories)
         is_number = self._is_number(cells.name, cells.dtype)
         return MixedColumn.of(cells, order=order, is_number=is_number, mask=self.name)

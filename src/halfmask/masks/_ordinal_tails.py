@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
@@ -53,7 +54,7 @@ class OrdinalTailCoding:
 
     name: ClassVar[str] = "ordinal-tails"
     coarsens: ClassVar[bool] = True
-    traits: ClassVar[MaskTraits] = MaskTraits(unstated=("order",))
+    traits: ClassVar[MaskTraits] = MaskTraits(takes_order=True, unstated=("order",))
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = (
@@ -138,7 +139,7 @@ class _CodedCategories:
     dtype: pl.DataType
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
+        texts = as_text(column)
         unknown = int((texts.is_not_null() & ~texts.is_in(list(self.codes))).sum())
         if unknown:
             raise DataError(

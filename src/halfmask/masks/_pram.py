@@ -75,7 +75,8 @@ class Pram:
     **Edge cases.** A drawn value may be the same again. Missing cells stay missing. Relations to
     other columns become weaker; impossible combinations occur. A value may be drawn that only rows
     have which are left out of the release. A matrix that names too many or too few values is an
-    error. Numbers and dates are named as texts, such as ``"1"`` or ``"2020-01-31"``.
+    error, and so is a later cell that the matrix has no row for. Numbers and dates are named as
+    texts, such as ``"1"`` or ``"2020-01-31"``.
 
     Examples
     --------

@@ -97,7 +97,7 @@ def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str)
             raise ParameterError(
                 f"The mask {getattr(mask, 'name', '')!r} has the scope 'vault', and no vault is "
                 "given.",
-                hint="Name the vault, as protect(vault=...) or halfmask protect --vault.",
+                hint="Name the vault, as [[protect(vault=...)|halfmask protect --vault]].",
             )
         check_key(vault_key)
         return vault_key

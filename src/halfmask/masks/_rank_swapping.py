@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
+from halfmask._errors import SchemaError
 from halfmask._random import keyed_integers
-from halfmask._validation import number_between
+from halfmask._validation import number_between, rows_of_share
+from halfmask.masks._ordered_columns import check_orders, in_order
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, ranked_rows
 
 if TYPE_CHECKING:
@@ -44,11 +47,15 @@ class RankSwapping:
         The largest distance of swapped ranks, as a share of the cells: above 0, at most 1.
     by
         Strata: only rows that agree in these columns are swapped.
+    orders
+        For a column of texts, its values from low to high. Columns whose type has an order need
+        none: polars' ``Enum``, ordered categories of pandas and of Arrow.
 
     Raises
     ------
     ParameterError
-        If the distance isn't such a share, or a column is also one of the strata.
+        If the distance isn't such a share, a column is also one of the strata, or an order isn't
+        that of a column.
 
     Notes
     -----
@@ -78,6 +85,7 @@ class RankSwapping:
     is_matchable: ClassVar[bool] = True  # roughly
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
+    traits: ClassVar[MaskTraits] = MaskTraits(takes_order=True, unstated=("orders",))
     weaknesses: ClassVar[tuple[str, ...]] = (
         "left-out-values",
         "nulls-visible",
@@ -93,12 +101,14 @@ class RankSwapping:
     columns: tuple[str, ...]
     max_rank_distance: float
     by: tuple[str, ...] = ()
+    orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         number_between(
             0, 1, owner="RankSwapping", low_open=True, max_rank_distance=self.max_rank_distance
         )
         check_apart(self.columns, self.by, mask=self.name, named="by")
+        check_orders(self.orders, self.columns, mask=self.name)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -108,7 +118,13 @@ class RankSwapping:
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return the columns' own types; see `TableMask`."""
         for name in self.columns:
-            check_ordered(name, dtypes[name], mask=self.name)
+            if name not in self.orders:
+                check_ordered(name, dtypes[name], mask=self.name)
+            elif dtypes[name] not in (pl.String, pl.Categorical, pl.Enum):
+                raise SchemaError(
+                    f"Column {name!r} has an order, which is for texts. "
+                    f"Got the type {dtypes[name].base_type().__name__}."
+                )
         return {name: dtypes[name] for name in self.columns}
 
     def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
@@ -133,6 +149,7 @@ class RankSwapping:
             swap_near_ranks,
         )
 
+        ranked = in_order(cells, self.orders.get(cells.name))
         present = cells.is_not_null().to_numpy()
         words = _words(cells)
         found = np.zeros_like(words)
@@ -140,10 +157,10 @@ class RankSwapping:
             there = present[stratum]
             rows = stratum if there.all() else stratum[there]
             are_all = len(rows) == cells.len()
-            order, is_first = ranked_rows(cells if are_all else cells.gather(rows))
+            order, is_first = ranked_rows(ranked if are_all else ranked.gather(rows))
             if not is_first.all():
                 shuffle_ties(is_first, order, draws.take(len(rows)))
-            distance = max(1, int(self.max_rank_distance * len(rows)))
+            distance = max(1, rows_of_share(self.max_rank_distance, len(rows)))
             partner = np.arange(len(rows), dtype=np.uint32)
             start = 0
             while start < len(rows):
@@ -156,9 +173,14 @@ class RankSwapping:
 def _words(cells: pl.Series) -> NDArray[np.int64]:
     """Return the 64 bits of each value; of other types the numbers of the rows."""
     physical = cells.to_physical()
-    if physical.dtype not in _WORDS:
-        return np.arange(cells.len())
-    return physical.fill_null(0).to_numpy().view(np.int64)
+    if physical.dtype in _WORDS:
+        words = physical.fill_null(0).to_numpy().view(np.int64)
+    else:
+        words = np.arange(cells.len())
+    words.setflags(
+        write=False
+    )  # whether polars lends its memory or copies: one compilation for all
+    return words
 
 
 def _of_words(words: NDArray[np.int64], cells: pl.Series) -> pl.Series:

@@ -14,7 +14,7 @@ import polars as pl
 from halfmask._errors import ColumnWarning, DataError, ParameterError
 from halfmask._optional import need
 from halfmask._random import keyed_order
-from halfmask._validation import fraction, integer_at_least
+from halfmask._validation import decimal, fraction, integer_at_least
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart
@@ -238,7 +238,7 @@ class _Swaps:
         known, n = self._households, len(self._order)
         for level in range(len(known.areas)):
             self._swap(known.at_risk[level], level, room=n)
-        wanted = math.ceil(swap_rate * n)
+        wanted = math.ceil(decimal(swap_rate) * n)
         self._swap(known.may_move, len(known.areas) - 1, room=wanted)
         return self._partner
 

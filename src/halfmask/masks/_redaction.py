@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._technique import Technique
 
@@ -114,7 +115,7 @@ class _Redacted:
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
         if self.mask.sign is not None:
             sign = self.mask.sign.replace("$", "$$")  # a dollar would name a group
-            return column.cast(pl.String).str.replace_all("(?s).", sign)
+            return as_text(column).str.replace_all("(?s).", sign)
         there = pl.col("there")
         frame = column.is_not_null().alias("there").to_frame()
         found = frame.select(pl.when(there).then(pl.lit(self.mask.text, dtype=pl.String)))

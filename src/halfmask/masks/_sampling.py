@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._random import keyed_order
-from halfmask._validation import integer_at_least, number_between
+from halfmask._validation import decimal, integer_at_least, number_between, rows_of_share
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import strata_rows
 from halfmask.masks._technique import Technique
@@ -91,7 +91,9 @@ class SimpleSampling:
                 f"The mask {self.name!r} keeps {self.n} rows, and the table has {n_rows}.",
                 hint="Choose a smaller n, or a fraction.",
             )
-        size = self.n if self.fraction is None else int(self.fraction * n_rows + 0.5)
+        size = (
+            self.n if self.fraction is None else rows_of_share(self.fraction, n_rows, nearest=True)
+        )
         kept = np.zeros(n_rows, dtype=np.bool_)
         kept[keyed_order(n_rows, key=key, stream=_ORDER)[:size]] = True
         return _KeptRows(kept)
@@ -185,7 +187,8 @@ class StratifiedSampling:
             return np.minimum(sizes, self.n or 0)
         # The whole numbers that a random start and the cumulated shares pass.
         start = row_fractions(1, key=key, stream=_SIZES)[0]
-        passed = np.floor(start + self.fraction * np.cumsum(sizes)).astype(np.int64)
+        exact = [divmod(decimal(self.fraction) * int(rows), 1) for rows in np.cumsum(sizes)]
+        passed = np.array([whole + (start + rest >= 1) for whole, rest in exact], dtype=np.int64)
         kept: NDArray[np.int64] = np.minimum(np.diff(passed, prepend=0), sizes)
         return kept
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least
+from halfmask.data._calendar import day_of, moved
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
@@ -19,7 +20,6 @@ from halfmask.masks._token import text_of
 __all__ = ["ShiftedDates"]
 
 _MOST_DAYS: Final = 36_500
-_UNITS_OF_DAY: Final = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 
 
@@ -52,7 +52,9 @@ class ShiftedDates(Pseudonym):
     **Edge cases.** One known date of a person reveals all others, and the days between dates can
     single a person out. A date that stands for "unknown", such as 1900-01-01, reveals the number:
     make it missing first. Dates that would leave the years 1 to 9999 are an error, and so are
-    rows with a date and without a person. Times with a zone move by whole days of 24 hours.
+    rows with a date and without a person. Times with a zone keep the time that its clock shows. A
+    time that the clock skips on the new day, at a change to summer time, is written later by what
+    it skips. Of a time that the clock has twice, the first is written.
 
     Source: practice; the numbers of days are drawn by BLAKE2b (RFC 7693) under the key.
 
@@ -164,7 +166,7 @@ class _Shifts:
 
     def _moved(self, cells: pl.Series, days: pl.Series) -> pl.Series:
         # In days first: sums of nanoseconds would wrap around without an error.
-        landed = cells.cast(pl.Date).cast(pl.Int64) + days
+        landed = day_of(cells).cast(pl.Int64) + days
         epoch = date(1970, 1, 1)
         first, last = ((it - epoch).days for it in (_FIRST, _LAST))
         if isinstance(cells.dtype, pl.Datetime) and cells.dtype.time_unit == "ns":
@@ -176,7 +178,4 @@ class _Shifts:
                 "its type holds.",
                 hint="Make dates that stand for 'unknown' or 'never' missing.",
             )
-        if isinstance(cells.dtype, pl.Datetime):
-            unit = cells.dtype.time_unit
-            return (cells + (days * _UNITS_OF_DAY[unit]).cast(pl.Duration(unit))).alias(cells.name)
-        return landed.cast(pl.Int32).cast(pl.Date).alias(cells.name)
+        return moved(cells, days).alias(cells.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, get_args
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, get_args
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._random import KEY_BYTES, keyed_integers
+from halfmask._errors import ParameterError, SchemaError
+from halfmask._random import KEY_BYTES
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._substitute_pools import (
     SubstituteKind,
@@ -19,6 +21,7 @@ from halfmask.masks._substitute_pools import (
     substitute_pool,
 )
 from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Substitutes"]
 
-#: A pool of unique substitutes has so many for each value: then few draws find enough.
-_ROOM: Final = 2
+#: Of the word that tells unique substitutes apart, 16 letters and digits: no pool is large enough
+#: for values that follow from nothing but the key.
+_WORD_BYTES: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +47,13 @@ class Substitutes(Pseudonym):
     locale
         A locale of faker, such as ``"de_DE"``.
     unique
-        Whether different values have different substitutes. Then all values are looked at first.
+        Whether different values have different substitutes: each ends in a keyed word of 16
+        letters and digits, before the ``@`` of an e-mail address.
     faker_version
         The version of faker that must be installed, such as ``"40.63.0"``. The scope ``"vault"``
         needs it: another version has other substitutes.
     domain, scope
-        Where a value has the same substitute; see `Pseudonym`. Not with `unique`.
+        Where a value has the same substitute; see `Pseudonym`.
 
     Raises
     ------
@@ -59,11 +64,12 @@ class Substitutes(Pseudonym):
     -----
     **Guarantees.** Equal values have equal substitutes under one key and domain. No value is its
     own substitute, whatever its case and blanks. Without the key, nothing else follows from it.
+    With `unique`, two among a billion values share a substitute with a chance below 1e-6.
 
     **Edge cases.** Without `unique`, values share substitutes: the pool has some hundred thousand
-    names, but only 8,192 addresses. With `unique`, a pool of less than twice the values is an
-    error. A substitute can be the true name of somebody else, and a phone number can be in use.
-    Sex, age and place of a name aren't kept. E-mail addresses are of example.com, .net and .org.
+    names, but only 8,192 addresses. A substitute can be the true name of somebody else, and a
+    phone number can be in use. Sex, age and place of a name aren't kept. E-mail addresses are of
+    example.com, .net and .org.
 
     Source: a keyed choice by BLAKE2b (RFC 7693) from texts of faker (extra `pii`).
 
@@ -79,6 +85,7 @@ class Substitutes(Pseudonym):
     name: ClassVar[str] = "substitute"
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = False
+    needs_counts: ClassVar[bool] = False
     about: ClassVar[Technique] = Technique(
         source="Keyed choice from texts of faker (practice)",
         keeps="Realistic values; which values are equal, so that tables join",
@@ -97,12 +104,6 @@ class Substitutes(Pseudonym):
                 "The 'kind' of Substitutes is none that there is.",
                 hint=f"There are {', '.join(get_args(SubstituteKind))}.",
             )
-        if self.unique and (self.domain is not None or self.scope != "release"):
-            raise ParameterError(
-                "Unique substitutes follow from all values of one column, so they have no 'domain' "
-                "and no 'scope'.",
-                hint="Leave 'unique' out, or take the mask 'token'.",
-            )
         if self.scope == "vault" and self.faker_version is None:
             raise ParameterError(
                 "Substitutes with the scope 'vault' need 'faker_version', since other versions "
@@ -111,9 +112,9 @@ class Substitutes(Pseudonym):
             )
 
     @property
-    def needs_counts(self) -> bool:
-        """Whether substitutes are unique, so that they follow from all values."""
-        return self.unique
+    def traits(self) -> MaskTraits:
+        """Whether different values stay different; see `MaskTraits`."""
+        return MaskTraits(keeps_equality=self.unique)
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
@@ -132,9 +133,13 @@ class Substitutes(Pseudonym):
         return pl.String()
 
     def fit(
-        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
-    ) -> _Chosen | _Assigned:
-        """Return the plan, which holds the key or the values; see `Mask`."""
+        self,
+        column: str,
+        dtype: pl.DataType,
+        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
+        key: bytes,
+    ) -> _Chosen:
+        """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
         installed = faker_version()
         if self.faker_version not in {None, installed}:
@@ -146,10 +151,7 @@ class Substitutes(Pseudonym):
         pool = substitute_pool(self.kind, self.locale)
         made = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"halfmask/substit")
         made.update(f"{self.kind}\0{self.locale}".encode())
-        if not self.unique:
-            return _Chosen(pool, made.digest())
-        values = pl.Series([], dtype=pl.String) if counts is None else counts.values
-        return _assigned(column, values.cast(pl.String), pool, made.digest())
+        return _Chosen(pool, made.digest(), is_unique=self.unique)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +160,10 @@ class _Chosen:
 
     pool: SubstitutePool
     key: bytes = field(repr=False)
+    is_unique: bool
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
+        texts = as_text(column)
         values = texts.drop_nulls().unique(maintain_order=True)
         numbers = (_drawn_by(values, self.key) % np.uint64(self.pool.size)).astype(np.int64)
         found = self.pool.texts(numbers)
@@ -170,54 +173,9 @@ class _Chosen:
                 break
             numbers[own] = (numbers[own] + 1) % self.pool.size
             found = self.pool.texts(numbers)
+        if self.is_unique:
+            found = _with_words(found, values, self.key)
         return _placed(texts, values, found).alias(column.name)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class _Assigned:
-    """Substitutes of all values, all different."""
-
-    values: pl.Series
-    substitutes: pl.Series
-
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
-        texts = column.cast(pl.String)
-        found = texts.replace_strict(
-            self.values, self.substitutes, default=None, return_dtype=pl.String
-        )
-        unseen = found.null_count() - column.null_count()
-        if unseen:
-            raise DataError(
-                f"Column {column.name!r} has {unseen} cells with values that have no unique "
-                "substitute, since the fit didn't see them.",
-                hint="Fit to all rows, or leave 'unique' out.",
-            )
-        return found
-
-
-def _assigned(column: str, values: pl.Series, pool: SubstitutePool, key: bytes) -> _Assigned:
-    """Give different substitutes to values, in an order that the key decides."""
-    n = len(values)
-    if pool.size < _ROOM * n + 1:
-        raise DataError(
-            f"Column {column!r} has {n:,} different values, and its mask 'substitute' has "
-            f"{pool.size:,} texts to choose from. Unique substitutes need twice as many texts.",
-            hint="Leave 'unique' out, choose another kind, or take the mask 'token'.",
-        )
-    order = np.argsort(_drawn_by(values, key), kind="stable")
-    values = values.gather(order)
-    # From twice as many texts, four draws a value find 1.7 different ones a value.
-    drawn = keyed_integers(4 * n + 64, key=key) % np.uint64(pool.size)
-    texts = pool.texts(drawn.astype(np.int64)).unique(maintain_order=True)
-    own = (_folded(texts.head(n)) == _folded(values)).arg_true().to_numpy()
-    places = np.arange(n)
-    places[own] = n + np.arange(own.size)
-    if n + own.size > len(texts):
-        raise DataError(
-            f"The mask 'substitute' of column {column!r} has too few different texts.",
-            hint="Leave 'unique' out, or choose another kind.",
-        )
-    return _Assigned(values, texts.gather(places))
 
 
 def _drawn_by(values: pl.Series, key: bytes) -> NDArray[np.uint64]:
@@ -229,6 +187,23 @@ def _drawn_by(values: pl.Series, key: bytes) -> NDArray[np.uint64]:
         own.update(value.encode())
         digests.append(own.digest())
     return np.frombuffer(b"".join(digests), np.uint64)
+
+
+def _with_words(texts: pl.Series, values: pl.Series, key: bytes) -> pl.Series:
+    """Put a keyed word of each value behind its text, or before the @ of an address."""
+    keyed = hashlib.blake2b(key=key, digest_size=_WORD_BYTES, person=b"halfmask/unique")
+    words = []
+    for value in values.to_list():
+        own = keyed.copy()
+        own.update(value.encode())
+        words.append(base64.b32encode(own.digest()).decode().lower())
+    made = pl.DataFrame({"text": texts, "word": pl.Series(words, dtype=pl.String)})
+    text, word = pl.col("text"), pl.col("word")
+    address = text.str.replace("@", pl.concat_str(pl.lit("."), word, pl.lit("@")), literal=True)
+    is_address = text.str.contains("@", literal=True)
+    return made.select(
+        pl.when(is_address).then(address).otherwise(pl.concat_str(text, pl.lit(" "), word))
+    ).to_series()
 
 
 def _folded(texts: pl.Series) -> pl.Series:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._validation import rows_of_share
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
@@ -133,10 +134,11 @@ class TailCoding:
             numbers, reached = counts.values, counts.counts.cum_sum()
             if self.low_share is not None:
                 # The first number with more than the share at or below it: fewer lie below.
-                low = numbers[int((reached > self.low_share * counts.cells).arg_max() or 0)]
+                most = rows_of_share(self.low_share, counts.cells)
+                low = numbers[int((reached > most).arg_max() or 0)]
             if self.high_share is not None:
-                above = counts.cells - reached
-                high = numbers[int((above <= self.high_share * counts.cells).arg_max() or 0)]
+                most = rows_of_share(self.high_share, counts.cells)
+                high = numbers[int((counts.cells - reached <= most).arg_max() or 0)]
         if low is not None and high is not None and _exactly(low) > _exactly(high):
             raise DataError(
                 f"The bounds of the mask 'tails' cross in column {column!r}.",

@@ -25,6 +25,9 @@ class MaskTraits:
         Whether it generalizes: its ``hierarchy`` takes the rows of the column's hierarchy.
     alone
         Whether its claim isn't true of classes, so that a policy with guarantees can't have it.
+    takes_order
+        Whether it uses the order of a column's categories. Texts with an order are given to it as
+        a polars ``Enum``.
     unstated
         Parameters that name categories. They stay out of manifests and reports.
 
@@ -40,6 +43,7 @@ class MaskTraits:
     splits_values: bool = False
     generalizes: bool = False
     alone: bool = False
+    takes_order: bool = False
     unstated: tuple[str, ...] = ()
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, ParameterError
+from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask.data._hierarchy import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +108,15 @@ def redrawn(
         places[rows] = transitions.drawn((u[rows] - keep) / (1.0 - keep))
         drawn = values.gather(pl.Series(places)).alias(cells.name)
         return drawn.zip_with(pl.Series(changes), cells)
-    codes = np.maximum(codes_of(cells, values), 0)
+    codes = codes_of(cells, values)
+    unseen = int((codes < 0).sum()) - cells.null_count()
+    if unseen:
+        raise SchemaError(
+            f"Column {cells.name!r} has {unseen} cells with values that the fit of its mask 'pram' "
+            "never saw, so that the matrix has no probabilities for them.",
+            hint="Fit again with rows that have them.",
+        )
+    codes = np.maximum(codes, 0)
     found = values.gather(transitions.places(codes, u)).alias(cells.name)
     return found.zip_with(cells.is_not_null(), cells)
 
@@ -206,7 +215,7 @@ def _labels(
     values: pl.Series, given: Mapping[str, object], *, parameter: str, column: str
 ) -> list[str]:
     """Return the values as texts, or raise where they aren't those of a parameter."""
-    labels: list[str] = values.cast(pl.String).to_list()
+    labels: list[str] = as_text(values).to_list()
     lacking, unknown = len(set(labels) - given.keys()), len(given.keys() - set(labels))
     if lacking:
         raise DataError(

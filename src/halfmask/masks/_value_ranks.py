@@ -123,7 +123,8 @@ def check_ordered(column: str, dtype: pl.DataType, *, mask: str) -> None:
     raise SchemaError(
         f"Column {column!r} has the mask {mask!r}, which is for numbers, dates and ordered "
         f"categories. Got the type {_named(dtype)}.",
-        hint="Declare its type under [input], or choose the mask 'pram'.",
+        hint="Declare its type under [input]; of categories whose type has an order, declare the "
+        "kind 'ordinal'. Or choose the mask 'pram'.",
     )
 
 

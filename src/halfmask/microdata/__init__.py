@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._made_policy import MadePolicy, make_policy
     from halfmask.microdata._masked_release import MaskedRelease, mask
     from halfmask.microdata._policy import Policy
+    from halfmask.microdata._policy_protection import read_population
     from halfmask.microdata._private_release import PrivateRelease
     from halfmask.microdata._protect import protect, protect_to
     from halfmask.microdata._release import Release
@@ -33,6 +34,7 @@ _HOMES = {
     "mask": "_masked_release",
     "protect": "_protect",
     "protect_to": "_protect",
+    "read_population": "_policy_protection",
     "synthesize": "_synthetic_release",
 }
 
@@ -49,6 +51,7 @@ __all__ = [
     "mask",
     "protect",
     "protect_to",
+    "read_population",
     "synthesize",
 ]
 

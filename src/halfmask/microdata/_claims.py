@@ -98,7 +98,13 @@ def with_people(
     cell[into[::-1]] = np.arange(len(into) - 1, -1, -1)  # the first cell of each class
     at = class_of_cell[cell]
     shared = None if written.shared is None else written.shared[at]
-    return replace(released, population=written.people[at], shared=shared, outside=written.outside)
+    return replace(
+        released,
+        population=written.people[at],
+        shared=shared,
+        outside=written.outside,
+        inside=written.inside,
+    )
 
 
 def released_guarantees(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from halfmask.anonymize import MAX_MEMBERS, Ranges
@@ -30,11 +29,14 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
+from halfmask.data._hierarchy import as_text
 from halfmask.guarantees import Classes, ClassMembers, size_asked
-from halfmask.microdata._extents import as_numbers, leaving_extents, numbers_of
+from halfmask.microdata._extents import as_numbers, in_days, leaving_extents, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
 
     from halfmask.anonymize import CellCounts, Coding, PersonCodes, Plan
     from halfmask.microdata._class_measures import ClassMeasures
@@ -347,8 +349,11 @@ def distributions(
         numbers = numbers_of(coding)
         held = raw_counts[place][: coding.n_values]
         if numbers is not None:
+            label = None
+            if coding.values.dtype in (pl.Date, pl.Datetime):
+                numbers, column, label = in_days(numbers, column, coding.values.dtype)
             picture = numeric_distribution(
-                np.repeat(numbers, held), column, extents.sizes, min_count=min_count
+                np.repeat(numbers, held), column, extents.sizes, min_count=min_count, label=label
             )
         else:
             texts = _texts(coding)
@@ -366,7 +371,7 @@ def distributions(
 
 
 def _texts(coding: Coding) -> list[str]:
-    return [str(text) for text in coding.values.cast(pl.String).to_list()]
+    return [str(text) for text in as_text(coding.values).to_list()]
 
 
 def _named(
@@ -375,7 +380,7 @@ def _named(
     """Return the codes of the values that the release itself names: alone, or in a set."""
     coding = plan.codings[place]
     kept = kept[: coding.n_values]
-    labels = set(plan.written[place].drop_nulls().unique().cast(pl.String).to_list())
+    labels = set(as_text(plan.written[place].drop_nulls().unique()).to_list())
     named = np.array([text in labels for text in _texts(coding)], dtype=np.bool_)
     if isinstance(plan.recoding_of(coding.column.name), Ranges):
         below = np.concatenate([[0], np.cumsum(kept > 0)])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
+from halfmask.data._hierarchy import as_text
 from halfmask.microdata._extents import as_numbers
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _targets(
     """Return both columns of labels as numbers: classes by their place among those learnt."""
     if task == "regression":
         return as_numbers(label), as_numbers(truth)
-    both = pl.concat([label.cast(pl.String), truth.cast(pl.String)])
+    both = pl.concat([as_text(label), as_text(truth)])
     codes = both.rank("dense").cast(pl.Float64).to_numpy()
     return codes[: len(label)], codes[len(label) :]
 

@@ -18,6 +18,7 @@ from halfmask.assess.utility import (
     features_of_cells,
     model_utility,
 )
+from halfmask.data._hierarchy import as_text
 from halfmask.microdata._extents import as_numbers, cell_extents, ends_of
 from halfmask.microdata._giveaways import giveaways
 
@@ -168,7 +169,7 @@ def _on_unit_scale(column: ColumnExtents) -> ColumnExtents:
 
 
 def _label(series: pl.Series, task: str) -> NDArray[np.generic]:
-    return as_numbers(series) if task == "regression" else series.cast(pl.String).to_numpy()
+    return as_numbers(series) if task == "regression" else as_text(series).to_numpy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ def _domain(series: pl.Series) -> Domain:
     if series.dtype.is_numeric() or series.dtype.is_temporal():
         numbers = as_numbers(series.drop_nulls())
         return (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 0.0)
-    return [str(value) for value in series.cast(pl.String).drop_nulls().unique().sort()]
+    return [str(value) for value in as_text(series).drop_nulls().unique().sort()]
 
 
 def _as_it_is(series: pl.Series, domain: Domain) -> ColumnExtents:
@@ -239,7 +240,7 @@ def _as_it_is(series: pl.Series, domain: Domain) -> ColumnExtents:
         return ColumnExtents.exact(
             as_numbers(series), domain_low=domain[0], domain_high=domain[1], categorical=False
         )
-    codes = series.cast(pl.String).cast(pl.Enum(domain)).to_physical().cast(pl.Float64)
+    codes = as_text(series).cast(pl.Enum(domain)).to_physical().cast(pl.Float64)
     return ColumnExtents.exact(
         codes.fill_null(np.nan).to_numpy(),
         domain_low=0.0,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, PolicyError
 from halfmask._validation import integer_at_least
 from halfmask.data import describe
-from halfmask.data._policy_text import Wanted, policy_text
+from halfmask.data._policy_text import Wanted, policy_text, proposed_diversity
 from halfmask.data._verdicts import FEW_ROWS, NEARLY_UNIQUE
 from halfmask.microdata._given_hierarchies import (
     Hierarchies,
@@ -30,6 +30,8 @@ OWN_VALUES = (
     "You didn't name it, and nearly every row has a value of its own: as an identifier it is "
     "dropped, whatever its name says."
 )
+#: Of columns that are named as sensitive, where `describe` proposes none.
+LEAST_L = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +42,9 @@ class MadePolicy:
     ----------
     text
         The policy as commented TOML.
-    generalized, unchanged
-        Columns that nobody named and that are released: as quasi-identifiers, or unchanged.
+    generalized, unchanged, diverse
+        Columns that nobody named and that are released: as quasi-identifiers, or unchanged; those
+        of them that get l-diversity.
     identifying, unlike, unsure
         Columns that are dropped: they identify people, nearly every row has a value of its own, or
         it is unsure what they are.
@@ -52,6 +55,7 @@ class MadePolicy:
     text: str
     generalized: tuple[str, ...]
     unchanged: tuple[str, ...]
+    diverse: tuple[str, ...]
     identifying: tuple[str, ...]
     unlike: tuple[str, ...]
     unsure: tuple[str, ...]
@@ -78,6 +82,7 @@ class MadePolicy:
         named = {
             "generalized": self.generalized,
             "released unchanged": self.unchanged,
+            "given l-diversity, as sensitive": self.diverse,
             "dropped, since they identify": self.identifying,
             "dropped, since nearly all their values differ": self.unlike,
             "dropped, since it is unsure what they are": self.unsure,
@@ -113,7 +118,7 @@ def make_policy(  # noqa: PLR0913 # as of protect
         The k of k-anonymity, 2 or more.
     l
         The l of distinct l-diversity of each column in `sensitive`; ``None``: as `describe`
-        proposes.
+        proposes, and 2 where it proposes none.
     person
         The column that says whose row it is, if people may have several rows; it is dropped.
     hierarchies
@@ -129,13 +134,14 @@ def make_policy(  # noqa: PLR0913 # as of protect
         If a column that is named, or that a file of the folder is called by, isn't there.
     ParameterError
         If k is missing, a column is named twice, the label or a sensitive column identifies people,
-        or hierarchies are of no quasi-identifier.
+        a sensitive column has one value, or hierarchies are of no quasi-identifier.
 
     Notes
     -----
     **Guarantees.** A column that nobody named is dropped if it identifies people or if it is
     unsure what it is. It is generalized if it surely is a quasi-identifier, and released unchanged
-    only if it surely is sensitive and rows share its values.
+    only if it surely is sensitive and rows share its values. Each column in `sensitive` gets
+    l-diversity; others that are sensitive get it where `describe` proposes it.
     """
     quasi_identifiers = _listed(quasi_identifiers, "quasi_identifiers")
     sensitive = _listed(sensitive, "sensitive")
@@ -168,7 +174,7 @@ def make_policy(  # noqa: PLR0913 # as of protect
     def of(*wanted: Role) -> tuple[str, ...]:
         return tuple(e.name for e in others if e.role in wanted and e.name not in why)
 
-    diversity = {} if l is None else dict.fromkeys(sensitive, l)
+    diversity = {name: l or proposed_diversity(found[name], k) or LEAST_L for name in sensitive}
     where = Path.cwd() if folder is None else Path(folder)
     trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
     wanted = Wanted(k=k, diversity=diversity, label=label, hierarchies=trees, person=person)
@@ -176,6 +182,7 @@ def make_policy(  # noqa: PLR0913 # as of protect
         text=policy_text(replace(found, proposals=kept), wanted),
         generalized=of("quasi_identifier"),
         unchanged=of("sensitive", "insensitive"),
+        diverse=tuple(it for it in of("sensitive") if proposed_diversity(found[it], k)),
         identifying=of("identifier"),
         unlike=tuple(each.name for each in others if each.name in own),
         unsure=tuple(each.name for each in others if each.name in unsure),
@@ -230,8 +237,18 @@ def _check_label(label: str, found: Description) -> None:
 
 
 def _check_sensitive(sensitive: Sequence[str], found: Description) -> None:
-    """Refuse columns that surely identify people, and warn of those that may: both would stay."""
+    """Refuse columns that surely identify people, and warn of those that may: both would stay.
+
+    A column with one value is refused, too: no class has two, and all rows would reveal it.
+    """
     for name in sensitive:
+        evidence = found[name].evidence
+        if evidence["distinct"] + (evidence["missing_share"] > 0) < LEAST_L:
+            raise ParameterError(
+                f"Column {name!r} is named as sensitive, and has fewer than {LEAST_L} values: no "
+                "class can have l-diversity.",
+                hint="Leave it out of sensitive.",
+            )
         objection = found[name].objection
         if objection is None:
             continue
@@ -318,17 +335,20 @@ def policy_of(
                 hint="Write the columns into the policy.",
             )
         if policy.synthesis is not None:
-            raise PolicyError("The policy has [synthesis].", hint="Call halfmask.synthesize.")
+            raise PolicyError(
+                "The policy has [synthesis].",
+                hint="[[Call halfmask.synthesize|Run halfmask synthesize]].",
+            )
         if policy.is_masks_alone:
             raise PolicyError(
                 "The policy has masks and no [[guarantees]].",
-                hint="Call halfmask.mask, or add a guarantee.",
+                hint="[[Call halfmask.mask|Run halfmask mask]], or add a guarantee.",
             )
         return policy
     if quasi_identifiers is None:
         raise ParameterError(
             "protect needs a policy, or the columns that are quasi_identifiers.",
-            hint="halfmask.describe(table).policy_toml() proposes a policy.",
+            hint="[[halfmask.describe(table).policy_toml()|halfmask describe]] proposes a policy.",
         )
     made = make_policy(table, quasi_identifiers=quasi_identifiers, **asked)
     decided = [f"{what}: {', '.join(map(repr, names))}" for what, names in made.decisions.items()]

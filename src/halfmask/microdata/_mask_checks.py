@@ -127,7 +127,7 @@ def _check_alone(columns: Mapping[str, ColumnSection], table_masks: Sequence[Any
     """Refuse what only guarantees use: it would be without any effect."""
     for name, column in columns.items():
         masks = masks_of(name, columns, table_masks)
-        unused = [it for it in ("hierarchy", "recoding") if getattr(column, it) is not None]
+        unused = column.of_classes
         if any(traits_of(mask).generalizes for mask in masks):
             unused = [it for it in unused if it != "hierarchy"]
         if unused:

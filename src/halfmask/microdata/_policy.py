@@ -364,9 +364,15 @@ class Policy(WrittenPolicy):
         for section in self.guarantee_sections:
             more: dict[str, object] = {}
             if known is not None and asks_for_tree(section, self.columns):
-                more["hierarchy"] = built(known[str(section.about)])
+                column = known[str(section.about)]
+                more["hierarchy"] = None if column.hierarchy is None else built(column)
             made.append(section.made(**more))
         return tuple(made)
+
+    @property
+    def ordinal_columns(self) -> frozenset[str]:
+        """The columns whose order counts, where their type in the table has one."""
+        return frozenset(name for name, it in self.columns.items() if it.kind == "ordinal")
 
     def read_options(self) -> ReadOptions:
         """Return how the table is to be read."""

@@ -53,6 +53,12 @@ def check_sections(
     """
     if "" in columns:
         raise PolicyError("A column must have a name that is not empty.")
+    for name, column in columns.items():
+        if column.normalize and column.role == "identifier" and name != person:
+            raise PolicyError(
+                f"[columns.{name}] is an identifier and has normalize; identifiers aren't read.",
+                hint="Leave it out. Only the person's spellings are unified.",
+            )
     if synthesis is not None:
         _check_synthesis(synthesis, columns, has_masks=has_masks, given=given)
         check_synthesis(synthesis, {name: it.role for name, it in columns.items()}, person)
@@ -95,6 +101,13 @@ def _check_synthesis(
             hint="Make a policy of its own for each release.",
         )
     _check_named("[synthesis]", section.named, columns)
+    for name, column in columns.items():
+        if column.of_classes:
+            raise PolicyError(
+                f"[columns.{name}] has a {column.of_classes[0]}, which is about classes; "
+                "[synthesis] makes none.",
+                hint="Leave it out.",
+            )
 
 
 def check_guarantee(
@@ -132,7 +145,11 @@ def check_guarantee(
         )
     check_not_randomised(where, section.about, masks)
     check_not_split(where, section.about, masks)
-    if asks_for_tree(section, columns) and column.hierarchy is None:
+    # The type of an ordinal column can say its order; that is seen when there is a table.
+    may_say = column.kind == "ordinal" and not section.kind.needs_hierarchy(
+        section.parameters, "numeric"
+    )
+    if asks_for_tree(section, columns) and column.hierarchy is None and not may_say:
         raise PolicyError(
             f"{where} asks for an order or tree of column {section.about!r}, which has no "
             "hierarchy.",

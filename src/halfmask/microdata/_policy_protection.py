@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.microdata._policy import Policy
 
-__all__ = ["people_of", "population_of", "protection_of", "schema_on"]
+__all__ = ["people_of", "population_of", "protection_of", "read_population", "schema_on"]
 
 
 def schema_on(policy: Policy, source: Source) -> Schema:
@@ -89,7 +89,7 @@ def _with_trees(schema: Schema, source: Source) -> Schema:
             values = pl.concat(
                 [batch.to_series().unique() for batch in source.batches(columns=[column.name])]
             )
-            tree = rule.build(values.drop_nulls().unique().sort(), column=column.name)
+            tree = rule.build(_distinct(values), column=column.name)
             columns.append(replace(column, hierarchy=tree))
         else:
             columns.append(column)
@@ -164,3 +164,64 @@ def people_of(population: object, policy: Policy, schema: Schema) -> pl.DataFram
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the population")
     return source.read(columns=schema.quasi_identifiers)
+
+
+def read_population(
+    population: object, policy: Policy
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """Read a population as a policy says, and build the policy's hierarchies on its values.
+
+    `halfmask.verify` takes both, to count claims about a population again.
+
+    Parameters
+    ----------
+    population
+        The people that a table was drawn from: a frame, a file, or an opened source.
+    policy
+        The policy by which the table was protected.
+
+    Returns
+    -------
+    people, hierarchies
+        The quasi-identifiers of each person, and for each column with a hierarchy its levels.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If the population lacks a quasi-identifier.
+    HierarchyError
+        If a value doesn't fit the rule of its hierarchy.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.microdata import Policy, read_population
+    >>> policy = Policy.from_toml('''
+    ... halfmask = 1
+    ... [columns.age]
+    ... role = "quasi_identifier"
+    ... kind = "numeric"
+    ... hierarchy = { intervals = [10, 20] }
+    ... [[guarantees]]
+    ... model = "k-map"
+    ... k = 2
+    ... ''')
+    >>> people, hierarchies = read_population(pl.DataFrame({"age": [21, 25, 58]}), policy)
+    >>> hierarchies["age"].rows()[0]
+    ('21', '[20, 30)', '[20, 40)', '*')
+    """
+    schema = policy.schema()
+    people = people_of(population, policy, schema)
+    trees = {}
+    for column in schema.columns:
+        given = column.hierarchy
+        if column.name not in people.columns or given is None:
+            continue
+        if not isinstance(given, Hierarchy):
+            given = given.build(_distinct(people[column.name]), column=column.name)
+        trees[column.name] = given.levels
+    return people, trees
+
+
+def _distinct(values: pl.Series) -> pl.Series:
+    return values.drop_nulls().unique().sort()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
 
@@ -22,6 +22,10 @@ __all__ = [
     "kinds_having",
     "section_at",
 ]
+
+
+#: What `halfmask.data.ReadOptions` takes: behind the last one stands a time zone.
+_DTYPES: Final = "^(string|integer|float|boolean|date|datetime|datetime_.+)$"
 
 
 class InputSection(Section):
@@ -54,10 +58,9 @@ class InputSection(Section):
     table: StrictStr | None = Field(
         default=None, description="Table of a database file that has several."
     )
-    dtypes: dict[
-        str,
-        Literal["string", "integer", "float", "boolean", "date", "datetime", "datetime_utc"],
-    ] = Field(default_factory=dict, description="Types of columns, by name.")
+    dtypes: dict[str, Annotated[StrictStr, Field(json_schema_extra={"pattern": _DTYPES})]] = Field(
+        default_factory=dict, description="Types of columns, by name."
+    )
     date_formats: dict[str, StrictStr] = Field(
         default_factory=dict, description="How columns of text spell dates, such as %d.%m.%Y."
     )
@@ -120,8 +123,8 @@ class ColumnSection(Section):
     def _fits_its_role(self) -> Self:
         if self.kind is None and self.role != "identifier":
             raise PolicyError("lacks the key 'kind'.")
-        if self.label and self.role == "identifier":
-            raise PolicyError("is an identifier and a label; identifiers are dropped.")
+        if self.role == "identifier":
+            self._check_identifier()
         if self.mask is not None:
             self._check_mask()
         if self.recoding is not None and self.role != "quasi_identifier":
@@ -152,6 +155,20 @@ class ColumnSection(Section):
             )
         return self
 
+    @property
+    def of_classes(self) -> list[str]:
+        """The keys stated that only classes, and so only guarantees, use."""
+        return [key for key in _OF_CLASSES if getattr(self, key) != _default_of(key)]
+
+    def _check_identifier(self) -> None:
+        if self.label:
+            raise PolicyError("is an identifier and a label; identifiers are dropped.")
+        if self.missing != "value":
+            raise PolicyError(
+                f"is an identifier and has missing = {self.missing!r}; identifiers aren't read.",
+                hint="Leave it out. Cells of the person that are missing are an error anyway.",
+            )
+
     def _check_mask(self) -> None:
         if self.role == "identifier":
             raise PolicyError(
@@ -160,6 +177,20 @@ class ColumnSection(Section):
             )
         if self.hierarchy is not None:
             raise PolicyError("has a hierarchy, which is about raw values, and a mask.")
+
+
+_OF_CLASSES: Final = (
+    "hierarchy",
+    "recoding",
+    "weight",
+    "missing",
+    "least_level",
+    "greatest_level",
+)
+
+
+def _default_of(key: str) -> object:
+    return ColumnSection.model_fields[key].default
 
 
 class SuppressionSection(Section):

@@ -251,7 +251,13 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     policy.schema().check(opened.columns)
     vault_key = None if vault is None else pseudonym_key(vault)
     behind = MaskedTable.of(
-        opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key, engine=engine
+        opened,
+        policy.masks,
+        policy.table_masks,
+        key=key,
+        vault_key=vault_key,
+        engine=engine,
+        ordinal=policy.ordinal_columns,
     )
     source, unmasked = behind.masked, behind.unmasked
     schema = schema_on(policy, source)

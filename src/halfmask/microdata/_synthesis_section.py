@@ -68,9 +68,11 @@ class DomainSection(Section):
     )
     whole: bool = Field(default=False, description="Whether numbers are whole.")
     values: tuple[StrictStr, ...] | tuple[StrictBool, ...] | tuple[StrictInt, ...] = Field(
-        default=(), description="Categories; others count as missing, or as the first."
+        default=(), description="Categories; others count as missing, or are an error."
     )
-    missing: bool = Field(default=False, description="Whether cells may be missing.")
+    missing: bool = Field(
+        default=False, description="Whether cells may be missing; else one that is, is an error."
+    )
 
     @model_validator(mode="after")
     def _is_bins_or_values(self) -> Self:

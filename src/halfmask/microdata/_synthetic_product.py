@@ -16,7 +16,8 @@ from halfmask.microdata._evaluation import LEAST_COUNT
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._report_charts import association_chart, distribution_chart, percent
 from halfmask.microdata._writing import write_parts
-from halfmask.release import PicturesBlock, Product, TextBlock, publish_verified
+from halfmask.release import PicturesBlock, Product, TableBlock, TextBlock, publish_verified
+from halfmask.synth._chance_copies import MOST_EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,7 @@ def _product(
             files += write_parts(rows.of_copy(number), folder, progress, prefix=prefix)
         return files
 
-    blocks = [_drawing_block(rows)]
+    blocks = [_drawing_block(rows), *_copies_block(rows, claims)]
     if measured is not None:
         blocks += [*_pictures(rows), *measured.blocks()]
     return Product(
@@ -127,6 +128,25 @@ def _drawing_block(rows: SyntheticRows) -> AnyBlock:
     return TextBlock(title="How rows were drawn", sentences=sentences)
 
 
+def _copies_block(rows: SyntheticRows, claims: Sequence[Claim]) -> list[AnyBlock]:
+    """Return for each copy how many of its rows equal original rows, and how many by chance."""
+    counted = [it.evidence for it in claims if it.model == "copied-rows"]
+    if not counted:
+        return []
+    names = ("rows", "copied", "copied_of_few", "repeated_of_few", "original_rows")
+    lines = []
+    for number, (evidence, left_out) in enumerate(zip(counted, rows.left_out, strict=True), 1):
+        drawn, equal, of_few, repeated, originals = (int(str(evidence[it])) for it in names)
+        chance = round(repeated * drawn / max(1, originals))
+        lines.append([f"{it:,}" for it in (number, drawn, equal, of_few, chance, left_out)])
+    columns = ("copy", "rows", "equal an original", "of few people", "by chance", "left out")
+    caption = (
+        f"Rows that equal an original row; of these, rows that at most {MOST_EQUAL} people have, "
+        "and as many as equal one by chance. Drawn rows that equal them too often were left out."
+    )
+    return [TableBlock(title="Copied rows", columns=columns, rows=lines, caption=caption)]
+
+
 def _pictures(rows: SyntheticRows) -> list[AnyBlock]:
     """Return both tables side by side; no bar shows fewer rows than a category may have."""
     least = max(rows.section.k or rows.section.min_leaf, LEAST_COUNT)
@@ -181,7 +201,9 @@ def _budget_sentences(paid: PaidBudget) -> list[str]:
             "counted."
         )
     return [
-        f"{drawn} Together they cost {budget}. The policy declares what a column may hold.",
+        f"{drawn} Together they cost {budget}.",
+        "The policy declares what a column may hold.",
+        "Numbers beyond it count as the nearest that are declared, and other values as missing.",
         unit,
         f"{rows} Nothing was measured against them: that would cost more than the budget.",
     ]

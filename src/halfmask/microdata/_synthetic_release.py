@@ -15,6 +15,7 @@ from halfmask.data import like, orders_of
 from halfmask.data._orders import with_orders
 from halfmask.microdata._opening import frame_given, ledger_view, opened_as, opened_as_texts
 from halfmask.microdata._policy import Policy
+from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 
 if TYPE_CHECKING:
@@ -259,7 +260,8 @@ def synthesize(
     if policy.synthesis is None:
         raise PolicyError(
             "The policy has no [synthesis].",
-            hint='Write [synthesis] with kind = "full", or call halfmask.protect.',
+            hint='Write [synthesis] with kind = "full", or '
+            "[[call halfmask.protect|run halfmask protect]].",
         )
     key = key if key is not None else fresh_key()
     check_key(key)
@@ -280,7 +282,7 @@ def synthesize(
     drawn = draw_rows(rows, policy, policy.synthesis, key=key, ledger=ledger, engine=engine)
     progress("measuring risk and quality", 0.5)
     return SyntheticRelease(
-        claims=drawn.claims(),
+        claims=synthetic_claims(drawn),
         measured=None if drawn.paid else _assessed(drawn),
         rows_to_write=drawn,
         original=frame_given(table),

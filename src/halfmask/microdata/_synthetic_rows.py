@@ -12,7 +12,8 @@ import polars as pl
 from halfmask._errors import DataError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
-from halfmask.claims import Claim, MaskedColumn, released_columns_claim
+from halfmask._validation import rows_of_share
+from halfmask.claims import MaskedColumn
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
@@ -51,6 +52,9 @@ class SyntheticRows:
         The original rows that were learnt from, and those that were set aside.
     groups
         For a hybrid of groups the rows of each group.
+    left_out
+        For full rows: how many rows of each copy were left out, because they equal original rows
+        more often than chance.
     paid
         For rows under an epsilon what they cost; then no original row is kept here.
     key
@@ -63,6 +67,7 @@ class SyntheticRows:
     control: pl.DataFrame
     key: bytes
     groups: tuple[int, ...] = ()
+    left_out: tuple[int, ...] = ()
     paid: PaidBudget | None = None
 
     def __repr__(self) -> str:
@@ -172,44 +177,6 @@ class SyntheticRows:
         """Return how rows were drawn, as the manifest states it."""
         return dict(self.section.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True))
 
-    def claims(self) -> tuple[Claim, ...]:
-        """Return what the release claims: rows, rules, copied rows or groups."""
-        names = self.learnt.columns
-        made = [released_columns_claim(self.columns(), self.n_out)]
-        for section in self.section.rules:
-            rule = section.made()
-            evidence: dict[str, Json] = {}
-            if rule.name == "fixed-combinations":
-                evidence["combinations"] = self.learnt.select(rule.about).unique().height
-            made.append(
-                Claim(
-                    model=rule.name,
-                    parameters={},
-                    about={"columns": list(rule.about)},
-                    basis="counted",
-                    evidence=evidence,
-                )
-            )
-        if self.groups:
-            made.append(
-                Claim(
-                    model="hybrid-groups",
-                    parameters={"k": int(self.section.k or 0)},
-                    about={"columns": list(names)},
-                    basis="accounted",
-                    evidence={
-                        "groups": len(self.groups),
-                        "smallest": min(self.groups),
-                        "rows": sum(self.groups),
-                    },
-                )
-            )
-        if self.paid is not None:
-            made.append(self.paid.claim(names))
-        elif self.section.kind == "full":
-            made.append(_copies_claim(self))
-        return tuple(made)
-
 
 def draw_rows(
     table: pl.DataFrame,
@@ -258,14 +225,17 @@ def draw_rows(
             policy=policy, copies=(drawn,), learnt=none, control=none, key=key, paid=paid
         )
     order = rng.permutation(table.height)
-    n_control = int(section.control_fraction * table.height)
+    n_control = rows_of_share(section.control_fraction, table.height)
     if n_control < LEAST_ROWS:
         n_control = 0
     control, learnt = table[np.sort(order[:n_control])], table[np.sort(order[n_control:])]
-    copies, groups = _drawn(learnt, policy, section, rng, engine or LocalEngine())
-    return SyntheticRows(
-        policy=policy, copies=copies, learnt=learnt, control=control, key=key, groups=groups
-    )
+    rows = partial(SyntheticRows, policy=policy, learnt=learnt, control=control, key=key)
+    if section.k is not None:
+        made = _rotated(learnt, policy, section, rng)
+        sizes = tuple(made[0].sizes.tolist())
+        return rows(copies=tuple(each.rows for each in made), groups=sizes)
+    copies, left_out = _drawn(learnt, policy, section, rng, engine or LocalEngine())
+    return rows(copies=copies, left_out=left_out)
 
 
 def _check_engine(section: SynthesisSection) -> None:
@@ -283,6 +253,16 @@ def _check_engine(section: SynthesisSection) -> None:
             )
 
 
+def _rotated(
+    learnt: pl.DataFrame, policy: Policy, section: SynthesisSection, rng: np.random.Generator
+) -> list[GroupHybrid]:
+    numbers = _numbers(policy, learnt)
+    return [
+        rotate_groups(learnt, k=section.k or 0, numbers=numbers, rng=rng)
+        for _ in range(section.copies)
+    ]
+
+
 def _drawn(
     learnt: pl.DataFrame,
     policy: Policy,
@@ -290,16 +270,10 @@ def _drawn(
     rng: np.random.Generator,
     engine: Engine,
 ) -> tuple[tuple[pl.DataFrame, ...], tuple[int, ...]]:
-    """Return the copies, and the sizes of groups where there are any."""
-    numbers = [name for name in learnt.columns if _is_number(policy, name, learnt.schema[name])]
-    if section.k is not None:
-        made: list[GroupHybrid] = [
-            rotate_groups(learnt, k=section.k, numbers=numbers, rng=rng)
-            for _ in range(section.copies)
-        ]
-        return tuple(each.rows for each in made), tuple(made[0].sizes.tolist())
+    """Return the copies, and how many rows of each were left out."""
+    numbers = _numbers(policy, learnt)
     model = _synthesizer(learnt, section, numbers, rng).fit(learnt)
-    copies = []
+    copies, left_out = [], []
     for _ in range(section.copies):
         seed = int(rng.integers(2**31))
         if section.kind == "partial":
@@ -308,12 +282,23 @@ def _drawn(
             )
             continue
         if section.kind == "full":
-            copies.append(_full_rows(model, learnt, section.rows or learnt.height, seed, engine))
+            rows, n_out = _full_rows(model, learnt, section.rows or learnt.height, seed, engine)
+            copies.append(rows)
+            left_out.append(n_out)
             continue
         drawn = _sampled(model, learnt.height, seed, engine)
         share = section.original_share or 0.0
-        copies.append(blend_rows(learnt, drawn, original_share=share, numbers=numbers, rng=rng))
-    return tuple(copies), ()
+        copies.append(
+            blend_rows(
+                learnt,
+                drawn,
+                original_share=share,
+                numbers=numbers,
+                rng=rng,
+                min_leaf=section.min_leaf,
+            )
+        )
+    return tuple(copies), tuple(left_out)
 
 
 def _sampled(model: Synthesizer, n: int, seed: int, engine: Engine) -> pl.DataFrame:
@@ -334,16 +319,17 @@ def _sampled_part(model: Synthesizer, part: tuple[int, int]) -> pl.DataFrame:
 
 def _full_rows(
     model: Synthesizer, learnt: pl.DataFrame, n: int, seed: int, engine: Engine
-) -> pl.DataFrame:
-    """Return drawn rows of which no more equal rows of one or few people than by chance."""
+) -> tuple[pl.DataFrame, int]:
+    """Return drawn rows of which no more equal rows of few people than by chance, and the rest."""
     rng = np.random.default_rng(seed)
     drawn = _sampled(model, n, int(rng.integers(2**31)), engine)
     chance = ChanceCopies.of(learnt, drawn)
-    rows = chance.thinned(drawn, rng)
+    rows, n_drawn = chance.thinned(drawn, rng), n
     while rows.height < n:
         more = _sampled(model, n - rows.height, int(rng.integers(2**31)), engine)
+        n_drawn += more.height
         rows = pl.concat([rows, chance.thinned(more, rng)])
-    return rows
+    return rows, n_drawn - n
 
 
 def _synthesizer(
@@ -363,9 +349,14 @@ def _synthesizer(
     )
 
 
-def _is_number(policy: Policy, name: str, dtype: pl.DataType) -> bool:
-    amounts = dtype.is_numeric() or dtype.is_temporal()
-    return amounts and policy.columns[name].kind not in ("categorical", "text")
+def _numbers(policy: Policy, learnt: pl.DataFrame) -> list[str]:
+    """Return the columns that are amounts or times."""
+    return [
+        name
+        for name, dtype in learnt.schema.items()
+        if (dtype.is_numeric() or dtype.is_temporal())
+        and policy.columns[name].kind not in ("categorical", "text")
+    ]
 
 
 def _risky(
@@ -377,21 +368,3 @@ def _risky(
     known = [name for name, it in policy.columns.items() if it.role == "quasi_identifier"]
     sizes = learnt.select(pl.len().over(known)).to_series()
     return (sizes < section.class_size_below).to_numpy()
-
-
-def _copies_claim(rows: SyntheticRows) -> Claim:
-    """Count drawn rows that equal an original row, and original rows that equal another."""
-    drawn, originals = pl.concat(rows.copies), rows.originals
-    equal = drawn.join(originals.unique(), on=drawn.columns, how="semi", nulls_equal=True)
-    return Claim(
-        model="copied-rows",
-        parameters={},
-        about={"columns": list(drawn.columns)},
-        basis="counted",
-        evidence={
-            "rows": drawn.height,
-            "copied": equal.height,
-            "original_rows": originals.height,
-            "repeated": int(originals.is_duplicated().sum()),
-        },
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,13 +15,13 @@ from halfmask._errors import (
     ParameterError,
     SchemaError,
 )
-from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask._validation import integer_at_least, number_between, one_of, rows_of_share
 from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._columns import named
 from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
 from halfmask.anonymize._rewritten import rewritten
 from halfmask.anonymize._settings import hierarchies_given, several_names
-from halfmask.data import Column
+from halfmask.data import Column, to_polars
 from halfmask.minimize._answers import explain, sentence
 from halfmask.minimize._cache import AnswerCache, CachedKeys
 from halfmask.minimize._feature import Feature
@@ -33,7 +34,6 @@ from halfmask.minimize._validated import ValidatedStep, ValidationRows, last_val
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.data import Hierarchy, HierarchyRule, Kind
@@ -80,8 +80,8 @@ class Minimizer(
     confidence
         The confidence of the claim, in [0.5, 1).
     unseen
-        What :meth:`transform` does with a category, or a missing cell, that the fit never saw in a
-        feature with groups: ``"error"``, or ``"commonest"`` (the group with the most rows).
+        What :meth:`transform` does with a category, or a missing cell, that the fit never saw:
+        ``"error"``, or ``"commonest"`` (the group with the most rows, or the commonest value).
     random_state
         Draws the validation rows. The same state, rows and model give the same result.
 
@@ -125,10 +125,10 @@ class Minimizer(
     **Edge cases.** With too few rows nothing can be guaranteed. With ``"agreement"`` all features
     then stay unchanged, and ``sentence`` states how many rows are needed. Other scores miss the
     target. A feature with one value stays unchanged. Missing cells are a group of their own. A
-    number outside of the fitted range gets the nearest range. ``unseen`` doesn't apply to features
-    that stay unchanged or aren't needed. Frames given to ``transform`` may lack the columns that
-    aren't needed. ``clone`` keeps the fitted model. A function that returns numbers which aren't
-    whole is treated as a regression.
+    number outside of the fitted range gets the nearest range. ``unseen`` applies to features that
+    stay unchanged, too, but not to those that aren't needed or aren't in ``features``. Frames given
+    to ``transform`` may lack the columns that aren't needed. ``clone`` keeps the fitted model. A
+    function that returns numbers which aren't whole is treated as a regression.
 
     Examples
     --------
@@ -200,7 +200,13 @@ class Minimizer(
         truth = self._truth(own, y, model)
         rng = np.random.default_rng(self.random_state)
         order = rng.permutation(table.height)
-        n_validation = max(1, min(table.height - 1, round(table.height * self.validation_fraction)))
+        n_validation = max(
+            1,
+            min(
+                table.height - 1,
+                rows_of_share(self.validation_fraction, table.height, nearest=True),
+            ),
+        )
         validation, searched = order[:n_validation], order[n_validation:][:SEARCH_ROWS]
         features = [Feature.of(j, codings[j], codes[j, searched]) for j in chosen]
         score = score_of(self.scoring, truth, model, int(rng.integers(2**32)))
@@ -248,28 +254,51 @@ class Minimizer(
         Raises
         ------
         SchemaError
-            If a feature with groups has a category, or a missing cell, that the fit never saw, and
-            ``unseen`` is ``"error"``.
+            If a feature that is needed has a category, or a missing cell, that the fit never saw,
+            and ``unseen`` is ``"error"``.
         """
         check_is_fitted(self)
         X, table = read(self, self._completed(collected(X)), reset=False)
         written: dict[int, Any] = {}
-        for j, target in self._targets.items():
-            coding = self._codings[j]
-            if len(np.unique(target)) == 1:
-                codes = np.full(table.height, target[0])
-            else:
-                codes = coding.codes(table[coding.column.name])
-                if self.unseen == "commonest":
-                    codes = np.where(codes < 0, self._commonest[j], codes)
-                if (codes < 0).any():
-                    raise SchemaError(
-                        f"Column {coding.column.name!r} has {int((codes < 0).sum())} cells with a "
-                        "category, or missing, that the fit never saw.",
-                        hint='Fit again with rows that have them, or set unseen="commonest".',
-                    )
-            written[j] = self._pool.column(j, target[codes])
+        for j, coding in self._codings.items():
+            target = self._targets.get(j)
+            if target is not None and len(np.unique(target)) == 1:
+                written[j] = self._pool.column(j, np.full(table.height, target[0]))
+                continue
+            codes = coding.codes(table[coding.column.name])
+            unseen = codes < 0
+            if unseen.any() and self.unseen == "error":
+                raise SchemaError(
+                    f"Column {coding.column.name!r} has {int(unseen.sum())} cells with a category, "
+                    "or missing, that the fit never saw.",
+                    hint='Fit again with rows that have them, set unseen="commonest", or leave the '
+                    "column out of features.",
+                )
+            codes[unseen] = self._commonest[j]
+            if target is not None:
+                written[j] = self._pool.column(j, target[codes])
+            elif unseen.any():
+                written[j] = self._filled(X, j, codes, unseen)
         return rewritten(X, written)
+
+    def _filled(
+        self,
+        X: Any,  # noqa: ANN401 # any table
+        j: int,
+        codes: NDArray[np.int64],
+        unseen: NDArray[np.bool_],
+    ) -> Any:  # noqa: ANN401 # a column of it
+        """Return a column that stays unchanged, except in cells that the fit never saw."""
+        known = self._pool.column(j, codes)
+        if not self._codings[j].ordered:
+            return known
+        # Of numbers only missing cells are unseen; the code of another is that of a number near it.
+        if isinstance(X, np.ndarray):
+            return np.where(unseen, known, X[:, j])
+        if hasattr(X, "iloc"):
+            return X.iloc[:, j].reset_index(drop=True).where(~unseen, known)
+        column = to_polars(X).to_series(j)
+        return column.zip_with(pl.Series(~unseen), known.cast(column.dtype))
 
     def _check(self) -> None:
         number_between(float("-inf"), 1.0, owner="Minimizer", target_accuracy=self.target_accuracy)
@@ -357,8 +386,8 @@ class Minimizer(
         moved = {f.index: f for f in features if (targets[f.index] != f.identity).any()}
         self._pool = pool
         self._targets = {j: targets[j] for j in moved}
-        self._codings = {j: feature.coding for j, feature in moved.items()}
-        self._commonest = {j: feature.commonest(targets[j]) for j, feature in moved.items()}
+        self._codings = {feature.index: feature.coding for feature in features}
+        self._commonest = {f.index: f.commonest(targets[f.index]) for f in features}
         answers = tuple(explain(feature, targets[feature.index]) for feature in features)
         self.generalizations_ = Generalizations(answers)
         self.accuracy_, self.accuracy_bound_ = validated.value, validated.bound

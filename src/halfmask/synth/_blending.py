@@ -26,6 +26,7 @@ def blend_rows(
     original_share: float,
     numbers: Collection[str],
     rng: np.random.Generator,
+    min_leaf: int = 1,
 ) -> pl.DataFrame:
     """Return for each original row one on the way to the nearest synthetic row.
 
@@ -39,6 +40,8 @@ def blend_rows(
         The columns that are amounts or times; the others are categories.
     rng
         Where draws come from.
+    min_leaf
+        A cell that fewer original rows have isn't written as it is: the synthetic one is.
 
     Returns
     -------
@@ -67,8 +70,15 @@ def blend_rows(
     partner = synthetic[_nearest(coded, original.height)]
     return pl.DataFrame(
         [
-            _blended(column, original[column.name], partner[column.name], original_share, rng)
-            for column, _ in coded
+            _blended(
+                column,
+                original[column.name],
+                partner[column.name],
+                pl.Series(_rare(column, codes[: original.height], min_leaf)),
+                original_share,
+                rng,
+            )
+            for column, codes in coded
         ]
     )
 
@@ -92,14 +102,22 @@ def _places(column: ColumnCodes) -> NDArray[np.float64]:
     return ranks
 
 
+def _rare(column: ColumnCodes, codes: NDArray[np.int32], min_leaf: int) -> NDArray[np.bool_]:
+    """Return for each row whether fewer rows have its cell; a missing one is never rare."""
+    counts = np.bincount(codes, minlength=column.n_codes)
+    rare: NDArray[np.bool_] = (counts[codes] < min_leaf) & (codes != column.missing)
+    return rare
+
+
 def _blended(
     column: ColumnCodes,
     own: pl.Series,
     other: pl.Series,
+    rare: pl.Series,
     share: float,
     rng: np.random.Generator,
 ) -> pl.Series:
-    from_own = pl.Series(rng.random(len(own)) < share)
+    from_own = pl.Series(rng.random(len(own)) < share) & ~rare
     chosen = own.zip_with(from_own, other)
     if not column.is_number:
         return chosen
@@ -111,6 +129,6 @@ def _blended(
         # Steps are counted in whole numbers: floats would be off by one beyond 2**53.
         steps = (far.cast(pl.Int64) - near.cast(pl.Int64)) // column.step
         mean = near.cast(pl.Int64) + (steps * (1 - share)).round().cast(pl.Int64) * column.step
-    known = own.is_not_null() & other.is_not_null()
     mixed = of_physical(mean.cast(near.dtype), own.dtype)
+    known = own.is_not_null() & other.is_not_null() & ~(rare & (mixed == own))
     return mixed.zip_with(known, chosen).alias(column.name)

@@ -11,12 +11,15 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ChanceCopies"]
+__all__ = ["MOST_EQUAL", "ChanceCopies", "count_equal"]
 
 #: Rows that more original rows equal are nobody's: they aren't thinned.
 MOST_EQUAL = 5
-#: Where more drawn rows had to go, the model copies: they stay, and the verifier finds them.
-MOST_DROPPED = 0.1
+#: Where more drawn rows had to go, the model copies, or there are too few rows to tell: all stay,
+#: and the verifier counts them. Leaves of five give back up to a seventh of the rows of surveys,
+#: forests a fourth, and a half where each combination occurs once: no table lies at this border by
+#: the luck of a draw.
+MOST_DROPPED = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,7 +33,7 @@ class ChanceCopies:
     Attributes
     ----------
     learnt
-        The different rows that were learnt from, and how many people have each.
+        The rows that were learnt from.
     kept
         The probability that a drawn row stays, by the number of people who have it, (6,); 0 people
         first.
@@ -40,7 +43,7 @@ class ChanceCopies:
     kept: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"ChanceCopies({self.learnt.height} different rows)"
+        return f"ChanceCopies({self.learnt.height} rows)"
 
     @classmethod
     def of(cls, learnt: pl.DataFrame, drawn: pl.DataFrame) -> Self:
@@ -53,13 +56,11 @@ class ChanceCopies:
         drawn
             Rows that were drawn from the model.
         """
-        names = [f"c{i}" for i in range(learnt.width)]
-        different = learnt.rename(_renamed(learnt, names)).group_by(names).agg(pl.len().alias("n"))
-        bins = MOST_EQUAL + 2
-        people = np.bincount(np.minimum(different["n"].to_numpy(), bins), minlength=bins + 1)
-        equal = np.arange(1, MOST_EQUAL + 1)
-        chance = (equal + 1) * people[equal + 1] / learnt.height
-        made = cls(learnt=different, kept=np.ones(MOST_EQUAL + 1))
+        bins, equal = MOST_EQUAL + 2, np.arange(1, MOST_EQUAL + 1)
+        # Rows that r + 1 people have are (r + 1) N(r + 1).
+        people = np.bincount(np.minimum(count_equal(learnt, learnt), bins), minlength=bins + 1)
+        chance = people[equal + 1] / learnt.height
+        made = cls(learnt=learnt, kept=np.ones(MOST_EQUAL + 1))
         found = np.bincount(made._people(drawn), minlength=bins)[equal] / drawn.height
         above = found > chance
         stay = (1 - found[above].sum()) / max(1 - chance[above].sum(), 1e-9)
@@ -83,13 +84,19 @@ class ChanceCopies:
 
     def _people(self, drawn: pl.DataFrame) -> NDArray[np.int64]:
         """Return how many people have each row; more than five are six."""
-        names = self.learnt.columns[:-1]
-        rows = drawn.rename(_renamed(drawn, names)).join(
-            self.learnt, on=names, how="left", nulls_equal=True, maintain_order="left"
-        )
-        found = rows["n"].fill_null(0).to_numpy().astype(np.int64)
-        return np.asarray(np.minimum(found, MOST_EQUAL + 1))
+        return np.minimum(count_equal(drawn, self.learnt), MOST_EQUAL + 1)
 
 
-def _renamed(table: pl.DataFrame, names: list[str]) -> dict[str, str]:
-    return dict(zip(table.columns, names, strict=True))
+def count_equal(rows: pl.DataFrame, known: pl.DataFrame) -> NDArray[np.int64]:
+    """Return for each row how many known rows equal it.
+
+    Parameters
+    ----------
+    rows, known
+        Tables of the same columns; missing cells are equal.
+    """
+    names = [f"c{i}" for i in range(known.width)]
+    some, all_known = (it.rename(dict(zip(it.columns, names, strict=True))) for it in (rows, known))
+    counts = all_known.group_by(names).agg(pl.len().alias("n"))
+    found = some.join(counts, on=names, how="left", nulls_equal=True, maintain_order="left")
+    return found["n"].fill_null(0).to_numpy().astype(np.int64)

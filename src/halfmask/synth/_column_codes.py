@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
     from halfmask.synth._donors import Drawn
 
-__all__ = ["ColumnCodes", "of_physical"]
+__all__ = ["ColumnCodes", "decimals_of", "of_physical"]
 
 #: Fractions with more digits than this have no grid: any number between two values may be drawn.
 MAX_DECIMALS = 6
+#: Of a column that is drawn, so many rows must have a cell that may be written.
+MIN_SHARE_WRITTEN = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -176,33 +178,114 @@ class ColumnCodes:
         if self.is_number:
             again = rare[codes] & ~absent
             if again.any():
-                cells = self._with(cells, again, self._between(drawn, again, rng))
+                cells = self._with(cells, again, self._between(drawn, again, rare, rng))
         if absent.any():
             cells = cells.set(pl.Series(absent), None)
         return cells.cast(self.dtype).alias(self.name)
 
+    def rare(self, min_leaf: int) -> NDArray[np.bool_]:
+        """Return which values fewer rows have; missing isn't one.
+
+        Parameters
+        ----------
+        min_leaf
+            The least number of rows that have what is written as it is.
+        """
+        return np.append(self.counts[:-1] < min_leaf, False)
+
+    def drawable(self, codes: NDArray[np.int32], *, min_leaf: int) -> NDArray[np.int32]:
+        """Return codes with -1 for rare categories, and for rare numbers without another near.
+
+        Parameters
+        ----------
+        codes
+            The code of each row.
+        min_leaf
+            The least number of rows that have what is written.
+
+        Raises
+        ------
+        SchemaError
+            If most rows have what can't be written.
+        """
+        written = ~self.rare(min_leaf)[codes] | (self.is_number and self.has_room(min_leaf))
+        if written.mean() < MIN_SHARE_WRITTEN:
+            what = "number" if self.is_number else "category"
+            raise SchemaError(
+                f"Column {self.name!r} has {int((~written).sum())} of {len(codes)} rows with a "
+                f"{what} that fewer than {min_leaf} rows have; it can't be written.",
+                hint="List it as an identifier, generalize it first, leave it out, or lower "
+                "min_leaf.",
+            )
+        return np.where(written, codes, np.int32(-1))
+
+    def has_room(self, min_leaf: int) -> bool:
+        """Return whether a number can be written that isn't a rare end of the column.
+
+        Parameters
+        ----------
+        min_leaf
+            The least number of rows that have what is written as it is.
+        """
+        if len(self.values) < 2:
+            return bool(len(self.values)) and not self.rare(min_leaf)[0]
+        rare, ends = self.rare(min_leaf), np.array([0, len(self.values) - 1])
+        is_inside = self._inside(ends, ends[::-1], rare, np.full(2, 0.5))[1]
+        return len(self.values) > 2 or not rare[ends].all() or bool(is_inside.all())
+
     def _between(
-        self, drawn: Drawn, again: NDArray[np.bool_], rng: np.random.Generator
+        self,
+        drawn: Drawn,
+        again: NDArray[np.bool_],
+        rare: NDArray[np.bool_],
+        rng: np.random.Generator,
     ) -> pl.Series:
-        """Return numbers between two codes, on the grid of the column, in physical terms."""
-        physical = self.values.to_physical()
-        own, other = drawn.codes[again], drawn.neighbour[again]
+        """Return numbers between two codes, on the grid of the column, in physical terms.
+
+        The number of the own code isn't among them, nor a rare one of the other code. Where the
+        grid has none between, it is the next number inside of the column's rare ends.
+        """
+        own, other = drawn.codes[again].astype(np.int64), drawn.neighbour[again].astype(np.int64)
         # A group of one number has no neighbour: then the next number in the table is taken.
         alone = (other == own) | (other == self.missing)
         side = np.where(rng.random(len(own)) < 0.5, -1, 1)
-        other = np.where(alone, np.clip(own + side, 0, len(physical) - 1), other)
-        if physical.dtype.is_float():
-            points = physical.to_numpy()
-            share = rng.random(len(own))
+        inward = np.where((own + side < 0) | (own + side >= len(self.values)), -side, side)
+        other = np.where(alone, own + inward, other)
+        found, is_inside = self._inside(own, other, rare, rng.random(len(own)))
+        first, last = _inner_codes(rare)
+        if first > last:
+            return pl.Series(found)
+        beside = np.clip(other, first, last)
+        beside = np.where(beside == own, np.clip(2 * own - other, first, last), beside)
+        inside = pl.Series(found)
+        taken = self.values.to_physical().gather(beside).cast(inside.dtype)
+        return inside.zip_with(pl.Series(is_inside), taken)
+
+    def _inside(
+        self,
+        own: NDArray[np.int64],
+        other: NDArray[np.int64],
+        rare: NDArray[np.bool_],
+        share: NDArray[np.float64],
+    ) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+        """Return numbers a share of the way to another code, and whether they are neither's."""
+        physical = self.values.to_physical()
+        points: NDArray[Any] = (
+            physical if physical.dtype.is_float() else physical.cast(pl.Int64)
+        ).to_numpy()
+        if not physical.dtype.is_float():
+            # Steps are counted in whole numbers: floats would be off by one beyond 2**53.
+            steps = (points[other] - points[own]) // self.step
+            found = points[own] + _some_steps(steps, rare[other], share) * self.step
+        elif self.decimals is None or points[-1] / 2 - points[0] / 2 > 2**52 / 10**self.decimals:
             found = points[own] * (1 - share) + points[other] * share
-            found = found if self.decimals is None else np.round(found, self.decimals)
-            return pl.Series(np.clip(found, points[0], points[-1]))
-        whole = physical.cast(pl.Int64).to_numpy()
-        # Steps are counted in whole numbers: floats would be off by one beyond 2**53.
-        steps = (whole[other] - whole[own]) // self.step
-        return pl.Series(
-            whole[own] + np.rint(rng.random(len(own)) * steps).astype(np.int64) * self.step
-        )
+        else:
+            grid = 10.0**self.decimals
+            steps = np.rint((points[other] - points[own]) * grid)
+            found = points[own] + _some_steps(steps, rare[other], share) / grid
+            found = np.round(found, self.decimals)
+        found = found.astype(points.dtype)
+        return found, (found != points[own]) & ((found != points[other]) | ~rare[other])
 
     def _with(self, cells: pl.Series, again: NDArray[np.bool_], drawn: pl.Series) -> pl.Series:
         """Return cells with some of them replaced, in order."""
@@ -211,6 +294,21 @@ class ColumnCodes:
         physical = cells.to_physical()
         new = drawn.cast(physical.dtype).gather(places)
         return of_physical(new.zip_with(pl.Series(again), physical), self.values.dtype)
+
+
+def _inner_codes(rare: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the first and the last value without the least and greatest, where these are rare."""
+    return int(rare[0]), len(rare) - 2 - int(rare[-2])
+
+
+def _some_steps(
+    steps: NDArray[Any], is_other_rare: NDArray[np.bool_], share: NDArray[np.float64]
+) -> NDArray[Any]:
+    """Return one step at least towards another number, and not as far as a rare one."""
+    most = np.maximum(np.abs(steps) - is_other_rare, 1)
+    found: NDArray[Any] = np.floor(share * most).astype(most.dtype) + 1
+    found = np.sign(steps) * np.minimum(found, most)
+    return found
 
 
 def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -253,15 +351,26 @@ def _places(cells: pl.Series, values: pl.Series) -> NDArray[np.int32]:
     return found
 
 
+def decimals_of(numbers: pl.Series) -> int | None:
+    """Return the digits after the point that numbers have at most; None beyond six.
+
+    Parameters
+    ----------
+    numbers
+        The numbers; missing ones and NaN don't count.
+    """
+    if not numbers.dtype.is_float():
+        return numbers.dtype.scale if isinstance(numbers.dtype, pl.Decimal) else 0
+    known = numbers.drop_nulls().drop_nans().to_numpy()
+    every = range(MAX_DECIMALS + 1)
+    return next((it for it in every if np.array_equal(np.round(known, it), known)), None)
+
+
 def _grid(values: pl.Series) -> tuple[int | None, int]:
     """Return the decimals of fractions, and the common step of whole numbers and times."""
     physical = values.to_physical()
     if physical.dtype.is_float():
-        numbers = physical.to_numpy()
-        for digits in range(MAX_DECIMALS + 1):
-            if np.array_equal(np.round(numbers, digits), numbers):
-                return digits, 1
-        return None, 1
+        return decimals_of(physical), 1
     if physical.dtype.is_decimal() or not len(values):
         return None, 1
     whole = physical.cast(pl.Int64).to_numpy()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
 import polars as pl
 
-from halfmask._errors import SchemaError
+from halfmask._errors import DataError
 from halfmask.engines import map_in_order
 from halfmask.synth._column_codes import ColumnCodes
 from halfmask.synth._column_model import ColumnModel, ForestModel, MarginalModel, TreeModel
@@ -18,14 +17,13 @@ from halfmask.synth._visiting_order import by_entropy
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["MODELS", "ColumnSequence"]
 
 #: What a column can be drawn by.
 MODELS = ("trees", "forest", "boosting", "parametric")
-#: Of a column of categories that are drawn, so many rows must have one that may be written.
-MIN_SHARE_WRITTEN = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,15 +86,21 @@ class ColumnSequence:
 
         Raises
         ------
+        DataError
+            If there are fewer rows.
         SchemaError
-            If most rows have a category that fewer rows have than may be written.
+            If most rows have a value that fewer rows have than may be written.
         """
         coded = [ColumnCodes.of(each, is_number=each.name in numbers) for each in table]
+        if table.height < min_leaf:
+            raise DataError(
+                f"The table has too few rows (n_samples = {table.height}): a cell is drawn from "
+                f"{min_leaf} at least.",
+                hint="Give more rows, or lower min_leaf.",
+            )
         columns = {column.name: column for column, _ in coded}
         codes = {column.name: code for column, code in coded}
-        drawable = {
-            name: _drawable(columns[name], codes[name], min_leaf=min_leaf) for name in drawn
-        }
+        drawable = {name: columns[name].drawable(codes[name], min_leaf=min_leaf) for name in drawn}
         kept = tuple(name for name in table.columns if name not in drawn)
         if order is None:
             places = by_entropy(list(columns.values()))
@@ -166,7 +170,7 @@ class ColumnSequence:
                 cells[name] = pl.Series(name, [], dtype=column.dtype)
                 continue
             drawn = self.models[name].drawn(list(codes.values()), n, rng)
-            written = column.cells(drawn, rare=column.counts < self.min_leaf, rng=rng)
+            written = column.cells(drawn, rare=column.rare(self.min_leaf), rng=rng)
             cells[name] = written
             # Later columns see what is written.
             codes[name] = column.codes_of(written) if column.is_number else drawn.codes
@@ -176,21 +180,3 @@ class ColumnSequence:
                 cells = {each: cell.filter(pl.Series(stays)) for each, cell in cells.items()}
                 n = int(stays.sum())
         return pl.DataFrame(list(cells.values()))
-
-
-def _drawable(column: ColumnCodes, codes: NDArray[np.int32], *, min_leaf: int) -> NDArray[np.int32]:
-    """Return the codes, with -1 for categories that fewer rows have than may be written."""
-    if column.is_number:
-        return codes
-    rare = column.counts < min_leaf
-    rare[column.missing] = False
-    written = ~rare[codes]
-    if written.mean() < MIN_SHARE_WRITTEN and len(codes) >= 2 * min_leaf:
-        raise SchemaError(
-            f"Column {column.name!r} has {int((~written).sum())} of {len(codes)} rows with a "
-            f"category that fewer than {min_leaf} rows have; it can't be written.",
-            hint="List it as an identifier, generalize it first, or leave it out.",
-        )
-    if not written.any():
-        return codes
-    return np.where(written, codes, np.int32(-1))

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import integer_at_least
 from halfmask.synth._column_codes import ColumnCodes, of_physical
+from halfmask.synth._donors import Donors, Drawn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -62,17 +63,20 @@ def rotate_groups(
     ------
     GuaranteeNotMetError
         If there are fewer than k rows.
+    SchemaError
+        If most rows have a category that fewer than k rows have.
 
     Notes
     -----
     **Guarantees.** The rows of a group are drawn from a distribution that is the same whichever of
     its k or more people has which of its rows: from the group's means and covariances, and from how
-    often each category occurs in it. Before numbers are rounded to the column's digits and held
-    within its least and greatest number, every group keeps its means, variances and correlations
+    often each category occurs in it. Before numbers are rounded to the column's digits and turned
+    back at its least and greatest number, every group keeps its means, variances and correlations
     of numbers.
 
-    **Edge cases.** Categories are those of the group's people, so a group whose people all have one
-    value reveals it, as k-anonymity does. Numbers that all of a group share stay.
+    **Edge cases.** A group whose people all have one value reveals it, as k-anonymity does. Numbers
+    that all of a group share stay. A category that fewer than k rows have isn't written: another of
+    the group is. A column of which most rows have such a category is an error.
 
     Groups: MDAV. Their rows: the deviations from the group's mean, turned by a random orthogonal
     matrix that leaves the mean where it is; categories and missing cells are shuffled, column by
@@ -95,11 +99,13 @@ def rotate_groups(
     amounts = [column for column, _ in coded if column.is_number]
     turned = _turned([ordered[it.name] for it in amounts], starts, sizes, rng)
     cells = {}
-    for column, _ in coded:
-        own = ordered[column.name]
-        mixed = own[_shuffled(starts, sizes, rng)]
+    for column, codes in coded:
+        mixed = _mixed(column, codes[order], starts, sizes, rng, k=k)
         if column.is_number:
             written = _on_grid(column, turned[column.name])
+            known = ordered[column.name].is_not_null().to_numpy().astype(np.int64)
+            is_alone = np.repeat(np.add.reduceat(known, starts) == 1, sizes)
+            written = _not_single(column, written, is_alone, rng, k=k)
             mixed = written.zip_with(mixed.is_not_null(), mixed)
         cells[column.name] = mixed
     return GroupHybrid(rows=pl.DataFrame(cells), sizes=sizes.astype(np.int64))
@@ -181,6 +187,48 @@ def _rotation(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return rotation
 
 
+def _mixed(
+    column: ColumnCodes,
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    rng: np.random.Generator,
+    *,
+    k: int,
+) -> pl.Series:
+    """Return cells shuffled within groups; of a rare category another one of its group."""
+    order = _shuffled(starts, sizes, rng)
+    mixed = codes[order]
+    if not column.is_number:
+        drawable = column.drawable(codes, min_leaf=k)
+        group = np.repeat(np.arange(len(starts)), sizes)
+        others = Donors.of(group, drawable, len(starts)).drawn(group, rng).codes
+        mixed = np.where(drawable[order] < 0, others, mixed)
+    none = np.zeros(column.n_codes, dtype=np.bool_)
+    return column.cells(Drawn(codes=mixed, neighbour=mixed), rare=none, rng=rng)
+
+
+def _not_single(
+    column: ColumnCodes,
+    written: pl.Series,
+    is_alone: NDArray[np.bool_],
+    rng: np.random.Generator,
+    *,
+    k: int,
+) -> pl.Series:
+    """Return numbers without a rare end of the column, and without the only number of a group."""
+    if not len(column.values):
+        return written
+    rare, codes = column.rare(k), column.codes_of(written)
+    is_end = (codes == 0) | (codes == column.missing - 1)
+    same = written.eq_missing(column.values.gather(codes).cast(column.dtype)).to_numpy()
+    single = pl.Series(rare[codes] & same & (is_end | is_alone))
+    others = pl.Series([None] * len(codes), dtype=column.dtype)
+    if column.has_room(k):
+        others = column.cells(Drawn(codes=codes, neighbour=codes), rare=rare, rng=rng)
+    return others.zip_with(single, written)
+
+
 def _shuffled(
     starts: NDArray[np.int64], sizes: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
@@ -190,18 +238,34 @@ def _shuffled(
 
 
 def _on_grid(column: ColumnCodes, amounts: NDArray[np.float64]) -> pl.Series:
-    """Return amounts as the column writes them, within its range."""
+    """Return amounts as the column writes them; those beyond its range are turned back into it.
+
+    Cut off at its ends, they would show the least and the greatest number of the table.
+    """
     physical = column.values.to_physical()
     if not len(physical):
         return pl.Series(column.name, [None] * len(amounts), dtype=column.dtype)
     if physical.dtype.is_float():
         points = physical.to_numpy()
-        found = amounts if column.decimals is None else np.round(amounts, column.decimals)
+        found = _turned_back(amounts, points[0], points[-1])
+        found = found if column.decimals is None else np.round(found, column.decimals)
         written = pl.Series(np.clip(found, points[0], points[-1]))
     else:
         low, high = int(physical[0]), int(physical[-1])
-        steps = np.rint((amounts - low) / column.step)
         most = (high - low) // column.step
+        steps = np.rint(_turned_back((amounts - low) / column.step, 0.0, float(most)))
         whole = np.clip(steps, 0, most).astype(np.int64) * column.step + low
         written = pl.Series(whole)
     return of_physical(written.cast(physical.dtype), column.values.dtype).cast(column.dtype)
+
+
+def _turned_back(amounts: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    """Return amounts within a range: one beyond an end lies as far on the other side of it."""
+    width = high - low
+    beyond = (amounts < low) | (amounts > high)
+    if not width or not beyond.any():
+        return np.clip(amounts, low, high)
+    way = np.abs(amounts[beyond] - low) % (2 * width)
+    found = amounts.copy()
+    found[beyond] = low + np.where(way > width, 2 * width - way, way)
+    return found

@@ -9,6 +9,7 @@ from typing import ClassVar
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask.synth._column_codes import decimals_of
 
 __all__ = ["RULES", "AtMost", "FixedCombinations", "RowRule", "SumOf"]
 
@@ -135,6 +136,7 @@ class AtMost(RowRule):
         gap = _wide(self.high, table.schema) - _wide(self.low, table.schema)
         if table.schema[self.high].is_temporal():
             gap = gap.dt.total_microseconds()
+        gap = _rounded(gap, table, (self.low, self.high))
         return table.with_columns(gap.alias(self.high))
 
     def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
@@ -142,7 +144,7 @@ class AtMost(RowRule):
         low, gap = _wide(self.low, table.schema), pl.col(self.high)
         if like[self.high].is_temporal():
             gap = pl.duration(microseconds=gap)
-        total = low + gap
+        total = _rounded(low + gap, table, self.about)
         # A sum of fractions is rounded, by less than what lies between two values.
         total = pl.when(total < low).then(low).otherwise(total)
         if like[self.high].is_integer():
@@ -205,7 +207,8 @@ class SumOf(RowRule):
 
     def restored(self, table: pl.DataFrame, like: pl.Schema) -> pl.DataFrame:
         """Return rows with the sum of the parts; missing where one is."""
-        return _with_cast(table, _sum(self.parts, table.schema), self.total, like)
+        total = _rounded(_sum(self.parts, table.schema), table, self.parts)
+        return _with_cast(table, total, self.total, like)
 
     def _check_types(self, schema: pl.Schema) -> None:
         wrong = [name for name in self.about if not schema[name].is_numeric()]
@@ -277,6 +280,15 @@ def _sum(parts: tuple[str, ...], schema: pl.Schema) -> pl.Expr:
     for name in parts[1:]:
         total = total + _wide(name, schema)
     return total
+
+
+def _rounded(found: pl.Expr, table: pl.DataFrame, parts: tuple[str, ...]) -> pl.Expr:
+    """Round a sum of fractions to the digits of its parts: 0.1 + 0.2 has one, not seventeen."""
+    if not any(table.schema[name].is_float() for name in parts):
+        return found
+    digits = [decimals_of(table[name]) for name in parts]
+    known = [it for it in digits if it is not None]
+    return found.round(max(known)) if len(known) == len(digits) else found
 
 
 def _wide(name: str, schema: pl.Schema) -> pl.Expr:

@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
-from halfmask._validation import integer_at_least, one_of
+from halfmask._validation import integer_at_least, is_text, list_of, mapping_of, one_of
 from halfmask.anonymize._given_rows import collected, is_frame, read
 from halfmask.data import like, orders_of
 from halfmask.data._orders import with_orders
 from halfmask.synth._column_sequence import MODELS, ColumnSequence
 from halfmask.synth._new_identifiers import IdentifierForm
+from halfmask.synth._rules import RowRule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from halfmask.data import Kind
-    from halfmask.synth._rules import RowRule
 
 __all__ = ["Synthesizer"]
 
@@ -41,7 +41,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         ``"boosting"``, or ``"parametric"`` (logistic and linear regression).
     min_leaf
         The least number of rows that a cell is drawn from. A category that fewer rows have isn't
-        written; a number that fewer rows have is drawn between its neighbours.
+        written; a number that fewer rows have is drawn between its neighbours, and isn't itself.
     columns
         The columns that are synthesized; ``None``: all. The others keep their cells, and
         :meth:`redraw` draws these columns given them.
@@ -68,9 +68,9 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
     Raises
     ------
     SchemaError
-        If nearly every row has a category of its own: that is an identifier.
+        If most rows have a category that fewer than `min_leaf` rows have, as identifiers are.
     DataError
-        If rows break a rule.
+        If rows break a rule, or there are fewer than `min_leaf`.
 
     See Also
     --------
@@ -79,8 +79,8 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
     Notes
     -----
     **Guarantees.** None of privacy: rows are drawn from models of all rows. How much they reveal
-    about these is measured, not bounded. No category of fewer than `min_leaf` rows is written.
-    Every row keeps every rule.
+    about these is measured, not bounded. No category of fewer than `min_leaf` rows is written, and
+    no least or greatest number that fewer have. Every row keeps every rule.
 
     **Edge cases.** Missing is drawn like any other value. A column of one value is that value.
     Numbers keep the digits that the table's have, and stay within its least and greatest number. A
@@ -131,6 +131,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         """
         one_of(MODELS, owner="Synthesizer", model=self.model)
         integer_at_least(1, owner="Synthesizer", min_leaf=self.min_leaf)
+        self._check_shapes()
         rows = collected(X)
         table = read(self, rows, reset=True)[1]
         self._check_names(table.columns)
@@ -262,6 +263,24 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
     def identifier_forms(self) -> tuple[IdentifierForm, ...]:
         """The forms of the new identifiers."""
         return tuple(self._forms)
+
+    def _check_shapes(self) -> None:
+        list_of(
+            "names of columns",
+            is_text,
+            owner="Synthesizer",
+            columns=() if self.columns is None else self.columns,
+            order=() if self.order is None else self.order,
+            identifiers=self.identifiers,
+        )
+        mapping_of("kinds", is_text, owner="Synthesizer", kinds=self.kinds or {})
+        list_of(
+            "rules",
+            lambda it: isinstance(it, RowRule),
+            owner="Synthesizer",
+            hint="Write AtMost, SumOf or FixedCombinations of halfmask.synth.",
+            rules=self.rules,
+        )
 
     def _check_names(self, names: Sequence[str]) -> None:
         asked = [

@@ -304,14 +304,15 @@ class AnonymizedEstimator(
         Raises
         ------
         SchemaError
-            If a row has a category that the fit never saw, or a missing number in a column that had
-            none in the fit.
+            If a quasi-identifier has a category that the fit never saw, or a missing number where
+            there was none in the fit.
         """
         check_is_fitted(self)
         rows, cells = self._placed(X)
         if (cells < 0).any():
             raise SchemaError(
-                f"{int((cells < 0).sum())} rows have a category that the fit never saw.",
+                f"{int((cells < 0).sum())} rows have a category, or a missing cell, that the fit "
+                "never saw in a quasi-identifier.",
                 hint="Leave them out, or predict them raw.",
             )
         return rows

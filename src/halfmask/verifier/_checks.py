@@ -30,10 +30,16 @@ class ClaimCount:
         Whether the files meet the claim, and its evidence isn't better than the counts.
     found
         The numbers that the check counted or computed, by name.
+    words
+        The same in a sentence, which the claim's own lacks.
+    cure
+        What helps where the claim doesn't hold; empty: to make the release again.
     """
 
     holds: bool
     found: Mapping[str, float | int]
+    words: str = ""
+    cure: str = ""
 
 
 #: A check takes a claim and the data files that it is about, in the manifest's order.
@@ -59,10 +65,11 @@ def add_check(kind: str, model: str, check: ReleaseCheck, *, basis: Basis) -> No
     Raises
     ------
     ParameterError
-        If the model has a check already, because nobody may replace one; the basis is none; or
-        the kind is that of tables, masked tables or events.
+        If the model has a check already, because nobody may replace one; the basis is none, or
+        ``"stated"``, which nothing bears out; or the kind is that of tables, masked tables or
+        events.
     """
-    one_of(tuple(BASES), owner="add_check", basis=basis)
+    one_of(tuple(it for it in BASES if it != "stated"), owner="add_check", basis=basis)
     if kind in {MICRODATA, EVENTS}:
         raise ParameterError(
             f"Claims of the kind {kind!r} are counted in one pass, not one by one.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
 from halfmask.claims import REPORT_NAME, Claim, Manifest
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
 
 __all__ = ["CheckedClaim", "CheckedRelease", "check_release", "file_faults"]
+
+MAKE_AGAIN: Final = "Don't hand it over; make the release again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +35,11 @@ class CheckedClaim:
     found
         What the check found; empty where there is none.
     checked
-        Whether it could be checked. A claim about copied rows can't without the original rows:
-        then ``holds`` is false, and nothing was found that is wrong with it.
+        Whether it could be checked. A claim about copied rows can't without the original rows,
+        and one that is only stated can't at all: then ``holds`` is false, and nothing was found
+        that is wrong with it.
+    cure
+        What helps where it doesn't hold; empty: to make the release again.
     """
 
     claim: Claim
@@ -42,6 +47,12 @@ class CheckedClaim:
     sentence: str
     found: dict[str, Json]
     checked: bool = True
+    cure: str = ""
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether nobody can check it, so that nothing follows from it."""
+        return self.claim.basis == "stated" and not self.checked
 
     def to_dict(self) -> dict[str, Json]:
         """Return the check as a JSON object."""
@@ -77,8 +88,9 @@ class CheckedRelease:
 
     @property
     def holds(self) -> bool:
-        """Whether there is a claim, every claim holds, and nothing else is wrong."""
-        return bool(self.claims) and not self.problems and all(it.holds for it in self.claims)
+        """Whether claims can be checked, all of these hold, and nothing else is wrong."""
+        checked = [each for each in self.claims if not each.is_stated]
+        return bool(checked) and not self.problems and all(each.holds for each in checked)
 
     @property
     def is_broken(self) -> bool:
@@ -96,7 +108,7 @@ class CheckedRelease:
         """
         if self.holds:
             return
-        broken = [each.sentence for each in self.claims if not each.holds]
+        broken = [it.sentence for it in self.claims if not it.holds and not it.is_stated]
         if not self.is_broken:
             raise VerificationError(
                 "Not every claim of the release could be checked. " + " ".join(broken),
@@ -105,7 +117,7 @@ class CheckedRelease:
         raise VerificationError(
             "The release on disk doesn't bear out what it claims. "
             + " ".join([*self.problems, *broken]),
-            hint="Don't hand it over; make the release again.",
+            hint=next(filter(None, (it.cure for it in self.claims)), MAKE_AGAIN),
         )
 
     def to_dict(self) -> dict[str, Json]:
@@ -130,7 +142,7 @@ def check_release(path: Path, manifest: Manifest) -> CheckedRelease:
         What it says.
     """
     problems = file_faults(path, manifest)
-    if not manifest.claims:
+    if all(each.basis == "stated" for each in manifest.claims):
         problems.append("The manifest claims nothing, so there is nothing to verify.")
     paths = [released_file(folder_of(path), each.name) for each in manifest.files]
     there = tuple(path for path in paths if path is not None)
@@ -146,7 +158,8 @@ def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
     """Apply the check of a claim's model; one that has none, or whose check fails, doesn't hold."""
     found = ClaimCount(holds=False, found={})
     basis, check = CHECKS.get((kind, claim.model), (None, None))
-    why = "" if check else " No check is known for this model, so it doesn't hold."
+    is_stated = claim.basis == "stated" and check is None
+    why = "" if check or is_stated else " No check is known for this model, so it doesn't hold."
     if check is not None and basis != claim.basis:
         why = f" Its check is of what is {basis}, so it doesn't hold."
     elif check is not None:
@@ -160,6 +173,7 @@ def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
         holds=found.holds,
         sentence=claim.sentence() + why,
         found=dict(found.found),
+        checked=not is_stated,
     )
 
 

@@ -243,3 +243,30 @@ def test_the_numbers_go_into_json_as_they_are():
     assert content["verdict"] == "resisted"
     assert content["unprotected"] == pytest.approx(0.9)
     assert content["value"] == pytest.approx(0.5)
+
+
+RAW_LEAKS = st.integers(4_000, 6_000)
+
+
+@given(RAW_LEAKS, RAW_LEAKS, st.integers(0, 20_000), st.booleans())
+def test_nothing_to_resist_takes_bounds_on_both_models(protected, raw, needed, other):
+    """Never broken, never with a raw model that may leak .05, never by too few trials."""
+    made = outcome(0.0, success=SuccessCount(protected, 10_000), needed=needed)
+    control = outcome(0.0, success=SuccessCount(raw, 10_000), needed=needed)
+    found = finding(made, control, raw_may_resist=other)
+
+    high, raw_high = (each.excess.bounds(0.05)[1] for each in (made, control))
+    enough = needed <= 10_000
+    expected = other and enough and high <= 0.03 and raw_high < 0.05
+    assert (found.verdict == "nothing to resist") == expected
+    if expected:
+        assert found.trials_needed == 0
+        assert "gains less than 0.05 without protection, too" in found.sentence
+        json.dumps(found.to_dict())
+
+
+def test_a_raw_model_of_few_people_stays_invalid():
+    """Its excess may be .05: that the attack finds nothing there may be for want of people."""
+    found = finding(outcome(0.5), outcome(0.5, trials=200), raw_may_resist=True)
+
+    assert found.verdict == "INVALID"

@@ -187,7 +187,10 @@ def test_zones_and_spellings_of_moments():
     berlin = read_times(texts, pl.Datetime("us", "Europe/Berlin"))
 
     assert berlin.dtype == pl.Datetime("us", "Europe/Berlin")
-    assert berlin.dt.convert_time_zone("UTC").to_list() == [datetime(2000, 1, 1, tzinfo=UTC)] * 3
+    # A text without a zone is on the clock of the column, as everywhere.
+    moment = datetime(2000, 1, 1, tzinfo=UTC)
+    moments = [moment, moment, moment - timedelta(hours=1)]
+    assert berlin.dt.convert_time_zone("UTC").to_list() == moments
 
 
 def test_a_time_of_day_is_no_moment():
@@ -238,3 +241,15 @@ def test_moments_are_read_in_every_spelling(moment: datetime):
 )
 def test_truths_are_read_however_they_are_written(written):
     assert spelt(pl.Series([*written, None]), pl.Boolean()).to_list() == ["true", "false", None]
+
+
+def test_a_moment_without_a_zone_is_one_of_the_columns_clock():
+    texts = pl.Series(["2021-01-01", "2021-07-01 00:30", "2021-01-01T00:30:00+00:00"])
+
+    found = read_times(texts, pl.Datetime("us", "Europe/Berlin"))
+
+    assert [str(it) for it in found] == [
+        "2021-01-01 00:00:00+01:00",
+        "2021-07-01 00:30:00+02:00",
+        "2021-01-01 01:30:00+01:00",
+    ]

@@ -125,3 +125,28 @@ def test_without_a_picture_none_is_written(mixed, tmp_path):
 def test_what_isnt_there_cant_be_written_to(mixed, tmp_path):
     with pytest.raises(ReleaseError, match="does not exist"):
         mixed.write(tmp_path / "no such folder" / "attacks.json")
+
+
+def test_a_good_raw_model_passes_and_is_not_resisted(finding_of, report_of):
+    resisted, idle = finding_of("a/x", 5000, 9000), finding_of("a/y", 5000, 5000)
+    idle = replace(idle, raw_may_resist=True)
+
+    both = report_of(resisted, idle)
+
+    assert (both.passed, both.resisted, report_of(idle).passed) == (True, False, True)
+    assert not report_of(idle, finding_of("a/z", 5000)).passed
+    assert not report_of().passed
+    assert repr(both).startswith("AttackReport(1 resisted, 1 nothing to resist, 0 broken,")
+    for shown in (both.to_svg(), both._repr_html_()):
+        assert "gains less than 0.05 without protection, too" in shown
+
+
+def test_a_report_prints_its_sentences_and_what_verdicts_mean(mixed):
+    lines = str(mixed).splitlines()
+
+    assert lines[: len(mixed.findings)] == [finding.sentence for finding in mixed.findings]
+    for verdict in ("resisted", "broken", "INVALID"):
+        assert any(line.startswith(f"{verdict}: ") for line in lines)
+        assert f"{verdict}: " in mixed.to_svg()
+        assert f"{verdict}: " in mixed._repr_html_()
+    assert not any(line.startswith("not shown: ") for line in lines)

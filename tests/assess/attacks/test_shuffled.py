@@ -10,7 +10,7 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.assess.attacks import Shuffled, TableTarget, attack, attack_shuffled
-from halfmask.assess.attacks._shuffled import check_control
+from halfmask.assess.attacks._shuffled import _refuse_overlap, check_control
 from halfmask.assess.attacks.classes import Homogeneity
 
 KNOWN = ("age", "town", "height")
@@ -165,3 +165,13 @@ def test_a_release_of_another_table_is_found_by_its_values():
     other = original.with_columns(ill=pl.col("ill").replace("x", "q"))
     assert release_of(other, original).not_in_original() == "ill"
     assert release_of(other, original, unchanged=frozenset()).not_in_original() is None
+
+
+def test_control_rows_with_other_ids_of_many_digits_are_no_overlap():
+    first, second = (
+        pl.DataFrame({"id": [2**60 + i for i in range(start, start + 100)]}) for start in (0, 100)
+    )
+
+    _refuse_overlap(first, second, ("id",))
+    with pytest.raises(DataError, match="100 of 100 control rows"):
+        _refuse_overlap(first, first, ("id",))

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.assess.risk import assess_risk, individual_risk, suda, table_risk
+from halfmask.assess.risk import (
+    assess_risk,
+    counted_risk,
+    equal_rows,
+    individual_risk,
+    log_linear_risk,
+    matching_rows,
+    population_uniqueness,
+    separation,
+    suda,
+    table_risk,
+)
 
 TABLE = pl.DataFrame(
     {
@@ -40,8 +52,8 @@ def test_all_that_fits_a_survey_is_measured():
     assert found.log_linear is not None
     assert found.uniqueness is not None
     assert found.uniqueness.chosen.population == 85
-    assert len(found.sentences) == 9
-    assert found.warnings == ()
+    assert len(found.sentences) == 10  # the first says how missing cells are read
+    assert [each[:13] for each in found.warnings] == ["Two estimates"]  # .2 and 6 rows
     assert "canary" not in json.dumps(told) + " ".join(found.sentences)
 
 
@@ -145,3 +157,65 @@ def test_the_truth_of_samples_of_adult_is_near_or_below(adult_csv, fraction):
             # The weakness that its docstring states: without it there would be nothing to warn of.
             assert found.individual.worse.expected < 0.8 * links
             assert "use the higher number" in found.warnings[0]
+
+
+MEASURES = {
+    "assess": lambda table, **more: assess_risk(table, **more, sampling_fraction=0.1),
+    "individual": lambda table, **more: individual_risk(table, **more, sampling_fraction=0.1),
+    "log-linear": lambda table, **more: log_linear_risk(table, **more, sampling_fraction=0.1),
+    "population": lambda table, **more: population_uniqueness(table, **more, sampling_fraction=0.1),
+    "separation": separation,
+    "suda": suda,
+    "table": lambda table, **more: table_risk(table, **more, population=table),
+    "counted": counted_risk,
+    "equal": lambda table, **more: equal_rows(table, table, **more),
+    "matching": lambda table, **more: matching_rows(table, table, **more),
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_frames_of_other_libraries_have_the_same_risks(measure, library):
+    other = TABLE.to_pandas() if library == "pandas" else TABLE.to_arrow()
+
+    found, expected = (measure(each, quasi_identifiers=KEYS) for each in (other, TABLE))
+
+    if isinstance(found, np.ndarray):
+        assert found.tolist() == expected.tolist()
+    else:
+        assert found.to_dict() == expected.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"weights": "w"}, "estimated from the sampling weights"),
+        ({"sampling_fraction": 0.1}, "estimated from the sampling fraction"),
+        ({"population": TABLE}, "counted in the population"),
+    ],
+)
+def test_what_an_estimate_rests_on_is_what_was_given(given, words):
+    found = assess_risk(TABLE, quasi_identifiers=KEYS, **given)
+
+    assert words in " ".join(found.sentences)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_two_estimates_of_unique_people_that_lie_far_apart_are_named(far):
+    """100 and 6 of 1,000 rows, or 100 and 50."""
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"a": rng.integers(0, 30, 1000), "b": rng.integers(0, 30, 1000)})
+    found = assess_risk(table, quasi_identifiers=["a", "b"], sampling_fraction=0.1)
+    assert found.log_linear is not None
+    assert found.uniqueness is not None
+    chosen = replace(found.uniqueness.chosen, uniques=1000.0)
+    seen = replace(
+        found,
+        individual=None,
+        log_linear=replace(found.log_linear, population_uniques=6.0 if far else 50.0),
+        uniqueness=replace(found.uniqueness, chosen=chosen),
+    )
+
+    assert len(seen.warnings) == far
+    if far:
+        assert "6.0 by the log-linear model, and 100.0 by the sizes of classes" in seen.warnings[0]

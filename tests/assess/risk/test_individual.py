@@ -210,7 +210,7 @@ def test_what_is_said_has_the_numbers():
     )
     assert [above.rows for above in found.at_risk] == [3] * 5
     half = individual_risk(table, quasi_identifiers=["a"], sampling_fraction=0.5).worse
-    assert half.sentence.endswith("at worst, estimated from the sampling weights.")
+    assert half.sentence.endswith("at worst, estimated from the sampling fraction.")
 
 
 @pytest.mark.parametrize("weight", [0.5, 0.0, -3.0, float("nan"), float("inf"), None])

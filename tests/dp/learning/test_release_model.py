@@ -146,7 +146,7 @@ def test_a_model_is_released_and_verified(name, tmp_path):
     assert written["classes_"] == [0, 1]
     for attribute, values in written.items():
         assert np.array_equal(values, getattr(model, attribute))
-    assert "the noise itself was not seen" in str(found.to_dict()["claims"])
+    assert "the random draws themselves were not seen" in str(found.to_dict()["claims"])
 
 
 @pytest.mark.parametrize("epsilon", [40.0, 90.0])

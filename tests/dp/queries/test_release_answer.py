@@ -83,7 +83,7 @@ def test_an_answer_is_released_and_verified(case, tmp_path):
     assert found.holds
     (claim,) = found.claims
     assert claim.found["epsilon"] == pytest.approx(4.0, rel=1e-6)
-    assert "the noise itself was not seen" in claim.sentence
+    assert "the random draws themselves were not seen" in claim.sentence
     assert manifest.claims[0].about["unit"] == query.table.ledger.terms.unit.to_dict()
     lines = (tmp_path / "out" / "data" / "answer.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == answer.to_dict()["rows"]

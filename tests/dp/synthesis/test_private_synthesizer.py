@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from halfmask.dp.synthesis import (
     rho_of,
 )
 from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
+from halfmask.dp.synthesis._private_synthesizer import fit_booked
 
 if TYPE_CHECKING:
     from halfmask.dp.synthesis._graphical_model import NoisyTable
@@ -53,6 +55,37 @@ def people(n: int = 2_000, seed: int = 0) -> pl.DataFrame:
 def fitted(**changes: object) -> PrivateSynthesizer:
     settings = {"domain": DOMAIN, "epsilon": 1.0, "delta": 1e-6, "random_state": 0} | changes
     return PrivateSynthesizer(**settings)  # type: ignore[arg-type] # mixed
+
+
+@pytest.mark.parametrize(
+    ("cells", "domain"),
+    [
+        ([40_000.0, None], NumberDomain(edges=(0, 50_000), whole=False)),
+        ([40_000.0, float("nan")], NumberDomain(edges=(0, 50_000), atoms=(0,), whole=True)),
+        ([7, None], NumberDomain(edges=(5, 50), whole=True)),
+        (["canary-no", None], CategoryDomain(values=("canary-no", "canary-yes"))),
+        (["canary-no", "canary-maybe"], CategoryDomain(values=("canary-no", "canary-yes"))),
+        ([True, None], CategoryDomain(values=(True, False))),
+        ([1, 3], CategoryDomain(values=(1, 2))),
+        (pl.Series(["a", None], dtype=pl.Categorical), CategoryDomain(values=("a", "b"))),
+    ],
+)
+def test_cells_that_no_domain_declares_are_an_error_before_anything_is_booked(cells, domain):
+    """They became the first edge or category: a mean of 37,606 for 41,681, without a word."""
+    column = pl.Series(cells)
+    table = pl.DataFrame({"x": column.extend_constant(cells[0], 78), "y": [1, 2] * 40})
+    table = pl.concat([table, *[table[1:2]] * 19])
+    asked = {"x": domain, "y": NumberDomain(edges=(0, 3), whole=True)}
+    model = PrivateSynthesizer(domain=asked, epsilon=1.0, delta=1e-6)
+    booked = []
+    with pytest.raises(SchemaError, match=r"'x'.*missing") as raised:
+        fit_booked(model, table, lambda: booked.append(1))
+    assert not booked
+    assert "canary" not in str(raised.value)
+    asked["x"] = replace(domain, missing=True)
+    model.set_params(domain=asked, epsilon=50.0).fit(table)
+    drawn = model.sample(1_000)["x"]
+    assert abs(drawn.null_count() / 1_000 - 0.2) < 0.1  # 20 of 99 rows
 
 
 def test_rows_are_of_the_domain_and_what_belongs_together_stays_together():

@@ -33,6 +33,14 @@ def found(values, text, **options):
         ("ann@x.org", "write to Ann@x.org", ["Ann@x.org"]),
         ("  ", "  ", []),
         ("田中", "田中 went", ["田中"]),
+        ("王小明", "病人王小明来了", ["王小明"]),
+        ("王", "国王", []),
+        ("アン", "アンケート、アンさん", ["アン"]),
+        ("Иванов", "дал Иванову, Ивановым; не иванову и не Ивановке", ["Иванову", "Ивановым"]),
+        ("Мария", "Марии и Марией", ["Марии", "Марией"]),
+        ("Müller", "Müllers", []),
+        ("राम", "रामायण", []),
+        ("Łucja Øster", "Lucja Oster", ["Lucja Oster"]),
     ],
 )
 def test_names_are_found_as_whole_words(name, text, expected):
@@ -45,6 +53,32 @@ def test_the_longest_name_is_taken_and_neighbours_are_one_person():
     assert found(names, "Ann Lee Smith") == ["Ann Lee"]
     assert found(names, "Bob J. Lee, Ann and Bob Ann") == ["Bob J. Lee", "Ann", "Bob Ann"]
     assert found(["Ann Lee Moor", "Ann"], "Ann Lee was there") == ["Ann"]
+
+
+@pytest.mark.parametrize(
+    ("country", "names", "text", "expected"),
+    [
+        ("DE", ["Müller", "Anna"], "Müllers Hund, Annas Buch, annas, Annen", ["Müllers", "Annas"]),
+        ("SE", ["Bo Ek"], "Bo Eks, Bos Ek", []),
+        ("SE", ["Bo Lind"], "Bo Linds hus", ["Bo Linds"]),
+        (
+            "PL",
+            ["Anna Nowak"],
+            "dla Anny Nowak, Annie Nowakowej",
+            ["Anny Nowak", "Annie Nowakowej"],
+        ),
+        ("CZ", ["Novák"], "Novákovi a Nováková", ["Novákovi", "Nováková"]),
+        ("GB", ["Owen", "Anna"], "Owens and Annas", []),
+    ],
+)
+def test_endings_of_latin_names_are_those_of_the_countries(country, names, text, expected):
+    assert found(names, text, countries=[country]) == expected
+
+
+def test_a_small_letter_between_names_is_a_word():
+    assert found(["Ann", "Bob"], "Ann y Bob, Ann B Bob, ann b bob, Ann b. Bob") == [
+        "Ann", "Bob", "Ann B Bob", "ann b bob", "Ann b. Bob"
+    ]  # fmt: skip
 
 
 def test_words_in_lower_case_can_be_left_alone():

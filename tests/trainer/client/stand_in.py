@@ -49,7 +49,9 @@ class StandIn:
     before: Callable[[Seen], None] = lambda _: None
     classes: int = 2
     made: float = 1.0
+    loss: str = ""
     may_read: bool = True
+    left_out: int = 0
     answer: Callable[[HashedRows], np.ndarray[Any, Any]] = lambda rows: rows.indices[:, 0]
     token_options: list[str] = field(default_factory=list)
     url: str = ""
@@ -57,6 +59,14 @@ class StandIn:
 
     def rows_learned(self) -> int:
         return sum(map(len, self.learned.values()))
+
+    def metrics(self) -> dict[str, Any]:
+        batches = len(self.order)
+        return {
+            "ok": True, "rows": self.rows_learned() - self.left_out, "loss": 0.1, "accuracy": None,
+            "curve": [], "logged": batches, "learned": batches, "skipped": self.left_out and 1,
+            "skipped_rows": self.left_out, "defences": None,
+        }  # fmt: skip
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -108,8 +118,10 @@ class Handler(BaseHTTPRequestHandler):
             numbers = it.answer(seen.rows).astype(np.float32)
             body = predictions(numbers, it.classes)
             self.respond(200, body, "application/vnd.apache.arrow.stream")
+        elif it.may_read and seen.path.endswith("/metrics"):
+            self.respond(200, json.dumps(it.metrics()).encode())
         elif it.may_read:
-            found = told_model(it.classes) | {"created": it.made}
+            found = told_model(it.classes, it.loss) | {"created": it.made}
             self.respond(200, json.dumps(found).encode())
         else:
             says(403)(self)
@@ -117,8 +129,8 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_DELETE = do  # noqa: N815 # the library looks for these names
 
 
-def told_model(classes: int) -> dict[str, Any]:
-    loss = "logistic" if classes == 2 else "softmax"
+def told_model(classes: int, loss: str = "") -> dict[str, Any]:
+    loss = loss or ("logistic" if classes == 2 else "softmax")
     return {"ok": True, "name": "m", "loss": loss, "bits": 18, "classes": classes, "rows": 0}
 
 

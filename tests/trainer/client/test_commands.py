@@ -15,6 +15,7 @@ import pytest
 
 from halfmask.cli import main
 from halfmask.hashing import RowsWriter
+from halfmask.trainer.client import TrainerClient
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     TOKEN,
     in_order,
@@ -80,6 +81,7 @@ def test_hashed_rows_are_pushed_in_order_and_once(service, desk, run):
     assert json.loads(first.out) == {
         "ok": True, "model": "m", "rows": 1000, "sent": 1000, "resumed": 0, "known": 0,
         "sent_again": 0,
+        "learned": {"rows": 1000, "diverged": 0, "defended": 0, "waiting_batches": 0},
     }  # fmt: skip
     assert in_order(service).equals(rows_of(1_000))
     assert second.status == 0
@@ -89,6 +91,50 @@ def test_hashed_rows_are_pushed_in_order_and_once(service, desk, run):
     _printed_no_secret(second)
 
 
+def test_a_push_says_how_many_rows_were_learned(service, desk, run):
+    """What is on the trainer's disk isn't learned yet, and may never be."""
+    words = ["push", desk / "sent.arrows", *service.token_options]
+    service.left_out = 250
+
+    told = run(*words, "--json")
+    shown = " ".join(run(*words).err.split())
+    service.may_read = False
+    blind, unknown = run(*words, "--json"), run(*words)
+
+    assert json.loads(told.out)["learned"] == {
+        "rows": 750, "diverged": 250, "defended": 0, "waiting_batches": 0,
+    }  # fmt: skip
+    assert "has learned from 750 rows in all. It left out 250 rows: with them learning" in shown
+    assert json.loads(blind.out)["learned"] is None
+    assert "Whether they were learned isn't known here" in unknown.err
+
+
+def test_a_push_to_a_trainer_counts_what_diverged(trainer, tmp_path, run):
+    """One number of the first row is 10 ** 25 times smaller than the others."""
+    people = pl.DataFrame({"x": [1e-25, *[1.0, 2.0] * 2_999, 1.0], "y": ["a", "b"] * 3_000})
+    people.write_parquet(tmp_path / "people.parquet")
+    lock = (f"--key-file={tmp_path / 'key'}",)
+    vault = (f"--vault={tmp_path / 'vault'}", "--hasher=h", *lock)
+    token_file = trainer.token_file()
+    with TrainerClient(trainer.url, token=token_file.read_text(encoding="ascii").strip()) as client:
+        client.create("odd", loss="logistic", bits=10)
+    made = run("vault", "create", tmp_path / "vault", *lock)
+    hashed = run(
+        "hash", tmp_path / "people.parquet", tmp_path / "rows.arrows", *vault, "--fit",
+        "--label=y", "--bits=10", "--numbers=raw",
+    )  # fmt: skip
+
+    pushed = run(
+        "push", tmp_path / "rows.arrows", f"--url={trainer.url}", "--model=odd",
+        f"--token-file={token_file}", "--json",
+    )  # fmt: skip
+
+    assert (made.status, hashed.status, pushed.status) == (0, 0, 0), hashed.err + pushed.err
+    assert json.loads(pushed.out)["learned"] == {
+        "rows": 6_000 - 4_096, "diverged": 4_096, "defended": 0, "waiting_batches": 0,
+    }  # fmt: skip
+
+
 @pytest.mark.usefixtures("desk")
 def test_a_table_is_hashed_on_the_way(service, home, run):
     folder, vault = home
@@ -96,7 +142,8 @@ def test_a_table_is_hashed_on_the_way(service, home, run):
     found = run("push", folder / "people.csv", *service.token_options, *vault, "-v")
 
     assert found.status == 0, found.err
-    assert "m has 60 rows" in found.err
+    assert "m: 60 rows are on the trainer's disk" in found.err
+    assert "The model has learned from 60 rows in all." in found.err
     assert "pushing" in found.err
     learned = in_order(service)
     assert (len(learned), learned.bits, learned.label_kind) == (60, 18, "binary")
@@ -346,17 +393,48 @@ class TestWrongUse:
         folder, vault = home
         service.answer = lambda rows: np.full(len(rows), -3, np.float32)
 
-        done = run(
-            "predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault
-        )
-        margins = run(
-            "predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault,
-            "--margin",
-        )  # fmt: skip
+        words = ["predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault]
+        done = run(*words)
+        service.loss = "hinge"
+        margins = run(*words, "--margin")
 
         assert "something else than probabilities" in done.err
         assert margins.status == 0
         assert pl.read_csv(desk / "out.csv")["prediction"].n_unique() == 1
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize(
+    ("loss", "more", "says"),
+    [
+        ("logistic", ["--margin"], "The model answers probabilities: its loss is logistic."),
+        ("hinge", [], "The model answers margins: its loss is hinge."),
+        ("squared", [], "The model predicts numbers"),
+        (None, ["--margin"], "All answers are from 0 to 1"),
+    ],
+)
+def test_answers_are_decoded_as_what_they_are(service, home, run, loss, more, says):
+    """Probabilities taken for margins were all of class 1, and margins of .3 of class 0."""
+    folder, vault = home
+    service.answer = lambda rows: np.full(len(rows), 0.3, np.float32)
+    service.loss, service.may_read = loss or "", loss is not None
+    out = folder / "never.csv"
+
+    done = run("predict", folder / "people.csv", out, *service.token_options, *vault, *more)
+
+    assert done.status == 1
+    assert says in " ".join(done.err.split())
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("desk")
+def test_margin_without_a_hasher_is_refused(service, desk, run):
+    done = run(
+        "predict", desk / "sent.arrows", desk / "out.csv", *service.token_options, "--margin"
+    )
+
+    assert done.status == 2
+    assert "--margin takes a hasher" in done.err
 
 
 @pytest.mark.slow

@@ -255,6 +255,20 @@ def test_values_beyond_32_bits_are_a_divergence(loss, optimizer):
     assert learner.digest() == before
 
 
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [({}, "Bin the numbers"), ({"normalized": False}, "Use normalized=True")],
+)
+def test_a_divergence_hints_at_what_is_not_so_already(said, hint):
+    learner = learner_of("logistic", **said)
+    rows = rows_of(loss="logistic", values=True)
+    with pytest.raises(DivergenceError) as caught:
+        learner.learn(changed(rows, values=rows.values * np.float32(1e37)))
+
+    assert hint in str(caught.value)
+    assert ("normalized=True" in str(caught.value)) == bool(said)
+
+
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_no_rows_make_weights_that_are_no_numbers(data):

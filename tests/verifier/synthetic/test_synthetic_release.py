@@ -160,6 +160,9 @@ def of(manifest: dict[str, Any], model: str) -> dict[str, Any]:
         lambda it: it["claims"].remove(of(it, "released-columns")),
         lambda it: of(it, "copied-rows")["evidence"].update(copied=1),
         lambda it: of(it, "copied-rows")["evidence"].update(repeated=1),
+        lambda it: of(it, "copied-rows")["evidence"].update(repeated_of_few=300),
+        lambda it: of(it, "copied-rows")["evidence"].pop("copied_of_few"),
+        lambda it: of(it, "copied-rows").update(parameters={"copy": 2}),
         lambda it: of(it, "copied-rows")["evidence"].pop("copied"),
         lambda it: of(it, "copied-rows")["about"]["columns"].pop(),
         lambda it: of(it, "copied-rows").update(basis="measured"),
@@ -204,6 +207,56 @@ def test_a_release_of_original_rows_does_not_hold(tmp_path):
     found = checked(out)
     assert [it.claim.model for it in found.claims if not it.holds] == ["copied-rows"]
     assert next(it for it in found.claims if not it.holds).found["copied"] == 360
+
+
+def copies(folder: Path, form: str) -> tuple[Path, list[Path]]:
+    policy = Policy.from_toml(TEXT.replace("FORMAT", form) + "copies = 3\n")
+    halfmask.synthesize(table(), policy, key=bytes(32)).write(folder / "out")
+    return folder / "out", sorted((folder / "out" / "data").iterdir())
+
+
+def as_before(manifest: dict[str, Any]) -> None:
+    """State one claim for all copies, without rows of few people, as earlier versions did."""
+    found = [it for it in manifest["claims"] if it["model"] == "copied-rows"]
+    for each in found[1:]:
+        manifest["claims"].remove(each)
+    found[0]["parameters"] = {}
+    rows = {name: sum(it["evidence"][name] for it in found) for name in ("rows", "copied")}
+    found[0]["evidence"].update(rows)
+    for name in ("copied_of_few", "repeated_of_few"):
+        del found[0]["evidence"][name]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_each_copy_is_judged_by_itself(tmp_path, form):
+    """Two copies at chance hid a third with half again as many copied rows."""
+    out, paths = copies(tmp_path, form)
+    assert checked(out).holds
+    raw = (out / "manifest.json").read_text()
+    restated(out, as_before)
+    assert checked(out).holds
+    (out / "manifest.json").write_text(raw)
+    restated(out, lambda it: it["claims"].remove(of(it, "copied-rows")))
+    assert "lacks the claim 'copied-rows' of a copy" in " ".join(checked(out).problems)
+    (out / "manifest.json").write_text(raw)
+    copying = table()[:360]
+    copying.write_parquet(paths[2]) if form == "parquet" else copying.write_csv(paths[2])
+
+    def state(manifest: dict[str, Any]) -> None:
+        file = manifest["files"][2]
+        file["sha256"] = hashlib.sha256(paths[2].read_bytes()).hexdigest()
+        file["bytes"] = paths[2].stat().st_size
+        last = [it for it in manifest["claims"] if it["model"] == "copied-rows"][2]
+        last["evidence"].update(copied=360, copied_of_few=360)
+
+    restated(out, state)
+    found = checked(out)
+    broken = [it for it in found.claims if not it.holds]
+    assert [it.claim.parameters for it in broken] == [{"copy": 3}]
+    assert "360 of 360 rows equal one that at most 5 people have; by chance" in broken[0].sentence
+    assert "min_leaf" in broken[0].cure
+    restated(out, as_before)
+    assert [it.claim.model for it in checked(out).claims if not it.holds] == ["copied-rows"]
 
 
 def test_without_the_originals_copied_rows_are_not_checked(tmp_path):
@@ -314,16 +367,31 @@ def read(out: Path, form: str) -> pl.DataFrame:
     return rows
 
 
-def test_groups_of_a_hybrid_are_counted_again_by_arithmetic(tmp_path):
+@pytest.mark.parametrize("basis", ["stated", "accounted"])  # as earlier versions wrote it
+def test_groups_of_a_hybrid_are_only_stated(tmp_path, basis):
+    """Any k agrees with the same files: 40 was "accounted" and held, and nothing was counted."""
     text = TEXT.replace("FORMAT", "parquet").partition("[synthesis]")[0]
     policy = Policy.from_toml(text + '[synthesis]\nkind = "hybrid"\nk = 4')
     halfmask.synthesize(table(), policy, key=bytes(32)).write(tmp_path / "out")
-    assert halfmask.verify(tmp_path / "out").holds
+    restated(tmp_path / "out", lambda it: of(it, "hybrid-groups").update(basis=basis))
+    found = halfmask.verify(tmp_path / "out")
+    assert isinstance(found, CheckedRelease)
+    claim = found.claims[-1]
+    assert found.holds
+    assert (claim.holds, claim.checked, claim.is_stated) == (False, False, True)
+    assert claim.sentence == (
+        "hybrid-groups with k = 4: stated by who made the release; the files can't show it, so "
+        "nothing is verified."
+    )
+    restated(tmp_path / "out", lambda it: it["claims"].remove(of(it, "released-columns")))
+    assert not halfmask.verify(tmp_path / "out").holds
     for changes in ({"smallest": 3}, {"groups": 400}, {"rows": 7}):
         out = tmp_path / "again"
         halfmask.synthesize(table(), policy, key=bytes(32)).write(out, overwrite=True)
         restated(out, functools.partial(_change_groups, changes))
-        assert not halfmask.verify(out).holds
+        broken = halfmask.verify(out)
+        assert isinstance(broken, CheckedRelease)
+        assert broken.is_broken
 
 
 def _change_groups(changes: dict[str, int], manifest: dict[str, Any]) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from decimal import Decimal
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from halfmask.guarantees import DistinctLDiversity, measure
 from halfmask.verifier.tables._values import dictionaries, is_judgeable, sensitive_values
 
 
@@ -53,6 +57,23 @@ def test_texts_that_are_one_number_are_one_sensitive_value():
     numbers, values = coded(["1", "1.0", "2"], "numeric")
 
     assert (numbers, values.n_values) == ([0, 0, 1], 2)
+
+
+CELLS = st.none() | st.sampled_from([0.0, -0.0, 1.0, 1.5, math.nan, -math.nan, math.inf])
+
+
+@given(st.lists(CELLS, min_size=1, max_size=8))
+def test_what_counts_as_one_value_is_one_rule(cells):
+    """`measure` and the verifier, each on its own; Python counts what is equal or missing."""
+    different = {None if cell is None or math.isnan(cell) else cell for cell in cells}
+    table = pl.DataFrame({"x": cells}, schema={"x": pl.Float64})
+
+    _, values = coded(cells, "numeric", pl.Float64())
+    (judged,) = measure(
+        table, quasi_identifiers=[], guarantees=[DistinctLDiversity(l=2, column="x")]
+    )
+
+    assert values.n_values == judged.achieved == len(different)
 
 
 def test_minus_zero_is_another_cell_and_the_same_sensitive_value():

@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask.anonymize.lattice._column_levels import root_label
 from halfmask.anonymize.recodings._ranges import Ranges
+from halfmask.data._hierarchy import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,8 +76,8 @@ def _at_levels(cells: CellColumn, levels: NDArray[np.int64]) -> pl.Series:
     written = _at_level(cells, int(different[0]))
     for level in different[1:]:
         there = pl.Series(levels == level)
-        at_level = _at_level(cells, int(level)).cast(pl.String)
-        written = at_level.zip_with(there, written.cast(pl.String))
+        at_level = as_text(_at_level(cells, int(level)))
+        written = at_level.zip_with(there, as_text(written))
     return written
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from halfmask._errors import SchemaError
 from halfmask._validation import one_of
 from halfmask.anonymize._range_grid import RangeGrid, Unit
+from halfmask.data._hierarchy import as_text
 
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
@@ -131,9 +132,9 @@ class Ranges:
         n_values = cells.coding.n_values + 1
         keys = ((low + 1) * n_values + (high + 1)) * 2 + mixed
         distinct, of_cell = np.unique(keys, return_inverse=True)
-        texts = cells.coding.values.cast(pl.String).to_list()
+        texts = as_text(cells.coding.values).to_list()
         grid = cells.coding.grid
-        ends = [] if grid is None else grid.ends(cells.coding.values).cast(pl.String).to_list()
+        ends = [] if grid is None else as_text(grid.ends(cells.coding.values)).to_list()
         occurring = cells.occurring().tolist()
         labels: list[str | None] = []
         for key in distinct.tolist():

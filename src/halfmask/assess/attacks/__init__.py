@@ -7,6 +7,7 @@ and a verdict that is INVALID, never a pass, without a positive control or with 
 - :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`, :class:`HashingTarget`,
   :class:`TrainerTarget`, :class:`EventsTarget`: what is attacked;
 - :class:`Shuffled`, :func:`attack_shuffled`: a release whose rows are in an unknown order;
+- :func:`explain_verdicts`: what the verdicts of findings mean;
 - :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
 """
 
@@ -17,7 +18,7 @@ from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._battery import attack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks._finding import Finding
+from halfmask.assess.attacks._finding import Finding, explain_verdicts
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks._registry import ATTACKS
@@ -47,4 +48,5 @@ __all__ = [
     "TrainerTarget",
     "attack",
     "attack_shuffled",
+    "explain_verdicts",
 ]

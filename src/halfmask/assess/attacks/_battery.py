@@ -18,6 +18,7 @@ from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._registry import ATTACKS, named
 from halfmask.assess.attacks._report import AttackReport
 from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._targets import ModelTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks._hashing_target import HashingTarget
-    from halfmask.assess.attacks._targets import ModelTarget, TableTarget
+    from halfmask.assess.attacks._targets import TableTarget
     from halfmask.assess.attacks._trainer_target import TrainerTarget
 
     Target: TypeAlias = (
@@ -99,8 +100,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     Notes
     -----
     **Guarantees.** A finding is ``resisted`` only by an upper bound, with a positive control and
-    enough trials. It is ``broken`` only by a lower bound. Otherwise it is ``not shown``. An attack
-    that fails to run is INVALID, never a risk of 0. The confidence covers this target and the
+    enough trials. It is ``broken`` only by a lower bound. Otherwise it is ``not shown``. Where a
+    raw model leaks under `min_control_effect`, there is ``nothing to resist``. An attack that fails
+    to run is INVALID, never a risk of 0. The confidence covers this target and the
     sample of people. Only bounds of single counts are exact.
 
     **Edge cases.** Without `attacks`, attacks with missing inputs are listed as skipped. An attack
@@ -167,9 +169,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
         measured.append(_Measured(each.name, outcomes, controls, failure, control_failure))
     progress("done", 1.0)
     judged, left_out = (measured, ()) if words is None else _wanted(measured, words)
-    findings = [
-        f for each in judged for f in each.findings(tolerance, min_control_effect, 1 - confidence)
-    ]
+    limits = tolerance, min_control_effect, 1 - confidence
+    other = isinstance(target, ModelTarget) and not _is_itself(target, unprotected)
+    findings = [f for each in judged for f in each.findings(*limits, raw_may_resist=other)]
     kept, too_few = (findings, []) if words is not None else affordable(findings)
     return AttackReport(
         findings=tuple(kept),
@@ -198,7 +200,7 @@ class _Measured(NamedTuple):
     control_failure: str
 
     def findings(
-        self, tolerance: float, min_control_effect: float, error: float
+        self, tolerance: float, min_control_effect: float, error: float, *, raw_may_resist: bool
     ) -> Iterator[Finding]:
         """Pair each outcome with its positive control."""
         by_key = {(control.measure, control.group): control for control in self.controls}
@@ -212,7 +214,13 @@ class _Measured(NamedTuple):
                 error=error,
                 failure=self.failure,
                 control_failure=self.control_failure,
+                raw_may_resist=raw_may_resist,
             )
+
+
+def _is_itself(target: ModelTarget, unprotected: object) -> bool:
+    """Return whether a model is its own positive control: then that it is good isn't shown."""
+    return isinstance(unprotected, ModelTarget) and unprotected.model is target.model
 
 
 def _wanted(

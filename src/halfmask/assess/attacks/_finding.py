@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING, Any, Literal
 from halfmask.assess._risk import Risk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["VERDICTS", "Finding", "Verdict"]
+__all__ = ["VERDICTS", "Finding", "Verdict", "explain_verdicts"]
 
-Verdict = Literal["resisted", "broken", "not shown", "INVALID"]
+Verdict = Literal["resisted", "nothing to resist", "broken", "not shown", "INVALID"]
+_MEANINGS: dict[Verdict, str] = {
+    "resisted": "the attack succeeds without protection, and gains no more than the tolerance here",
+    "nothing to resist": "the attack gains little, and as little from the unprotected model",
+    "broken": "the attack gains more than the tolerance",
+    "not shown": "there are too few people for a verdict",
+    "INVALID": "nothing follows: the attack failed, or isn't shown to work without protection",
+}
 #: All verdicts, in the order in which they are counted.
-VERDICTS: tuple[Verdict, ...] = ("resisted", "broken", "not shown", "INVALID")
+VERDICTS: tuple[Verdict, ...] = tuple(_MEANINGS)
 
 #: Lower bounds have this part of the error: any of twenty findings may look broken by chance, while
 #: a report is resisted only if all of them are.
@@ -44,6 +53,8 @@ class Finding:
         Why the run failed, if it did; such a finding is INVALID.
     control_failure
         Why the run on the unprotected target failed, if it did.
+    raw_may_resist
+        Whether the unprotected target is another one that may leak little by itself: a model.
 
     Guarantees
     ----------
@@ -52,8 +63,10 @@ class Finding:
     ``resisted`` only if the upper bound is at most the tolerance, the same attack has a lower bound
     of at least `min_control_effect` without protection, and there were enough trials. ``not
     shown``: there are too few trials for either. ``INVALID``: the attack failed, or doesn't succeed
-    without protection. Counts of everyone (``census``) need no positive control. `tolerance` and
-    `min_control_effect` are scaled by the measure. No verdict depends on other findings.
+    without protection. ``nothing to resist`` in its place: enough trials, upper bounds of at most
+    the tolerance here and below `min_control_effect` on a raw model. Counts of everyone
+    (``census``) need no positive control. `tolerance` and `min_control_effect` are scaled by the
+    measure. No verdict depends on other findings.
     """
 
     outcome: Outcome
@@ -63,6 +76,7 @@ class Finding:
     error: float
     failure: str = ""
     control_failure: str = ""
+    raw_may_resist: bool = False
 
     @property
     def allowed(self) -> float:
@@ -97,9 +111,11 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """``broken``, ``resisted``, ``not shown`` (too few trials), or ``INVALID``."""
+        """One of `VERDICTS`; ``not shown``: too few trials."""
         if self.why_invalid:
             return "INVALID"
+        if self.why_nothing_to_resist:
+            return "nothing to resist"
         if self.why_not_shown:
             return "not shown"
         return "broken" if self._is_beyond_doubt else "resisted"
@@ -111,7 +127,22 @@ class Finding:
             return self.failure
         if self._is_beyond_doubt or self.has_few or self.outcome.census:
             return ""  # a success beyond doubt needs no positive control
-        return self._why_control_fails
+        return "" if self.why_nothing_to_resist else self._why_control_fails
+
+    @property
+    def why_nothing_to_resist(self) -> str:
+        """How little the attack gains without protection, too; empty where that isn't shown."""
+        control = self.positive_control
+        if not self.raw_may_resist or control is None or self.failure or self.control_failure:
+            return ""
+        high = control.excess.bounds(self.error)[1]
+        measured = not self.has_few and control.trials >= max(1, control.needed)
+        if not measured or self.excess_high > self.allowed or high >= self._min_effect:
+            return ""
+        return (
+            f"gains less than {self._min_effect:.2g} without protection, too "
+            f"(upper bound of its excess {high:.3f})"
+        )
 
     @property
     def _why_control_fails(self) -> str:
@@ -133,7 +164,7 @@ class Finding:
     def why_not_shown(self) -> str:
         """Which trials are too few to separate broken from resisted; empty if none are."""
         outcome, needed = self.outcome, self.trials_needed
-        if self.why_invalid or self._is_settled:
+        if self.why_invalid or self._is_settled or self.why_nothing_to_resist:
             return ""
         of = outcome.needed_of
         if self.has_few:
@@ -157,7 +188,7 @@ class Finding:
         An interval is taken to shrink with the square root of the trials. 0: it is settled, or
         INVALID; ``None``: more than ten million.
         """
-        if self.why_invalid or self._is_settled:
+        if self.why_invalid or self._is_settled or self.why_nothing_to_resist:
             return 0
         outcome, control = self.outcome, self._positive_control
         value, least = outcome.excess.value, max(1, outcome.needed)
@@ -226,8 +257,8 @@ class Finding:
 
     @property
     def why(self) -> str:
-        """Why it is INVALID or not shown; empty if it is neither."""
-        return self.why_invalid or self.why_not_shown
+        """Why it is INVALID, not shown or nothing to resist; empty if it is none of them."""
+        return self.why_invalid or self.why_not_shown or self.why_nothing_to_resist
 
     @property
     def sentence(self) -> str:
@@ -248,7 +279,7 @@ class Finding:
             )
         if verdict == "INVALID":
             return f"{sentence}; INVALID, nothing follows: it {self.why_invalid}."
-        why = f": it {self.why_not_shown}" if self.why_not_shown else ""
+        why = f": it {self.why}" if self.why else ""
         return f"{sentence}; {verdict} at a tolerance of {self.allowed:.2g}{why}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -271,8 +302,21 @@ class Finding:
             "verdict": self.verdict,
             "why_invalid": self.why_invalid,
             "why_not_shown": self.why_not_shown,
+            "why_nothing_to_resist": self.why_nothing_to_resist,
             "details": {name: _number(value) for name, value in outcome.details.items()},
         }
+
+
+def explain_verdicts(findings: Iterable[Finding]) -> list[str]:
+    """Return what each verdict of some findings means, a sentence each.
+
+    Parameters
+    ----------
+    findings
+        The findings.
+    """
+    there = {finding.verdict for finding in findings}
+    return [f"{verdict}: {_MEANINGS[verdict]}." for verdict in VERDICTS if verdict in there]
 
 
 def _share(value: float) -> float:

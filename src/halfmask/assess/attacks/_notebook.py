@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks._finding import VERDICTS
+from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
 from halfmask.assess.attacks._svg import AFTER, BAD, BEFORE, SOFT, safe
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ COLOURS: dict[Verdict, str] = {
     "broken": BAD,
     "not shown": BEFORE,
     "INVALID": SOFT,
+    "nothing to resist": SOFT,
     "resisted": AFTER,
 }
 HEADS = ("verdict", "attack", "measure", "group", "success", "reference", "excess", "why")
@@ -33,6 +34,7 @@ def as_html(report: AttackReport) -> str:
     rows = sorted(report.findings, key=lambda finding: order[finding.verdict])
     notes = [f"Not run: {name}, the target lacks {why}." for name, why in report.skipped]
     notes += [f"Left out: {name}: {why}." for name, why in report.too_few]
+    notes += explain_verdicts(report.findings)
     return (
         f"<div><p><b>Attack report:</b> {counts or 'no findings'}</p>"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(map(_line, rows))}</tbody></table>"

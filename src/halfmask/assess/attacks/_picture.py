@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks import _svg as svg
-from halfmask.assess.attacks._finding import VERDICTS
+from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
 from halfmask.assess.attacks._outcome import EVERYONE
 from halfmask.assess.attacks._svg import circle, line, rect, safe, text
 
@@ -65,7 +65,7 @@ class Row:
         outcome = finding.outcome
         group = "" if outcome.group == EVERYONE else f", {outcome.group}"
         why = finding.why
-        follows = "nothing follows" if finding.why_invalid else "not shown"
+        follows = "nothing follows" if finding.why_invalid else finding.verdict
         return cls(
             finding=finding,
             what=tuple(svg.wrapped(outcome.measure + group, 38)),
@@ -112,6 +112,7 @@ def picture(report: AttackReport) -> str:
         y += 84
     notes = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
     notes += [svg.wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
+    notes += [svg.wrapped(meaning, 140) for meaning in explain_verdicts(report.findings)]
     foot = _foot([words for lines in notes for words in lines], y)
     height = y + foot.count("<text") * LINE + 22
     return svg.drawing(
@@ -265,22 +266,25 @@ def _numbers(finding: Finding, y: float) -> str:
 def _chip(verdict: Verdict, y: float) -> str:
     fills = {
         "resisted": svg.WASH,
+        "nothing to resist": svg.TRACK,
         "broken": svg.BAD_WASH,
         "not shown": svg.OPEN_WASH,
         "INVALID": svg.TRACK,
     }
     marks = {
         "resisted": ("M-4 0l3 3.5l6 -7", svg.AFTER),
+        "nothing to resist": ("M-4 0h8", svg.SOFT),
         "broken": ("M-4 -4l8 8M4 -4l-8 8", svg.BAD),
         "not shown": ("M-5 0h.5M-.2 0h.5M4.5 0h.5", svg.BEFORE),
         "INVALID": ("M-4 0h8", svg.SOFT),
     }
     path, colour = marks[verdict]
+    word = "no raw leak" if verdict == "nothing to resist" else verdict
     return (
-        rect(CHIP, y, 86, 25, fills[verdict], round_=12.5)
+        rect(CHIP, y, 86 if word == verdict else 96, 25, fills[verdict], round_=12.5)
         + f'<path transform="translate({CHIP + 15:.1f} {y + 12.5:.1f})" d="{path}" fill="none" '
         f'stroke="{colour}" stroke-width="2" stroke-linecap="round"/>'
-        + text(CHIP + 25, y + 17, verdict, verdict.replace(" ", "-"))
+        + text(CHIP + 25, y + 17, word, verdict.replace(" ", "-"))
     )
 
 

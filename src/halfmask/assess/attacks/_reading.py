@@ -9,6 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from halfmask.data import leaf_text
+from halfmask.data._calendar import local
 
 __all__ = ["as_numbers", "common_type", "is_text", "read_numbers", "read_times", "recast", "spelt"]
 
@@ -53,7 +54,7 @@ def read_numbers(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
 def read_times(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return the dates, moments, times of day or spans that texts spell; missing for others.
 
-    A moment without a zone is one of the column's own, or of UTC where the column has zones.
+    A moment without a zone is one of the column's clock.
     """
     if dtype == pl.Time:
         return _first_read([texts.str.to_time(form, strict=False) for form in TIMES_OF_DAY])
@@ -62,6 +63,8 @@ def read_times(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     unit = dtype.time_unit if isinstance(dtype, pl.Datetime) else "us"
     naive = [texts.str.to_datetime(form, strict=False, time_unit=unit) for form in MOMENTS]
     zoned = texts.str.to_datetime("%+", strict=False, time_unit=unit)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+        return _first_read([*(local(it, dtype) for it in naive), recast(zoned, dtype)])
     moments = _first_read([*naive, zoned.dt.replace_time_zone(None)])
     if dtype == pl.Date:
         days = moments.cast(pl.Date)

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halfmask.assess.attacks._finding import VERDICTS
+from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
 from halfmask.data import atomic_file
 
 if TYPE_CHECKING:
@@ -63,10 +63,18 @@ class AttackReport:
 
     def __repr__(self) -> str:
         counted = Counter(finding.verdict for finding in self.findings)
-        counts = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS)
+        shown = [each for each in VERDICTS if counted[each] or each != "nothing to resist"]
+        counts = ", ".join(f"{counted[verdict]} {verdict}" for verdict in shown)
         by = "" if self.measures is None else f"; measures: {', '.join(self.measures)}"
         few = f"; left out for too few people: {len(self.too_few)}" if self.too_few else ""
         return f"AttackReport({counts}, {len(self.skipped)} skipped{by}{few}{self._broken})"
+
+    def __str__(self) -> str:
+        """Say what was found: a sentence for each finding, and what the verdicts mean."""
+        lines = [finding.sentence for finding in self.findings] or ["There are no findings."]
+        lines += [f"{name}: not run, the target lacks {why}." for name, why in self.skipped]
+        lines += [f"{name}: left out, it {why}." for name, why in self.too_few]
+        return "\n".join([*lines, *explain_verdicts(self.findings)])
 
     @property
     def _broken(self) -> str:
@@ -108,12 +116,21 @@ class AttackReport:
 
     @property
     def resisted(self) -> bool:
-        """Whether all findings are resisted; one that is INVALID or not shown is not.
+        """Whether all findings are resisted; one of any other verdict is not.
 
         It is about the attacks that were run and the measures that were wanted and had people
         enough. It holds with the report's confidence however many findings there are.
         """
         return bool(self.findings) and all(f.verdict == "resisted" for f in self.findings)
+
+    @property
+    def passed(self) -> bool:
+        """Whether each finding is resisted, or a raw model has nothing to resist.
+
+        Weaker than `resisted`: an attack that gains nothing from the raw model isn't shown to work.
+        """
+        good = {"resisted", "nothing to resist"}
+        return bool(self.findings) and all(f.verdict in good for f in self.findings)
 
     @property
     def worst(self) -> Finding | None:
@@ -128,6 +145,7 @@ class AttackReport:
         """Return everything under its name, for JSON."""
         return {
             "resisted": self.resisted,
+            "passed": self.passed,
             "tolerance": self.tolerance,
             "least_power": self.min_control_effect,
             "confidence": self.confidence,

@@ -208,19 +208,19 @@ def _family(dtype: pl.DataType) -> str:
     return "number" if dtype.is_numeric() else str(dtype.base_type())
 
 
-def _comparable(values: pl.Series) -> pl.Series:
-    """Return values so that equal ones of both tables are equal: 1 and 1.0 are."""
-    numbers = values.cast(pl.Float64) if values.dtype.is_numeric() else values
-    return numbers.cast(pl.String)
-
-
 def _refuse_overlap(
     original: pl.DataFrame, control: pl.DataFrame, columns: tuple[str, ...]
 ) -> None:
     """Refuse more rows in both tables than chance explains."""
     names = [str(place) for place in range(len(columns))]  # columns may have any name
     rows, others = (
-        pl.DataFrame([_comparable(table[name]).alias(str(n)) for n, name in enumerate(columns)])
+        # Equal ones of both tables are equal, 1 and 1.0 too.
+        pl.DataFrame(
+            [
+                spelt(table[name], original.schema[name]).alias(str(n))
+                for n, name in enumerate(columns)
+            ]
+        )
         for table in (original, control)
     )
     counted = rows.group_by(names).len()

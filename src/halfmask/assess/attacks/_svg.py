@@ -27,7 +27,8 @@ font-variant-numeric:tabular-nums}}
 .family{{font-size:12px;font-weight:700;fill:{SOFT};letter-spacing:.04em}}
 .after{{fill:{AFTER};font-weight:700}} .before{{fill:{BEFORE}}} .dim{{fill:#69727d}}
 .resisted{{fill:{AFTER};font-weight:700}} .broken{{fill:{BAD};font-weight:700}}
-.INVALID{{fill:{SOFT};font-weight:700}} .not-shown{{fill:{BEFORE};font-weight:700}}
+.INVALID,.nothing-to-resist{{fill:{SOFT};font-weight:700}}
+.not-shown{{fill:{BEFORE};font-weight:700}}
 </style>"""
 
 # What XML 1.0 can't hold at all, not even escaped.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.assess._risk import Risk
+from halfmask.assess.attacks import explain_verdicts
 from halfmask.assess.attacks.tables._links import LOOK_ALIKE
 from halfmask.assess.risk import listed, percent
 from halfmask.release import TableBlock
@@ -68,7 +69,7 @@ def arms(finding: Finding) -> Risk:
     )
 
 
-def linkage_block(findings: Iterable[Finding], people: int, rows: int) -> TableBlock:
+def linkage_block(findings: Sequence[Finding], people: int, rows: int) -> TableBlock:
     """Return a table of record linkage, a row for each method and knowledge of the attacker."""
     return TableBlock(
         title="Record linkage",
@@ -85,11 +86,11 @@ def linkage_block(findings: Iterable[Finding], people: int, rows: int) -> TableB
         ],
         caption=f"Share of {people:,} people who are linked to their own row among {rows:,} masked "
         "rows. The control links by the values of the most similar other person. The guess takes "
-        "a row at random. INVALID: the attack fails on unmasked rows too.",
+        f"a row at random. {' '.join(explain_verdicts(findings))}",
     )
 
 
-def intervals_block(findings: Iterable[Finding]) -> TableBlock:
+def intervals_block(findings: Sequence[Finding]) -> TableBlock:
     """Return a table of interval disclosure, a row for each column and kind of interval."""
     return TableBlock(
         title="Interval disclosure",
@@ -99,7 +100,8 @@ def intervals_block(findings: Iterable[Finding]) -> TableBlock:
             for finding in findings
         ],
         caption="Share of original numbers within an interval around the masked number. The "
-        "control takes the masked number of another person. The guess is one interval for all.",
+        "control takes the masked number of another person. The guess is one interval for all. "
+        f"{' '.join(explain_verdicts(findings))}",
     )
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._individual import IndividualRisk, individual_risk, sampling_weights
 from halfmask.assess.risk._log_linear import LogLinearRisk, log_linear_risk
 from halfmask.assess.risk._matching import equal_rows
@@ -21,10 +22,13 @@ from halfmask.assess.risk._population_uniqueness import (
 from halfmask.assess.risk._reidentification import TableRisk, table_risk
 from halfmask.assess.risk._separation import SeparationRisk, separation
 from halfmask.assess.risk._suda import SudaRisk, suda
+from halfmask.assess.risk._wording import percent
 
 __all__ = ["RiskAssessment", "assess_risk"]
 
 Reading = TypeVar("Reading")
+#: Two estimates so many times apart are said to differ, if the higher one is of so many rows.
+FAR_APART, LEAST_UNIQUES = 3.0, 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,13 +77,37 @@ class RiskAssessment:
             self.separation,
         )
         return (
-            *self.counted.worse.sentences,
+            *self.counted.sentences,
             *(part.sentence for part in estimated if part is not None),
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What makes an estimate doubtful, in a sentence each."""
+        return (*self._of_links, *self._of_uniques)
+
+    @property
+    def _of_uniques(self) -> tuple[str, ...]:
+        """Compare the two estimates of rows that are unique in the population."""
+        if self.log_linear is None or self.uniqueness is None:
+            return ()
+        model, chosen = self.log_linear.population_uniques, self.uniqueness.chosen
+        # A unique person is in the table as often as anybody is.
+        drawn = chosen.share * self.uniqueness.rows
+        low, high = sorted((model, drawn))
+        if high < max(FAR_APART * low, LEAST_UNIQUES):
+            return ()
+        warning = (
+            "Two estimates of the rows that are unique in the population differ much: "
+            f"{model:,.1f} by the log-linear model, and {drawn:,.1f} by the sizes of classes "
+            f"({percent(chosen.share)} of the people). Neither is known to be right: use the "
+            "higher number."
+        )
+        return (warning,)
+
+    @property
+    def _of_links(self) -> tuple[str, ...]:
+        """Compare the right links that are expected of all rows with those of unique ones."""
         if self.individual is None or self.log_linear is None:
             return ()
         expected, links = self.individual.worse.expected, self.log_linear.correct_links
@@ -110,12 +138,12 @@ class RiskAssessment:
 
 
 def assess_risk(
-    table: pl.DataFrame,
+    table: object,
     *,
     quasi_identifiers: Sequence[str],
     weights: str | None = None,
     sampling_fraction: float | None = None,
-    population: pl.DataFrame | None = None,
+    population: object = None,
     household: str | None = None,
     largest: int = 3,
     max_global_risk: float | None = None,
@@ -125,7 +153,7 @@ def assess_risk(
     Parameters
     ----------
     table
-        The table, as it is or as it would be released.
+        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns that an attacker knows of a person.
     weights
@@ -175,6 +203,8 @@ def assess_risk(
     >>> found.per_row.select("row", "prosecutor", "smallest_unique_set").rows()
     [(1, 0.5, 0), (2, 0.5, 0), (3, 1.0, 1)]
     """
+    table = given_table(table)
+    population = None if population is None else given_table(population)
     names = list(dict.fromkeys(quasi_identifiers))
     if not names:
         raise ParameterError("There are no quasi-identifiers to assess.")

@@ -56,7 +56,7 @@ class CountedRisk:
         """One sentence for each risk, where missing cells are read in the worse way."""
         others = (self.uniqueness, self.separation)
         return (
-            *self.counted.worse.sentences,
+            *self.counted.sentences,
             *(part.sentence for part in others if part is not None),
         )
 

@@ -13,6 +13,7 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import number_between
 from halfmask.assess.risk._agreement import Combinations, agreeing
+from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._matching import equal_rows, matching_rows
 from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._wording import percent, row_text
@@ -32,13 +33,15 @@ Floats = npt.NDArray[np.float64]
 Pairs: TypeAlias = "Sequence[tuple[Ints, Floats]]"
 
 #: What the population of a table is known by.
-RiskBasis: TypeAlias = Literal["weights", "population", "table"]
+RiskBasis: TypeAlias = Literal["weights", "fraction", "population", "table"]
 
 _SOURCES: Mapping[str, str] = {
     "weights": "estimated from the sampling weights",
+    "fraction": "estimated from the sampling fraction",
     "population": "counted in the population",
     "table": "if nobody outside of the table belongs to the population",
 }
+ESTIMATED = ("weights", "fraction")
 #: From here on, 60 terms of the series are enough whatever the sampling fraction is.
 _LONG_CLASS = 20
 _TERMS = 64
@@ -67,8 +70,8 @@ class IndividualReading:
         The highest risk that rows may have for the mean risk to be at most ``max_global_risk`` once
         all rows above it are brought down to it; ``None`` where that isn't asked for.
     basis
-        What the population is known by: ``"weights"``, from which the risk is estimated,
-        ``"population"`` or ``"table"``, in which it is counted.
+        What the population is known by: ``"weights"`` or ``"fraction"``, from which the risk is
+        estimated, ``"population"`` or ``"table"``, in which it is counted.
     """
 
     sample: Ints
@@ -175,12 +178,12 @@ class IndividualRisk:
 
 
 def individual_risk(
-    table: pl.DataFrame,
+    table: object,
     *,
     quasi_identifiers: Sequence[str],
     weights: str | None = None,
     sampling_fraction: float | None = None,
-    population: pl.DataFrame | None = None,
+    population: object = None,
     household: str | None = None,
     max_global_risk: float | None = None,
 ) -> IndividualRisk:
@@ -194,7 +197,7 @@ def individual_risk(
     Parameters
     ----------
     table
-        The table, as it is or as it would be released.
+        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns that an attacker knows of a person.
     weights
@@ -243,6 +246,8 @@ def individual_risk(
     >>> [round(each, 6) for each in risk.worse.risk.tolist()]
     [0.017448, 0.017448, 0.085791]
     """
+    table = given_table(table)
+    population = None if population is None else given_table(population)
     names = list(dict.fromkeys(quasi_identifiers))
     asked = [*names, *(name for name in (weights, household) if name is not None)]
     absent = [name for name in asked if name not in table.columns]
@@ -258,7 +263,8 @@ def individual_risk(
     home = None if household is None else _homes(table, household)
     if population is None:
         each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
-        basis: RiskBasis = "table" if weights is None and sampling_fraction is None else "weights"
+        basis: RiskBasis = "table" if sampling_fraction is None else "fraction"
+        basis = basis if weights is None else "weights"
         pairs = _by_weights(table, names, each)
     elif weights is None and sampling_fraction is None:
         basis, pairs = "population", _by_population(table, names, population)
@@ -359,7 +365,7 @@ def _reading(
     home: tuple[Ints, int] | None,
     max_global_risk: float | None,
 ) -> IndividualReading:
-    risk = _expected_chance(sample, population) if basis == "weights" else 1 / population
+    risk = _expected_chance(sample, population) if basis in ESTIMATED else 1 / population
     above = {threshold: int((risk > threshold).sum()) for threshold in THRESHOLDS}
     return IndividualReading(
         sample=sample,

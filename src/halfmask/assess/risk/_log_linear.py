@@ -14,6 +14,7 @@ import numpy.typing as npt
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.assess.risk._agreement import Combinations
+from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._individual import sampling_weights
 from halfmask.assess.risk._wording import percent
 
@@ -136,7 +137,7 @@ class LogLinearRisk:
 
 
 def log_linear_risk(
-    table: pl.DataFrame,
+    table: object,
     *,
     quasi_identifiers: Sequence[str],
     weights: str | None = None,
@@ -154,7 +155,7 @@ def log_linear_risk(
     Parameters
     ----------
     table
-        The table, as it is or as it would be released.
+        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns that an attacker knows of a person.
     weights
@@ -200,6 +201,7 @@ def log_linear_risk(
     >>> risk.sample_uniques, round(risk.population_uniques, 4), round(risk.correct_links, 4)
     (3, 0.0114, 0.4419)
     """
+    table = given_table(table)
     names = list(dict.fromkeys(quasi_identifiers))
     absent = [name for name in names if name not in table.columns]
     if absent:

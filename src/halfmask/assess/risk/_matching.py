@@ -11,6 +11,7 @@ import polars.selectors as cs
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.assess.risk._agreement import Combinations, agreeing
+from halfmask.assess.risk._given_table import given_table
 from halfmask.guarantees import class_of_row
 
 __all__ = ["equal_rows", "matching_rows"]
@@ -18,9 +19,7 @@ __all__ = ["equal_rows", "matching_rows"]
 Ints = npt.NDArray[np.int64]
 
 
-def matching_rows(
-    frame: pl.DataFrame, others: pl.DataFrame, *, quasi_identifiers: Sequence[str]
-) -> Ints:
+def matching_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str]) -> Ints:
     """Count the rows of ``others`` that match each row; missing matches any value.
 
     Two rows match when in every quasi-identifier their values are equal or one of them is missing.
@@ -64,6 +63,8 @@ def matching_rows(
     >>> matching_rows(frame, frame, quasi_identifiers=["sex", "age"]).tolist()
     [2, 2, 1]
     """
+    frame = given_table(frame)
+    others = given_table(others)
     both = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:
         return np.full(frame.height, others.height, dtype=np.int64)
@@ -78,9 +79,7 @@ def matching_rows(
     return matches
 
 
-def equal_rows(
-    frame: pl.DataFrame, others: pl.DataFrame, *, quasi_identifiers: Sequence[str]
-) -> Ints:
+def equal_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str]) -> Ints:
     """Count the rows of ``others`` that equal each row; missing equals missing.
 
     Raises as :func:`matching_rows` does.
@@ -94,6 +93,8 @@ def equal_rows(
     quasi_identifiers
         The columns that are compared.
     """
+    frame = given_table(frame)
+    others = given_table(others)
     both = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:
         return np.full(frame.height, others.height, dtype=np.int64)

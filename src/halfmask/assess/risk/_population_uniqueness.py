@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
+from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._individual import sampling_weights
 from halfmask.assess.risk._wording import percent
 from halfmask.guarantees import UniquesEstimate, class_of_row, estimate_uniques
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.guarantees import UniquesEstimator
 
 __all__ = ["PopulationUniqueness", "population_uniqueness", "uniqueness_of"]
@@ -80,7 +79,7 @@ class PopulationUniqueness:
 
 
 def population_uniqueness(
-    table: pl.DataFrame,
+    table: object,
     *,
     quasi_identifiers: Sequence[str],
     weights: str | None = None,
@@ -91,7 +90,7 @@ def population_uniqueness(
     Parameters
     ----------
     table
-        The sample, drawn at random.
+        The sample, drawn at random: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns that an attacker knows of a person.
     weights
@@ -125,6 +124,7 @@ def population_uniqueness(
     >>> found.sample_uniques, found.chosen.estimator, round(found.chosen.share, 3)
     (50, 'snb', 0.452)
     """
+    table = given_table(table)
     asked = [*quasi_identifiers, *([] if weights is None else [weights])]
     absent = [name for name in asked if name not in table.columns]
     if absent:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +11,15 @@ import numpy.typing as npt
 from halfmask.assess.risk._agreement import Combinations, agreeing
 from halfmask.assess.risk._alike import Alike
 from halfmask.assess.risk._class_sizes import ClassSizes, class_sizes
+from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
 from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
 from halfmask.assess.risk._prosecutor import ProsecutorRisk, prosecutor_risk
 from halfmask.assess.risk._shares import THRESHOLDS
 from halfmask.assess.risk._uniqueness import SampleUniqueness, sample_uniqueness
+from halfmask.assess.risk._wording import percent, row_text
 from halfmask.guarantees import Classes, class_of_row
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Ints = npt.NDArray[np.int64]
 
@@ -100,6 +98,28 @@ class TableRisk:
             key=lambda one: (one.prosecutor.highest.value, one.prosecutor.average.value),
         )
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence for each risk of the worse reading, and which reading it is."""
+        return (*self._reading, *self.worse.sentences)
+
+    @property
+    def _reading(self) -> tuple[str, ...]:
+        """Say how missing cells are read, and what the other reading would say."""
+        if self.as_wildcard is None:
+            return ()
+        worse, values = self.worse, "a value of their own"
+        ways = {values: self.as_value, "any value": self.as_wildcard}
+        (other,) = (name for name, each in ways.items() if each is not worse)
+        read = values if worse is self.as_value else "any value"
+        less = ways[other]
+        sentence = (
+            f"Missing cells are read as {read}, which gives the higher risk. Read as {other}, "
+            f"{row_text(less.uniqueness.rows)} would be the only one with those quasi-identifiers, "
+            f"and the average risk would be {percent(less.prosecutor.average.value)}."
+        )
+        return (sentence,)
+
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON."""
         return {
@@ -160,10 +180,10 @@ def classes_risk(
 
 
 def table_risk(
-    frame: pl.DataFrame,
+    frame: object,
     *,
     quasi_identifiers: Sequence[str],
-    population: pl.DataFrame | None = None,
+    population: object = None,
     thresholds: Sequence[float] = THRESHOLDS,
 ) -> TableRisk:
     """Count the risks of a table, with missing cells as a value and as a wildcard.
@@ -171,7 +191,7 @@ def table_risk(
     Parameters
     ----------
     frame
-        The table, as it is or as it would be released.
+        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns that an attacker knows of a person.
     population
@@ -204,6 +224,8 @@ def table_risk(
     >>> risk.as_value.uniqueness.rows, risk.as_wildcard.uniqueness.rows
     (3, 1)
     """
+    frame = given_table(frame)
+    population = None if population is None else given_table(population)
     names = list(quasi_identifiers)
     of_row, n_classes = class_of_row(frame, quasi_identifiers=names)
     rows = np.bincount(of_row, minlength=n_classes).astype(np.int64)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.risk._agreement import Combinations
+from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._wording import listed, percent
 
 if TYPE_CHECKING:
@@ -117,14 +118,14 @@ class SeparationRisk:
 
 
 def separation(
-    table: pl.DataFrame, *, quasi_identifiers: Sequence[str], largest: int = 3
+    table: object, *, quasi_identifiers: Sequence[str], largest: int = 3
 ) -> SeparationRisk:
     """Count the rows that each set of columns makes distinct, and the pairs apart.
 
     Parameters
     ----------
     table
-        The table, as it is or as it would be released.
+        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns that sets are made of.
     largest
@@ -156,6 +157,7 @@ def separation(
     >>> [(each.columns, each.distinction, round(each.separation, 2)) for each in found.sets]
     [(('sex', 'age'), 0.75, 0.83), (('sex',), 0.5, 0.67), (('age',), 0.5, 0.5)]
     """
+    table = given_table(table)
     names = list(dict.fromkeys(quasi_identifiers))
     absent = [name for name in names if name not in table.columns]
     if absent:

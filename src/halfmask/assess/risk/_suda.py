@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._minimal_uniques import MinimalUniques, minimal_uniques
 from halfmask.assess.risk._wording import percent, row_text
 from halfmask.guarantees import class_of_row
@@ -185,7 +186,7 @@ class SudaRisk:
 
 
 def suda(
-    table: pl.DataFrame,
+    table: object,
     *,
     quasi_identifiers: Sequence[str],
     largest: int | None = None,
@@ -201,7 +202,7 @@ def suda(
     Parameters
     ----------
     table
-        The table, as it is or as it would be released.
+        The table, as it is or as it would be released: a frame of polars, pandas or pyarrow.
     quasi_identifiers
         The columns that sets are made of.
     largest
@@ -242,6 +243,7 @@ def suda(
     >>> found.score.tolist(), [(each.column, each.share) for each in found.columns]
     ([2.0, 4.0, 2.0], [('a', 0.5), ('b', 0.375), ('c', 0.375)])
     """
+    table = given_table(table)
     columns = list(dict.fromkeys(quasi_identifiers))
     absent = [name for name in columns if name not in table.columns]
     if absent:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from halfmask._html_table import html_table
+from halfmask.assess.attacks import explain_verdicts
 from halfmask.assess.risk import percent
 from halfmask.release import TableBlock
 
@@ -129,7 +130,7 @@ class SynthesisAssessment:
             title="Attacks",
             columns=("attack", "measure", "success", "on other people", "on raw rows", "verdict"),
             rows=rows,
-            caption=equal,
+            caption=" ".join([equal, *explain_verdicts(self.findings)]),
         )
 
     def _marginals_block(self) -> TableBlock:

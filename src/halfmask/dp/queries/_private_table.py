@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import ParameterError
+from halfmask._validation import list_of, mapping_of
+from halfmask.dp.queries._aggregates import Aggregate
 from halfmask.dp.queries._answer import PrivateAnswer
-from halfmask.dp.queries._grouping import Grouping, GroupKeys
+from halfmask.dp.queries._grouping import Bins, Grouping, GroupKeys
 from halfmask.dp.queries._plan import Noise, QueryPlan
 from halfmask.dp.queries._public_tables import PublicTable
 from halfmask.dp.queries._question import Question
@@ -18,7 +20,6 @@ from halfmask.dp.queries._tallying import tally
 if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.dp.ledger import PrivacyLedger
-    from halfmask.dp.queries._aggregates import Aggregate
 
 __all__ = ["PrivateQuery", "PrivateTable"]
 
@@ -167,6 +168,14 @@ class PrivateTable:
         """
         if self.grouping.keys:
             raise ParameterError("The table is grouped already.")
+        mapping_of(
+            "lists of keys, Bins or None",
+            lambda it: it is None or isinstance(it, Bins) or not isinstance(it, str | int | float),
+            owner="group_by",
+            hint='Write {"town": ["Berlin", "Rome"]}, or {"town": None} for keys that are selected '
+            "privately.",
+            keys=keys,
+        )
         declared = self.ledger.terms.keys
         given = {
             column: declared.get(column) if listed is None else listed
@@ -191,6 +200,13 @@ class PrivateTable:
         PolicyError
             If a condition names a table that isn't there.
         """
+        list_of(
+            "aggregates",
+            lambda it: isinstance(it, Aggregate),
+            owner="select",
+            hint='Write select(Count(), Mean(of="age", bounds=(0, 120))).',
+            aggregates=aggregates,
+        )
         for each in self.conditions:
             each.check_tables(self.tables)
         question = Question.of(

@@ -205,7 +205,8 @@ def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:
         raise ParameterError(
             f"The column {each.of!r} has no bounds, so that one row could change its {each.kind} "
             "by any amount.",
-            hint="Declare bounds without the data: bounds in Python, CLAMP in SQL, or --bounds.",
+            hint="Declare bounds without the data: [[bounds of the aggregate|CLAMP in SQL, or "
+            "--bounds]].",
         )
     return replace(each, bounds=(declared[0], declared[1]))
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
 from halfmask._optional import need
+from halfmask.data._calendar import local
 from halfmask.dp.queries._sql_nodes import (
     HINT,
     check_tables,
@@ -311,7 +312,7 @@ def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # no
 
 
 def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 - any literal
-    """Return a literal as a value of a column's type.
+    """Return a literal as a value of a column's type; a time without a zone is on its clock.
 
     Parameters
     ----------
@@ -345,6 +346,12 @@ def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: AN
     if read is None:
         raise ParameterError(f"Columns of type {dtype} can't be compared, such as {column!r}.")
     try:
-        return read(value)
+        found = read(value)
     except ValueError:
         raise wrong from None
+    zone = getattr(dtype, "time_zone", None)
+    if zone is None:
+        if getattr(found, "tzinfo", None) is not None:
+            raise wrong
+        return found
+    return local(pl.Series([found]), dtype)[0] if found.tzinfo is None else found.astimezone(dt.UTC)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from halfmask._errors import HierarchyError, ParameterError
 from halfmask.data import Dates, Groups, Hierarchy, Intervals, Order, Prefix, leaf_text
+from halfmask.data._hierarchy import as_text
 
 if TYPE_CHECKING:
     from halfmask.data import HierarchyRule
@@ -86,8 +87,7 @@ class LeveledColumn:
                 values = _placeholder(hierarchy, values)
             levels = _levels(hierarchy.build(values, column=series.name), known)
         written = [
-            pl.concat([each.cast(pl.String), pl.Series([None], dtype=pl.String)])
-            for each in levels[:-1]
+            pl.concat([as_text(each), pl.Series([None], dtype=pl.String)]) for each in levels[:-1]
         ]
         written.append(pl.Series([root] * (len(known) + 1), dtype=pl.String))
         return cls(name=series.name, codes=codes.to_numpy(), labels=tuple(written))

@@ -32,7 +32,7 @@ class NumberDomain:
     whole
         Whether synthetic numbers are whole; else they lie anywhere in a bin.
     missing
-        Whether cells may be missing. If not, they count as the first edge.
+        Whether cells may be missing. If not, a missing cell is an error.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class NumberDomain:
         Raises
         ------
         SchemaError
-            If the column holds none.
+            If the column holds none, or cells are missing and may not be.
         """
         if not cells.dtype.is_numeric():
             raise SchemaError(
@@ -82,6 +82,8 @@ class NumberDomain:
                 hint="Declare its values, or turn it into numbers.",
             )
         numbers = cells.cast(pl.Float64).fill_null(math.nan).to_numpy()
+        if not self.missing and np.isnan(numbers).any():
+            raise _undeclared(cells.name, "missing cells")
         known = np.where(np.isnan(numbers), self.edges[0], numbers)
         inner = np.asarray(self.edges[1:-1], dtype=np.float64)
         codes = np.searchsorted(inner, known, side="right").astype(np.int64)
@@ -127,9 +129,9 @@ class CategoryDomain:
     ----------
     values
         Texts, truths or whole numbers, all different and of one type, 1 at least. A value that
-        isn't declared counts as missing, or as the first where no cell may be missing.
+        isn't declared counts as missing.
     missing
-        Whether cells may be missing.
+        Whether cells may be missing. If not, a missing cell or an undeclared value is an error.
 
     Examples
     --------
@@ -166,7 +168,7 @@ class CategoryDomain:
         Raises
         ------
         SchemaError
-            If the column is of another type.
+            If the column is of another type, or holds what isn't declared and none may be missing.
         """
         declared = pl.Series(self.values)
         plain = cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells
@@ -178,14 +180,15 @@ class CategoryDomain:
                 f"Column {cells.name!r} holds {cells.dtype}, and values of {declared.dtype} are "
                 "declared."
             )
-        other = self.n_codes - 1 if self.missing else 0
         codes = plain.replace_strict(
             declared.cast(plain.dtype, strict=False),
             pl.Series(range(len(declared)), dtype=pl.Int64),
-            default=other,
+            default=None,
             return_dtype=pl.Int64,
         )
-        return codes.fill_null(other).to_numpy().copy()
+        if not self.missing and codes.null_count():
+            raise _undeclared(cells.name, "missing cells, or values that aren't declared")
+        return codes.fill_null(self.n_codes - 1).to_numpy().copy()
 
     def cells(self, codes: NDArray[np.int64], rng: np.random.Generator) -> pl.Series:
         """Return the value of each code.
@@ -199,6 +202,14 @@ class CategoryDomain:
         """
         del rng
         return pl.Series([*self.values, None] if self.missing else self.values).gather(codes)
+
+
+def _undeclared(name: str, what: str) -> SchemaError:
+    """Return the error about cells that would count as another value; the owner alone sees it."""
+    return SchemaError(
+        f"Column {name!r} has {what}, and its domain says that none are missing.",
+        hint="Declare missing = true for it.",
+    )
 
 
 ColumnDomain: TypeAlias = NumberDomain | CategoryDomain

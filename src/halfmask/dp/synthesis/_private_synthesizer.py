@@ -76,7 +76,8 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     BudgetError
         If the ledger has less left.
     SchemaError
-        If a column holds something else than is declared.
+        If a column holds another type than is declared; or missing cells or other values, and it
+        is declared that none are missing. The error is for the owner: it tells what is there.
 
     See Also
     --------
@@ -89,8 +90,9 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     `person` it is "all rows of one person are added or removed". Without it, each row of a person
     who has several is protected, not the person.
 
-    **Edge cases.** Values outside of the domain count as the nearest edge, as missing, or as the
-    first value; they raise nothing, because an error would reveal that they are there.
+    **Edge cases.** Numbers outside of the edges count as the nearest one. Values that aren't
+    declared count as missing; where none may be missing, both are errors, because they would turn
+    into another value.
 
     AIM: McKenna, Mullins, Sheldon and Miklau (2022). A table is chosen by the exponential mechanism
     and measured with discrete Gaussian noise, round by round. Rounds sum up in zero-concentrated

@@ -48,11 +48,12 @@ class FreeText(Action):
     -----
     **Guarantees.** What one of the patterns or names matches isn't written.
 
-    **Edge cases.** It is a net with holes: names that aren't in the table, misspelt ones, numbers
-    written in words, addresses and whatever points at a person in other words stay, and so does the
-    way that somebody writes. Where that matters, erase the text. Texts of more than 100,000
-    characters are dropped and counted as ``too-long``; equal texts stay equal. What looks like a
-    phone number and is none, such as an order's number, is taken out, too.
+    **Edge cases.** It is a net with holes: names that aren't in the table, misspelt ones, inflected
+    ones in Latin letters ("Annas"), numbers written in words, addresses and whatever points at a
+    person in other words stay, and so does the way that somebody writes. Where that matters, erase
+    the text. Texts of more than 100,000 characters are dropped and counted as ``too-long``; equal
+    texts stay equal. What looks like a phone number and is none, such as an order's number, is
+    taken out, too.
 
     Examples
     --------

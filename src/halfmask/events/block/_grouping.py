@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from halfmask.events.block._values import Kind
 from halfmask.events.stages._cells import distinct_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from halfmask.events.stages._cells import Run
 
 __all__ = ["grouped", "number_runs", "word_codes", "words_by_cell"]
+
+#: Which word a value has in common with its equals; None for what isn't counted.
+Word: TypeAlias = "Callable[[Kind, bytes], str | None]"
 
 _LOW = 30
 _MOST_PRODUCT = 1 << 62
@@ -78,9 +81,11 @@ def number_runs(cells: NDArray[np.int64], numbers: Quantities) -> Iterator[tuple
         yield cell, (places, counts[at], total, least[at], most[at])
 
 
-def words_by_cell(cells: NDArray[np.int64], values: Values) -> Iterator[tuple[int, str]]:
+def words_by_cell(
+    cells: NDArray[np.int64], values: Values, *, word: Word = distinct_word
+) -> Iterator[tuple[int, str]]:
     """Return each cell's different values, as words; no cell is -1."""
-    codes, words = word_codes(values)
+    codes, words = word_codes(values, word=word)
     used = np.flatnonzero((codes >= 0) & (cells >= 0))
     if not len(used):
         return
@@ -90,12 +95,14 @@ def words_by_cell(cells: NDArray[np.int64], values: Values) -> Iterator[tuple[in
         yield cell, words[code]
 
 
-def word_codes(values: Values) -> tuple[NDArray[np.int64], list[str]]:
+def word_codes(
+    values: Values, *, word: Word = distinct_word
+) -> tuple[NDArray[np.int64], list[str]]:
     """Give each different value, as a word, a number; -1 where there is none."""
     codes, tokens = values.distinct()
     numbers: dict[str, int] = {}
     given = []
     for kind, token in tokens:
-        word = distinct_word(Kind(kind), token)
-        given.append(-1 if word is None else numbers.setdefault(word, len(numbers)))
+        found = word(Kind(kind), token)
+        given.append(-1 if found is None else numbers.setdefault(found, len(numbers)))
     return np.array([*given, -1], np.int64)[codes], list(numbers)

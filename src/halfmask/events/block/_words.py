@@ -20,12 +20,15 @@ __all__ = [
     "exact_float",
     "identity",
     "lookup_word",
+    "person_word",
     "scalar_token",
 ]
 
 Token = tuple[Kind, bytes]
 #: A number of more digits before or behind its point isn't written out.
 _LONGEST_NUMBER = 400
+#: What a program writes where it knows nobody.
+_NOBODY = ("", "true", "false")
 _NUMBERS = (Kind.INTEGER, Kind.NUMBER)
 _NUMBER = re.compile(rb"-?(0|[1-9]\d*)(\.\d+)?(e-?\d+)?")
 
@@ -94,6 +97,20 @@ def identity(kind: Kind, token: bytes) -> bytes:
     Pseudonyms, draws and counts go by it, so that they agree on who is who.
     """
     return token if kind is Kind.STRING else written_text(lookup_word(kind, token) or "")
+
+
+def person_word(kind: Kind, token: bytes) -> str | None:
+    """Return the word of whom a value names; None where it names nobody.
+
+    Nothing, blanks and truth values name nobody: those who have them are many.
+
+    Examples
+    --------
+    >>> person_word(Kind.INTEGER, b"7"), person_word(Kind.STRING, b" ")
+    ('7', None)
+    """
+    word = None if kind <= Kind.NULL else lookup_word(kind, token)
+    return None if word is None or word.strip() in _NOBODY else word
 
 
 def as_words(values: Values) -> Values:

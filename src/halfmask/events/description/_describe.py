@@ -75,11 +75,14 @@ def describe_events(
     **Guarantees.** The proposed policy can be read, and its rules fail on no value of the sample.
     Neither the description nor the policy has a value of the sample. Names of fields are in it,
     except for those of maps: of objects with more than 200 names, with names that often have the
-    form of a number, day or address, or with eight or more mostly rare names.
+    form of a number, day or address, or with eight or more mostly rare names. Where all that stands
+    under names is alike, a map is also an object that has at most half of eight names or more, or
+    of whose names half, and at least two, are values elsewhere.
 
-    **Edge cases.** A map of few names that look like others' names of fields is taken for a record,
-    and its names stand in the proposal. The sample is the first of the stream; it overstates how
-    much is unique. **False negatives are possible**: nobody but the owner knows what fields mean.
+    **Edge cases.** A map that each event has whole, or of less than eight names, is taken for a
+    record if its names are no values elsewhere. Its names then stand in the proposal. The sample is
+    the first of the stream; it overstates how much is unique. **False negatives are possible**:
+    nobody but the owner knows what fields mean.
 
     Examples
     --------

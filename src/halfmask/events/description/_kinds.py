@@ -23,12 +23,18 @@ FieldKind: TypeAlias = Literal[
 
 #: Whom events are about, the surest words first.
 ENTITY_WORDS: Final = (
-    "user", "customer", "client", "patient", "member", "subscriber", "person", "employee",
-    "student", "driver", "rider", "player", "visitor", "guest", "buyer", "seller", "author",
-    "owner", "subject", "participant", "household", "account", "device", "vehicle", "card",
-    "kunde", "benutzer", "patienten", "mitarbeiter", "cliente", "usuario", "utilisateur",
+    "actor", "user", "username", "login", "principal", "customer", "client", "caller", "patient",
+    "member", "subscriber", "person", "employee", "student", "driver", "rider", "player", "visitor",
+    "guest", "buyer", "seller", "author", "owner", "subject", "participant", "household", "account",
+    "device", "vehicle", "card", "kunde", "benutzer", "patienten", "mitarbeiter", "cliente",
+    "usuario", "utilisateur",
 )  # fmt: skip
 
+#: What numbers since 1970 are called.
+_MOMENTS: Final = frozenset({
+    "time", "timestamp", "ts", "date", "at", "datetime", "epoch", "millis", "created", "updated",
+    "modified", "occurred", "happened", "started", "ended", "finished", "expires", "expired",
+})  # fmt: skip
 #: Words for codes of things, besides those of tables of people.
 _CODES: Final = ID_WORDS | {"sku", "ean", "gtin", "upc", "isbn", "asin", "hash", "barcode"}
 
@@ -138,8 +144,7 @@ def _by_time(facts: FieldFacts) -> KindVerdict | None:
     if profile.date_format is not None:
         form = "as ISO 8601 has them" if profile.date_format == ISO else profile.date_format
         return _said("time", f"Its values are dates or times ({form}).")
-    named = set(words) & {"time", "timestamp", "ts", "date", "at", "datetime", "epoch", "millis"}
-    if not named or not profile.whole_numbers or not profile.dtype.is_numeric():
+    if not set(words) & _MOMENTS or not profile.whole_numbers or not profile.dtype.is_numeric():
         return None
     low, high = profile.low or 0.0, profile.high or 0.0
     for unit, factor in (("seconds", 1), ("milliseconds", 1000)):

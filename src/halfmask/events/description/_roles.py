@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from halfmask.data._column_words import ID_WORDS
@@ -21,11 +22,31 @@ _TIME: Final = (
     "timestamp", "time", "ts", "datetime", "date", "at", "created", "occurred", "happened",
     "event", "when",
 )  # fmt: skip
+#: Times of something else than of the event: of a person, a version, an end, a later step.
+_OTHER_TIMES: Final = frozenset({
+    "birth", "birthday", "dob", "expires", "expired", "expiry", "expiration", "due", "end", "ended",
+    "finished", "until", "updated", "modified", "changed", "deleted", "version", "build", "release",
+    "valid", "last", "next", "scheduled", "original", "sent", "stage",
+})  # fmt: skip
 _TENANT: Final = (
     "tenant", "organization", "organisation", "org", "workspace", "merchant", "shop", "store",
     "mandant", "subsidiary",
 )  # fmt: skip
 _SESSION: Final = ("session", "sessionid", "sid", "visit", "conversation", "trip", "journey")
+#: What may follow the word for a person in the name of his id; "user agent" isn't a user's.
+_OF_PERSONS: Final = ID_WORDS | {
+    "name", "login", "username", "handle", "mail", "email", "e", "hash", "uuid", "guid", "token",
+    "arn", "sub", "principal", "account", "ip",
+}  # fmt: skip
+_HANDLES: Final = frozenset({"login", "username", "handle"})
+#: What repeats with many values and isn't whom an event is about.
+_THINGS: Final = frozenset({
+    "agent", "url", "uri", "path", "link", "href", "page", "referer", "referrer", "repo",
+    "repository", "project", "request", "response", "version", "host", "hostname", "server", "node",
+    "pod", "file", "filename", "bucket", "object", "resource", "message", "event", "order", "item",
+    "product", "sku", "article", "invoice", "transaction", "payment", "trace", "span", "channel",
+    "thread", "commit", "build", "job", "batch", "campaign", "hash",
+})  # fmt: skip
 _GUESSED: Final = (
     "It is the identifier that repeats with the most values, so it is taken for whom events are "
     "about; see that it is."
@@ -45,7 +66,7 @@ def roles_of(
     ids = [facts for facts, _ in others if facts.profile.mean_words < 3]
     chosen: dict[str, tuple[StreamRole, str]] = {}
     if times:
-        best = min(times, key=lambda it: _rank(it, _TIME))
+        best = min(times, key=_time_order)
         chosen[best.path] = ("time", "It is taken for the time of the event.")
     words: tuple[tuple[StreamRole, tuple[str, ...], str], ...] = (
         ("session", _SESSION, "It is taken for what events belong to."),
@@ -55,7 +76,7 @@ def roles_of(
     for role, known, sentence in words:
         named = [it for it in ids if it.path not in chosen and _rank(it, known) < len(known)]
         if named:
-            best = min(named, key=lambda it: (_rank(it, known), _is_name(it)))
+            best = min(named, key=lambda it: _name_order(it, known))
             chosen[best.path] = (role, sentence)
     if "entity" not in {role for role, _ in chosen.values()}:
         repeated = [
@@ -66,18 +87,53 @@ def roles_of(
             and 1 < facts.profile.distinct < 0.9 * facts.profile.filled
         ]
         if repeated:
-            best = max(repeated, key=lambda it: it.profile.distinct)
+            best = max(repeated, key=lambda it: (_is_no_thing(it), it.profile.distinct))
             chosen[best.path] = ("entity", _GUESSED)
     return chosen
 
 
-def _rank(facts: FieldFacts, known: Sequence[str]) -> int:
-    """Return the place in a list of the first word that the name has; its length for none."""
+def _time_order(facts: FieldFacts) -> tuple[bool, bool, int, int, int]:
+    """Return by what times are compared: the event's own one differs, and is named as one."""
+    return (
+        facts.profile.distinct < 2,
+        bool(set(facts.words) & _OTHER_TIMES),
+        _first_of(set(facts.words), _TIME),
+        len(facts.place.steps),
+        -facts.profile.distinct,
+    )
+
+
+def _name_order(facts: FieldFacts, known: Sequence[str]) -> tuple[bool, int, bool, int, bool]:
+    """Return by what fields of a role are compared: one that differs, and an id before a name."""
     words = set(facts.words)
-    if words and words <= ID_WORDS | {"name", "time", "date"}:
-        words |= set(facts.above)
+    is_handle = bool(words & _HANDLES)
+    is_name = ("name" in words or "mail" in "".join(words)) and not is_handle
+    return (
+        facts.profile.distinct < 2,
+        _rank(facts, known),
+        is_name,
+        len(facts.place.steps),
+        not is_handle,
+    )
+
+
+def _is_no_thing(facts: FieldFacts) -> bool:
+    words = {*facts.words, *(facts.above if set(facts.words) <= _OF_PERSONS else ())}
+    return not words & _THINGS
+
+
+def _rank(facts: FieldFacts, known: Sequence[str]) -> int:
+    """Return the place in a list of a word that the name ends with; its length for none.
+
+    Words for ids may follow it, and others precede it: an "account type" is no account, a "remote
+    user id" is a user. A name of such words alone is read with the name of what encloses it.
+    """
+    words = facts.words
+    if words and set(words) <= _OF_PERSONS:
+        words = (*facts.above, *words)
+    ids = takewhile(_OF_PERSONS.__contains__, reversed(words))
+    return _first_of(set(words[-len(list(ids)) - 1 :]), known)
+
+
+def _first_of(words: set[str], known: Sequence[str]) -> int:
     return min((known.index(word) for word in words if word in known), default=len(known))
-
-
-def _is_name(facts: FieldFacts) -> bool:
-    return "name" in facts.words or "mail" in "".join(facts.words)

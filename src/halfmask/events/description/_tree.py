@@ -23,6 +23,10 @@ FEWEST_NAMES: Final = 8
 RARE_SHARE: Final = 0.01
 RARE_OBJECTS: Final = 2
 VALUE_NAMES: Final = 0.3
+#: Where all that stands under names is alike, they are values if objects have at most half of
+#: them, or if half of them, and two at least, are met as values elsewhere.
+FULL_SHARE: Final = 0.5
+FEWEST_MET: Final = 2
 #: How many names of a map are counted, and how much of a text is looked at.
 MOST_COUNTED: Final = 100_000
 LETTERS: Final = 500
@@ -116,13 +120,56 @@ class Node:
         if self.star is None and len(self.fields) > MOST_NAMES:
             self.as_map()
 
-    def settle(self) -> None:
-        """Find what is a map: by how many names there are, how rare they are, how they look."""
-        if self.star is None and self._looks_like_a_map():
+    def settle(self, met: frozenset[str], *, is_event: bool = False) -> None:
+        """Find what is a map: by how many names there are, how rare they are, how they look.
+
+        `met` are names that are met as values, too. The event's own names are those of fields also
+        where what stands under them is alike.
+        """
+        is_map = self._looks_like_a_map() or (not is_event and self._is_of_values(met))
+        if self.star is None and is_map:
             self.as_map()
-        for child in (*self.fields.values(), self.element, self.star):
-            if child is not None:
-                child.settle()
+        for child in self._beneath():
+            child.settle(met)
+
+    def _beneath(self) -> Iterator[Node]:
+        yield from self.fields.values()
+        yield from (each for each in (self.element, self.star) if each is not None)
+
+    def values_among(self, names: set[str]) -> set[str]:
+        """Return which names are met as values, here or beneath."""
+        found: set[str] = names.intersection(self.values)
+        return found.union(*(child.values_among(names) for child in self._beneath()))
+
+    def names_of_fields(self) -> set[str]:
+        """Return all names of fields, here and beneath."""
+        return set(self.fields).union(*(child.names_of_fields() for child in self._beneath()))
+
+    def _is_of_values(self, met: frozenset[str]) -> bool:
+        """Return whether names are values by what stands under them, which is alike in a map."""
+        names, objects = len(self.fields), self.kinds[Kind.OBJECT]
+        if names < FEWEST_MET or not self._is_alike():
+            return False
+        known = len(met.intersection(self.fields))
+        if known >= FEWEST_MET and 2 * known >= names:
+            return True
+        filled = sum(child.kinds.total() for child in self.fields.values())
+        return names >= FEWEST_NAMES and filled <= FULL_SHARE * names * objects
+
+    def _is_alike(self) -> bool:
+        """Return whether fields are of much the same types, and objects of much the same fields."""
+        children = list(self.fields.values())
+        forms = [child.form for child in children]
+        if len(frozenset().union(*forms)) * len(forms) >= 2 * sum(map(len, forms)):
+            return False
+        beneath = [set(child.fields) for child in children if child.star is None]
+        return len(set().union(*beneath)) * len(beneath) <= 2 * sum(map(len, beneath))
+
+    @property
+    def form(self) -> frozenset[Kind]:
+        """What it was met as; numbers are one kind, null is none."""
+        kinds = {Kind.NUMBER if kind is Kind.INTEGER else kind for kind in self.kinds}
+        return frozenset(kinds - {Kind.NULL})
 
     def _looks_like_a_map(self) -> bool:
         names, objects = len(self.fields), self.kinds[Kind.OBJECT]
@@ -162,7 +209,8 @@ class SampleTree:
 
     def settle(self) -> None:
         """Find the maps, once all events are in."""
-        self.root.settle()
+        names = self.root.names_of_fields()
+        self.root.settle(frozenset(self.root.values_among(names)), is_event=True)
 
     def places(self) -> Iterator[tuple[tuple[str | Step, ...], Node]]:
         """Yield each place with its steps, in the order in which they were met."""

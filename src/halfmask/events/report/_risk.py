@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from halfmask.claims import LinesRisk
 from halfmask.events.block._values import Kind
-from halfmask.events.block._words import lookup_word, scalar_token
+from halfmask.events.block._words import person_word, scalar_token
 from halfmask.events.report._fields import telling_steps
 
 if TYPE_CHECKING:
@@ -208,9 +208,9 @@ def _written(text: str) -> dict[str, str]:
 def _word(owner: object) -> str | None:
     """Return what the same owners have in common, however they are written."""
     if isinstance(owner, dict) and _NUMBER in owner:
-        return lookup_word(Kind.NUMBER, owner[_NUMBER].encode())
+        return person_word(Kind.NUMBER, owner[_NUMBER].encode())
     token = scalar_token(owner)
-    return None if token is None else lookup_word(*token)
+    return None if token is None else person_word(*token)
 
 
 def _drawn(trace: set[bytes], salt: bytes, points: int) -> list[bytes]:

@@ -41,4 +41,7 @@ def strict_gate(policy: EventPolicy) -> Callable[[Iterator[bytes], RunSummary], 
     return gate
 
 
-_AGAIN = "Change the policy or the input. Without --strict the same command releases the output."
+_AGAIN = (
+    "Change the policy or the input. Without [[the gate the same run|--strict the same "
+    "command]] releases the output."
+)

@@ -149,7 +149,7 @@ class CheckpointStore:
         if self._vault.unseal(self._mark, context=_CONTEXT) != self._run:
             raise VaultError(
                 "Another run works on the same stream.",
-                hint="Give each its own name by --stream, or wait for the other.",
+                hint="Give each its own name by [[stream|--stream]], or wait for the other.",
             )
         self._seal(self._name, checkpoint.to_bytes())
 

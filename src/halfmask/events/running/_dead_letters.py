@@ -63,7 +63,8 @@ class DeadLetters:
         if os.path.lexists(self._path) and not self._overwrite:
             raise ReleaseError(
                 "The file of dead letters exists.",
-                hint="Choose another name, or allow it to be overwritten: --overwrite.",
+                hint="Choose another name, or allow it to be overwritten: "
+                "[[overwrite=True|--overwrite]].",
             )
 
     def begin(self, length: int) -> None:

@@ -187,8 +187,10 @@ class Running:
         except KeyMismatchError as error:
             raise KeyMismatchError(
                 error.what.replace("The state", "What the vault knows of the stream"),
-                hint="Other events: give their policy another release, or --stream a name. "
-                "A policy that was changed: --restart starts again and forgets its numbers.",
+                hint="Other events: give their policy another release, or [[another "
+                "stream|--stream a name]]. "
+                "A policy that was changed: [[restart=True|--restart]] starts again and forgets "
+                "its numbers.",
             ) from None
         if found.status == "complete":
             # Numbers go on; all else is of the next input.
@@ -199,7 +201,8 @@ class Running:
             raise KeyMismatchError(
                 "A secret table or hierarchy file changed since the run was interrupted: the "
                 "output would mix both.",
-                hint="Put it back until the run has ended, or start again with --restart.",
+                hint="Put it back until the run has ended, or start again with "
+                "[[restart=True|--restart]].",
             )
         self._continue_from(found)
 
@@ -421,5 +424,5 @@ def _refused(chunk: Chunk, block: Block) -> DataError:
     return DataError(
         f"{where} of the input is no event: {reason}.",
         hint="Correct it and run again: the run continues from there. Or skip such lines: "
-        "--on-error skip; --dead-letters lists them.",
+        "[[on_error='skip'; dead_letters|--on-error skip; --dead-letters]] lists them.",
     )

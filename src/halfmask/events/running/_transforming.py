@@ -313,7 +313,8 @@ class Transform:
         if (header["format"], header["version"]) != (_FORMAT, TRANSFORM_VERSION):
             raise DataError(
                 "The state is of a version that this halfmask doesn't read.",
-                hint="This version gives numbers other pseudonyms. Start again with --restart; set "
+                hint="This version gives numbers other pseudonyms. Start again with "
+                "[[restart=True|--restart]]; set "
                 "another release in the policy to keep the old output apart.",
             )
         if header != wanted:

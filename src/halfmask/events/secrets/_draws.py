@@ -13,7 +13,7 @@ import numpy as np
 
 from halfmask.events.block._levels import ordinals
 from halfmask.events.block._values import Kind
-from halfmask.events.block._words import identity
+from halfmask.events.block._words import identity, person_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class EntityDraws:
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
         drawn = np.array([self._one(token) for token in tokens] + [0], np.uint64)
-        named = np.array([Kind.NULL < kind < Kind.OBJECT for kind, _ in tokens] + [False], np.bool_)
+        named = np.array([person_word(*token) is not None for token in tokens] + [False], np.bool_)
         return drawn[codes], named[codes]
 
     def _one(self, token: tuple[Kind, bytes]) -> int:

@@ -13,6 +13,7 @@ from halfmask.events.block._levels import brought, enclosing
 from halfmask.events.block._paths import Path
 from halfmask.events.block._quantities import Quantities
 from halfmask.events.block._values import Kind
+from halfmask.events.block._words import person_word
 from halfmask.events.policy._policy_sections import place
 from halfmask.events.running._context import BlockView, Context
 from halfmask.events.stages._cells import Cell, Key
@@ -103,7 +104,7 @@ class Gathering:
             known[cell].events += count
         if self.entity is not None:
             entities = brought(block.values(self.entity), level)
-            for cell, word in words_by_cell(cells, entities):
+            for cell, word in words_by_cell(cells, entities, word=person_word):
                 known[cell].entities.add(word)
         for number, measure in enumerate(self.section.measures):
             values = _values(measure, changed, block)

@@ -131,8 +131,8 @@ class _Rows:
 
 
 def _is_value(column: PaneColumn) -> NDArray[np.bool_]:
-    """Return which tokens are values: null is none, as nothing is."""
-    return np.array([*(kind > Kind.NULL for kind, _ in column.tokens), False], np.bool_)
+    """Return which tokens are values; null is one, for it is seen where others have nothing."""
+    return np.array([*(kind > Kind.MISSING for kind, _ in column.tokens), False], np.bool_)
 
 
 def _coarsened(

@@ -11,6 +11,7 @@ import numpy as np
 from halfmask.events.block._grouping import word_codes
 from halfmask.events.block._levels import enclosing
 from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._words import person_word
 from halfmask.events.stages._held import Held
 
 if TYPE_CHECKING:
@@ -87,11 +88,11 @@ class PaneEvents:
     def of(cls, held: Held, paths: Iterable[str]) -> PaneEvents:
         """Return waiting events before anything is left out."""
         slots = held.events.slots
-        entity, _ = word_codes(held.columns[ENTITY])
+        entity, _ = word_codes(held.columns[ENTITY], word=person_word)
         session = np.full(slots, -1, np.int64)
         count = 0
         if SESSION in held.columns:
-            session, words = word_codes(held.columns[SESSION])
+            session, words = word_codes(held.columns[SESSION], word=person_word)
             count = len(words)
         alone = session < 0
         session[alone] = count + np.arange(np.count_nonzero(alone))

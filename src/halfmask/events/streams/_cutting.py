@@ -200,5 +200,5 @@ def begin_at(reader: ByteReader, position: Position | None, *, read: int = 0) ->
     if not there or hashlib.sha256(found).hexdigest() != wanted:
         raise DataError(
             "The input isn't the one that the run began with: it lacks what was processed already.",
-            hint="Give the same input, or start again with --restart.",
+            hint="Give the same input, or start again with [[restart=True|--restart]].",
         )

@@ -201,7 +201,7 @@ class FollowedFile:
                 "The followed file was rotated several times while the run was stopped: lines "
                 "of the files between would be lost.",
                 hint="Append those files to the one that was read, in their order, and remove "
-                "them. Or start again with --restart.",
+                "them. Or start again with [[restart=True|--restart]].",
             )
 
     def _rotated(self, *, packed: bool = False) -> list[Path]:
@@ -264,7 +264,8 @@ def _lost() -> DataError:
     return DataError(
         "The followed file was rotated or truncated while the run was stopped, and the rest of the "
         "old one isn't in its folder: lines may be lost.",
-        hint="Put the old file back into that folder, or start again with --restart.",
+        hint="Put the old file back into that folder, or start again with "
+        "[[restart=True|--restart]].",
     )
 
 

@@ -30,7 +30,8 @@ def check_free(path: Path, *, overwrite: bool) -> None:
     if not overwrite:
         raise ReleaseError(
             "The output exists, or what an earlier run left of it: OUT, or OUT.partial.",
-            hint="Choose another name, or allow it to be overwritten: --overwrite.",
+            hint="Choose another name, or allow it to be overwritten: "
+            "[[overwrite=True|--overwrite]].",
         )
     if path.is_dir() and any(not each.name.startswith("part-") for each in path.iterdir()):
         raise ReleaseError(
@@ -55,7 +56,8 @@ def not_ours() -> ReleaseError:
     """Return the error of an output that differs from the checkpoint."""
     return ReleaseError(
         "What was written before the last checkpoint isn't there any more, or is something else.",
-        hint="Name the output that the run began with, or start again with --restart.",
+        hint="Name the output that the run began with, or start again with "
+        "[[restart=True|--restart]].",
     )
 
 

@@ -208,7 +208,7 @@ class TopicSource:
                 if offsets.setdefault(partition, low) < low:
                     raise DataError(
                         "The brokers deleted messages that weren't read yet: they are lost.",
-                        hint="Start again with --restart.",
+                        hint="Start again with [[restart=True|--restart]].",
                     )
                 self._ends[partition] = high
             assigned = [self._partition_of(self._topic, key, at) for key, at in offsets.items()]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from halfmask.kernels.compiling import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,11 +20,11 @@ def add_number_gaps(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     admits: NDArray[np.bool_],
-    blank: NDArray[np.float32],
+    blank: NDArray[np.float64],
     weight: float,
     missing_cost: float,
     squared: bool,  # noqa: FBT001 # kernels take no keywords
-    out: NDArray[np.float32],
+    out: NDArray[np.float64],
 ) -> None:
     """Add to each pair how far the value lies outside the cell's range, times a weight.
 
@@ -50,11 +51,11 @@ def add_number_gaps(
         value = values[i]
         if np.isnan(value):
             for r in range(len(low)):
-                out[i, r] += np.float32(0.0 if admits[r] else missing_cost)
+                out[i, r] += 0.0 if admits[r] else missing_cost
         else:
             for r in range(len(low)):
                 gap = max(low[r] - value, value - high[r], 0.0) * weight
-                out[i, r] += np.float32(gap * gap if squared else gap) + blank[r]
+                out[i, r] += (gap * gap if squared else gap) + blank[r]
 
 
 @njit(nogil=True, cache=True)
@@ -63,9 +64,9 @@ def add_category_gaps(
     codes: NDArray[np.int64],
     sets: NDArray[np.bool_],
     admits: NDArray[np.bool_],
-    blank: NDArray[np.float32],
+    blank: NDArray[np.float64],
     missing_cost: float,
-    out: NDArray[np.float32],
+    out: NDArray[np.float64],
 ) -> None:
     """Add to each pair 1 where the category isn't among those of the cell.
 
@@ -83,14 +84,14 @@ def add_category_gaps(
     for i in range(len(values)):
         if np.isnan(values[i]):
             for r in range(len(codes)):
-                out[i, r] += np.float32(0.0 if admits[r] else missing_cost)
+                out[i, r] += 0.0 if admits[r] else missing_cost
             continue
         value = int(values[i])
         for r in range(len(codes)):
             code = codes[r]
             if code >= 0:
-                out[i, r] += np.float32(code != value)
+                out[i, r] += 1.0 if code != value else 0.0
             elif code == -1:
                 out[i, r] += blank[r]
             else:
-                out[i, r] += np.float32(not sets[-2 - code, value])
+                out[i, r] += 0.0 if sets[-2 - code, value] else 1.0

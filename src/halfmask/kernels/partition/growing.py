@@ -38,7 +38,7 @@ def grow(
     guide: Guide,
     k: Int,
     strict: bool,  # noqa: FBT001 # kernels take positional arguments only
-    share: float | None,
+    share: tuple[Int, Int] | None,
     run: tuple[Int, Int, Int],
     whole: Int,
     tree: TreeRoom,
@@ -56,8 +56,8 @@ def grow(
     strict
         Whether rows of one code stay together; if not, those of the median are shared out.
     share
-        The least share of a node's rows on each side of an R+ tree's cut; ``None``: no such cuts,
-        and their loops aren't compiled either.
+        The least share of a node's rows on each side of an R+ tree's cut, as a numerator and a
+        denominator; ``None``: no such cuts, and their loops aren't compiled either.
     run
         First row, row behind the last, and which of the two buffers holds them.
     whole

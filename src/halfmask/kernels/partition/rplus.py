@@ -31,7 +31,7 @@ def margin_cut(
     columns: RecordColumns,
     rules: Rules,
     k: Int,
-    share: float,
+    share: tuple[Int, Int],
     room: Room,
 ) -> tuple[Int, Int]:
     """Return the cut whose two boxes are smallest, of those that are even enough.
@@ -42,7 +42,7 @@ def margin_cut(
     last code of the left side.
     """
     n_columns = columns.scale.shape[0]
-    even = np.int64(np.ceil(share * (stop - start)))
+    even = -(-share[0] * (stop - start) // share[1])
     for j in range(n_columns):
         room.gains[j] = np.inf
         if low[j] < high[j]:

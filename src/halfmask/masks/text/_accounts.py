@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from halfmask.data._value_patterns import iban, luhn
-from halfmask.masks.text._pattern import DetailPattern
+from halfmask.masks.text._pattern import BEFORE, DetailPattern
 
 __all__ = ["CARD", "IBAN"]
 
@@ -30,41 +30,51 @@ _SCHEMES: Final = re.compile(
     r"|(?:50|5[6-9]|6\d)\d{10,17}"  # Maestro, UnionPay and others
     r"|220[0-4]\d{12,15}"  # Mir
 )
-_SEPARATORS: Final = re.compile(r"[ \-]")
+#: Between the groups of a number: a blank or a new line, or another sign, perhaps between blanks.
+_BY: Final = r"[\s._\-/]{1,3}"
+_SEPARATORS: Final = re.compile(_BY)
 _LEAST_DIGITS: Final = 12
 
 
 def _card(text: str) -> int:
     """Return how many characters at the start are a card number."""
+    gaps = list(_SEPARATORS.finditer(text))
     while len(text) >= _LEAST_DIGITS:
         digits = _SEPARATORS.sub("", text)
-        if _SCHEMES.fullmatch(digits) and luhn(digits):
+        if _SCHEMES.fullmatch(digits) and _is_even(gaps) and luhn(digits):
             return len(text)
         # The last group may be something else, such as the month that a card is valid to.
-        text = text[: max(text.rfind(" "), text.rfind("-"), 0)]
+        text = text[: gaps.pop().start()] if gaps else ""
     return 0
+
+
+def _is_even(gaps: list[re.Match[str]]) -> bool:
+    """Return whether one sign stands between all groups; blanks and hyphens may change."""
+    found = {it.group().strip() or " " for it in gaps}
+    return found <= {" ", "-"} or len(found) == 1
 
 
 def _account(text: str) -> int:
     """Return how many characters at the start are an IBAN of its country's length."""
     wanted = _IBAN_LENGTHS.get(text[:2].upper(), 0)
-    places = [at for at, each in enumerate(text) if each != " "]
+    places = [at for at, each in enumerate(text) if each.isalnum()]
     if not wanted or len(places) < wanted:
         return 0
     stop = places[wanted - 1] + 1
-    ends = stop == len(text) or text[stop] == " "
-    return stop if ends and iban(text[:stop]) else 0
+    ends = not text[stop : stop + 1].isalnum()
+    return stop if ends and iban("".join(text[it] for it in places[:wanted])) else 0
 
 
-#: Card numbers of 12 to 19 digits: a scheme's first digits and Luhn's checksum.
+#: Card numbers of 12 to 19 digits: a scheme's first digits and Luhn's checksum. After a point they
+#: are decimals.
 CARD: Final = DetailPattern(
-    r"\d(?:[ \-]?\d){11}",
-    re.compile(r"(?<!\d)(?<!\d[.,])(?=[1-6])(?=(\d+(?:[ \-]\d+){0,7}))"),
+    rf"\d(?:(?:{_BY})?\d){{11}}",
+    re.compile(rf"(?<!\d)(?<!\d\.)(?=[1-6])(?=(\d+(?:{_BY}\d+){{0,7}}))"),
     _card,
 )
 #: Accounts by their country's length and checksum (ISO 13616, ISO 7064 MOD 97-10).
 IBAN: Final = DetailPattern(
     r"[A-Za-z]{2}\d{2}",
-    re.compile(r"(?<!\w)(?=([A-Za-z]{2}[0-9]{2}(?: ?[A-Za-z0-9]){11,30}))"),
+    re.compile(rf"{BEFORE}(?=([A-Za-z]{{2}}\d{{2}}(?:(?:{_BY})?[A-Za-z0-9]){{11,30}}))"),
     _account,
 )

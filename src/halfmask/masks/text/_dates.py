@@ -6,7 +6,7 @@ import calendar
 import re
 from typing import Final
 
-from halfmask.masks.text._pattern import DetailPattern
+from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern
 
 __all__ = ["DATES"]
 
@@ -36,24 +36,28 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return 1 <= day <= calendar.monthrange(year or 2000, month)[1]
 
 
+def _in_figures(by: str, needs: str, *forms: str) -> DetailPattern:
+    """Return the dates whose numbers a sign parts: it stands before or after no other number."""
+    return DetailPattern(
+        needs,
+        re.compile(rf"{BEFORE}(?<!\d{by})({'|'.join(forms)}){AFTER}(?!{by}\d)"),
+        _length,
+    )
+
+
 DATES: Final = (
     # 2024-02-29, 2024-02-29T12:30:00Z, 29.02.2024, 2/29/24 (ISO 8601-1, section 5.2.2)
-    DetailPattern(
-        r"\d[\-./]\d{1,2}[\-./]\d",
-        re.compile(
-            rf"(?<![\w./\-])({_YEAR}-\d\d-\d\d{_TIME}|{_YEAR}[/.]\d\d?[/.]\d\d?"
-            rf"|\d\d?(?P<by>[/.\-])\d\d?(?P=by){_YEAR}|\d\d?/\d\d?/\d\d)(?![\w/\-]|[.]\d)"
-        ),
-        _length,
-    ),
+    _in_figures("-", r"\d-\d{1,2}-\d", rf"{_YEAR}-\d\d-\d\d{_TIME}", rf"\d\d?-\d\d?-{_YEAR}"),
+    _in_figures(r"\.", r"\d\.\d{1,2}\.\d", rf"{_YEAR}\.\d\d?\.\d\d?", rf"\d\d?\.\d\d?\.{_YEAR}"),
+    _in_figures("/", r"\d/\d{1,2}/\d", rf"{_YEAR}/\d\d?/\d\d?", rf"\d\d?/\d\d?/(?:{_YEAR}|\d\d)"),
     # 3 May 2024, May 3rd, 2024, 3. Mai 2024, 3 de mayo de 2024
     DetailPattern(
         rf"(?i)\d(?:\p{{L}}{{2}}|[.])?(?: de)? (?:{_MONTHS})|(?:{_MONTHS})[.]? \d",
         re.compile(
-            rf"(?<![\w.])((?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|[.])?(?: de)? (?:{_MONTHS})\b"
-            rf"[.,]?(?:(?: de)? {_YEAR})?"
+            rf"{BEFORE}(?<!\d\.)((?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|[.])?(?: de)? "
+            rf"(?:{_MONTHS})\b[.,]?(?:(?: de)? {_YEAR})?"
             rf"|(?:{_MONTHS})[.]? (?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?:, ?{_YEAR}| {_YEAR})?)"
-            r"(?!\w)",
+            rf"{AFTER}",
             re.IGNORECASE,
         ),
     ),

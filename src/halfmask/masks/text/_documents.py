@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from halfmask.masks.text._pattern import DetailPattern, whole
+from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern, whole
 
 __all__ = ["DRIVING_LICENCES", "PASSPORTS", "POSTCODES", "POSTCODE_AFTER_WORD"]
 
 #: Words between the one that announces a number and the number: "no.", "is", "number:".
-_GAP: Final = r"(?:\W{1,3}(?:no|nr|num|number|id|is|was|are|code)\b){0,3}\W{1,4}"
+_GAP: Final = r"(?:[\W_]{1,3}(?:no|nr|num|number|id|is|was|are|code)(?![^\W_])){0,3}[\W_]{1,4}"
 _ANY_CASE: Final = re.IGNORECASE
 
 
@@ -36,14 +36,16 @@ PASSPORTS: Final = (
     DetailPattern(
         r"(?i)pass(port|aporte|eport)|reisepass",
         re.compile(
-            rf"(?:passports?|reisepass|passeport|pasaporte){_GAP}([A-Z0-9]{{6,9}})(?!\w)", _ANY_CASE
+            rf"(?:passports?|reisepass|passeport|pasaporte){_GAP}([A-Z0-9]{{6,9}}){AFTER}",
+            _ANY_CASE,
         ),
         whole(_has_digits),
     ),
     DetailPattern(
         r"[A-Z0-9<]{9}\d[A-Z]{3}",
         re.compile(
-            r"(?<![\w<])([A-Z0-9<]{9}\d[A-Z<]{3}\d{7}[MFX<]\d{7}[A-Z0-9<]{14}[0-9<]\d)(?!\w)"
+            rf"{BEFORE}(?<!<)([A-Z0-9<]{{9}}\d[A-Z<]{{3}}\d{{7}}[MFX<]\d{{7}}[A-Z0-9<]{{14}}[0-9<]\d)"
+            rf"{AFTER}"
         ),
         whole(_mrz),
     ),
@@ -54,7 +56,7 @@ DRIVING_LICENCES: Final = (
         r"(?i)driv|führerschein|permis|licencia",
         re.compile(
             r"(?:driv(?:er|er['\u2019]?s|ing)\W{1,2}licen[cs]e|führerschein|permis de conduire"
-            rf"|licencia de conducir){_GAP}([A-Z0-9](?:[ \-]?[A-Z0-9]){{4,17}})(?!\w)",
+            rf"|licencia de conducir){_GAP}([A-Z0-9](?:[ \-]?[A-Z0-9]){{4,17}}){AFTER}",
             _ANY_CASE,
         ),
         whole(_has_digits),
@@ -62,13 +64,14 @@ DRIVING_LICENCES: Final = (
     DetailPattern(
         r"[A-Z9]{5}\d",
         re.compile(
-            r"(?<!\w)([A-Z]{1,5}9{0,4}(?<=[A-Z9]{5})\d[0156]\d[0-3]\d{2}[A-Z9]{2}[A-Z0-9]\d?[A-Z]{2})(?!\w)"
+            rf"{BEFORE}([A-Z]{{1,5}}9{{0,4}}(?<=[A-Z9]{{5}})\d[0156]\d[0-3]\d{{2}}"
+            rf"[A-Z9]{{2}}[A-Z0-9]\d?[A-Z]{{2}}){AFTER}"
         ),
     ),
 )
 #: Codes whose form is no other number's, by country (ISO 3166-1).
 POSTCODES: Final[Mapping[str, DetailPattern]] = {
-    country: DetailPattern(needs, re.compile(rf"(?<![\w\-])({form})(?![\w\-])"))
+    country: DetailPattern(needs, re.compile(rf"{BEFORE}(?<![^\W_]-)({form})(?!-?[^\W_])"))
     for country, needs, form in (
         ("BR", r"\d{5}-\d{3}", r"\d{5}-\d{3}"),
         ("CA", r"\d[A-Z] ?\d", r"[ABCEGHJ-NPRSTVXY]\d[A-CEGHJ-NPRSTV-Z] ?\d[A-CEGHJ-NPRSTV-Z]\d"),
@@ -87,8 +90,8 @@ POSTCODES: Final[Mapping[str, DetailPattern]] = {
 POSTCODE_AFTER_WORD: Final = DetailPattern(
     r"(?i)zip|post|plz|cep\b",
     re.compile(
-        rf"\b(?:zip(?: ?code)?|post(?:al)? ?code|postleitzahl|plz|code postal|cep){_GAP}"
-        r"([A-Z0-9]{1,5}\d(?:[ \-]?\d[A-Z0-9]{1,3})?)(?!\w)",
+        rf"{BEFORE}(?:zip(?: ?code)?|post(?:al)? ?code|postleitzahl|plz|code postal|cep){_GAP}"
+        rf"([A-Z0-9]{{1,5}}\d(?:[ \-]?\d[A-Z0-9]{{1,3}})?){AFTER}",
         _ANY_CASE,
     ),
     whole(lambda text: sum(map(str.isdigit, text)) >= 2),

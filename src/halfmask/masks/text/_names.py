@@ -6,10 +6,19 @@ import functools
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from halfmask.masks.text._pattern import DetailPattern
+from halfmask.masks.text._inflections import Inflections
+from halfmask.masks.text._pattern import BEFORE, DetailPattern
+from halfmask.masks.text._reading import (
+    KATAKANA,
+    MARKS,
+    UNSPACED,
+    UNSPACED_MARKS,
+    read_text,
+    readings,
+)
 
 __all__ = ["INTRODUCED_NAMES", "KnownNames"]
 
@@ -17,7 +26,7 @@ _TITLES: Final = "Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Herr|Frau|Mme|Madame|Mons
 _PARTICLES: Final = frozenset(
     {"van", "von", "de", "der", "den", "da", "di", "la", "le", "bin", "al"}
 )
-_PART: Final = re.compile(r"[^\W\d_][\w'\u2019\-]*")
+_PART: Final = re.compile(r"[^\W\d_](?:['\u2019\-]?[^\W_])*")
 _MOST_PARTS: Final = 3
 
 
@@ -42,21 +51,28 @@ def _introduced(text: str) -> int:
 INTRODUCED_NAMES: Final = DetailPattern(
     rf"(?i)\b(?:{_TITLES})\b|\bname(?:\s+is|:)|\bi['\u2019]m\b",
     re.compile(
-        rf"\b(?:(?:{_TITLES})\b[.]?|(?i:name\s+is|name:|i['\u2019]m)) +"
-        r"([^\W\d_][\w'\u2019\-]*(?:[.]? [^\W\d_][\w'\u2019\-]*){0,6})"
+        rf"{BEFORE}(?:(?:{_TITLES})\b[.]?|(?i:name\s+is|name:|i['\u2019]m)) +"
+        rf"({_PART.pattern}(?:[.]? {_PART.pattern}){{0,6}})"
     ),
     _introduced,
 )
-_WORD: Final = re.compile(r"[^\W_]+(?:[\u0300-\u036f]+[^\W_]*)*")
-#: What may stand between the words of a name: "Anne-Marie", "O'Brien", "Lee, Ann".
-_BETWEEN: Final = re.compile(r"[\W_]{1,3}")
+#: A word, with its accents and vowels; of scripts without blanks between words, each sign.
+_WORD: Final = re.compile(
+    rf"[{UNSPACED}][{UNSPACED_MARKS}]*|[{KATAKANA}]+"
+    rf"|[^\W_{UNSPACED}{KATAKANA}](?:[^\W_{UNSPACED}{KATAKANA}]|[{MARKS}])*"
+)
+#: What may stand between the words of a name: "Anne-Marie", "O'Brien", "Lee, Ann". Between signs
+#: of scripts without blanks, nothing.
+_BETWEEN: Final = re.compile(r"[\W_]{0,3}")
 #: Shorter values are words or initials more often than names; shorter numbers count things.
 _LEAST_LETTERS: Final = 2
 _LEAST_DIGITS: Final = 4
 #: Up to this length a name is found only in the case of the table: "An" isn't "an".
 _AS_WRITTEN: Final = 2
+#: Letters whose stroke or dot isn't an accent of Unicode's.
+_STROKES: Final = str.maketrans("\u0111\u0131\u0142\u00f8", "dilo")
 #: What stands between the names of one person: a space, or a middle initial.
-_SAME_PERSON: Final = re.compile(r" (?:[^\W\d_][.]? )?")
+_SAME_PERSON: Final = re.compile(r" (?:([^\W\d_])[.]? )?")
 
 
 class KnownNames:
@@ -67,6 +83,8 @@ class KnownNames:
     values
         Names, or other values that point at people, such as account numbers. Empty ones and
         initials are left out, and so are numbers of fewer than four digits.
+    countries
+        Countries (ISO 3166-1) whose inflected names are found, too: "Annas" for DE.
     lower_case
         Whether a word in lower case is a name where it stands alone. Next to another name it always
         is.
@@ -80,12 +98,18 @@ class KnownNames:
     have, too; 800 for one with words of its own.
 
     **Guarantees.** A name that stands in a text as whole words is found, in any case, with or
-    without accents, and with other spaces, hyphens or dots between its words. Names that follow
-    each other are one, with the initial between them.
+    without accents, and with other spaces, hyphens or dots between its words. In scripts without
+    spaces between words (Chinese, Japanese, Thai and others) and in Korean it is found among other
+    signs, too. Names that follow each other are one, with the initial between them.
 
-    **Edge cases.** Misspelt and inflected names stay. Names of two letters are found only in
-    the case of the table. In scripts without spaces between words a name is found only where
-    it stands alone. Names that are words ("Will", "Rose") are found where the word is meant, too.
+    A word that doesn't begin in lower case is found with the endings of cases, too: in Cyrillic and
+    Greek letters always, in Latin ones by `countries`: -s, -es and -ens for AT, BE, CH, DE, DK, LI,
+    LU, NL, NO and SE, and Slavic endings for CZ, HR, PL, SI and SK.
+
+    **Edge cases.** Misspelt names stay, and so do names with other endings ("Annan" in Finnish) or
+    with another stem ("Павла" for "Павел"). Names of two letters are found only in the case of the
+    table, and a single sign of a script without spaces isn't searched for. Names that are words
+    ("Will", "Rose", 高明) are found where the word is meant, too.
 
     Examples
     --------
@@ -94,27 +118,50 @@ class KnownNames:
     [(0, 3), (8, 24)]
     """
 
-    __slots__ = ("_lengths", "_lower_case", "_names", "_short")
+    __slots__ = (
+        "_inflected",
+        "_inflections",
+        "_lengths",
+        "_lengths_from",
+        "_lower_case",
+        "_names",
+        "_short",
+    )
 
     def __init__(
-        self, values: Iterable[str], *, lower_case: bool = True, every: bool = False
+        self,
+        values: Iterable[str],
+        *,
+        countries: Sequence[str] = (),
+        lower_case: bool = True,
+        every: bool = False,
     ) -> None:
+        self._inflections = Inflections(countries)
         self._lower_case = lower_case
         self._short: set[str] = set()
         self._names: set[tuple[str, ...]] = set()
+        #: Names in Cyrillic and Greek letters without the endings of their cases.
+        self._inflected: set[tuple[str, ...]] = set()
         lengths: dict[str, set[int]] = {}
         shared: dict[str, str] = {}
         for value in values:
-            words = tuple(shared.setdefault(it, it) for it in map(_folded, _WORD.findall(value)))
+            found = map(_folded, _WORD.findall(read_text(value)))
+            words = tuple(shared.setdefault(it, it) for it in found)
             if not words or not (every or _is_telling("".join(words))):
                 continue
             if len(words) == 1 and len(words[0]) <= _AS_WRITTEN and not every:
                 self._short.add(value.strip())
             else:
                 self._names.add(words)
-                lengths.setdefault(words[0], set()).add(len(words))
+                stems = tuple(map(self._inflections.stem_of, words))
+                if stems != words:
+                    self._inflected.add(stems)
+                for first in {words[0], stems[0]}:
+                    lengths.setdefault(first, set()).add(len(words))
         # The longest first, so that a name isn't cut by one that it begins with.
         self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
+
+        self._lengths_from = functools.lru_cache(maxsize=100_000)(self._find_lengths)
 
     def __repr__(self) -> str:
         return f"KnownNames({len(self)} names)"
@@ -130,10 +177,23 @@ class KnownNames:
         text
             Any text.
         """
+        read = list(readings(text))
+        if len(read) == 1:
+            yield from (read[0].place(*it) for it in self._persons(read[0].text))
+            return
+        # Two readings may find one name, or one of its parts.
+        found = [reading.place(*it) for reading in read for it in self._persons(reading.text)]
+        reached = 0
+        for start, stop in sorted(found, key=lambda it: (it[0], -it[1])):
+            if start >= reached:
+                reached = stop
+                yield start, stop
+
+    def _persons(self, text: str) -> Iterator[tuple[int, int]]:
         person: tuple[int, int] | None = None
         n_names = 0
         for start, stop in self._each(text):
-            if person is not None and _SAME_PERSON.fullmatch(text, person[1], start):
+            if person is not None and _is_same_person(text, person[1], start):
                 person, n_names = (person[0], stop), n_names + 1
                 continue
             if person is not None and self._counts(text, person, n_names):
@@ -153,7 +213,7 @@ class KnownNames:
                 continue
             found = word.group()
             stop = word.end() if found in self._short else 0
-            for length in self._lengths.get(_folded(found), ()):
+            for length in self._lengths_from(found):
                 parts = words[at : at + length]
                 if len(parts) == length and self._is_name(parts, text):
                     stop = parts[-1].end()
@@ -162,18 +222,42 @@ class KnownNames:
                 reached = stop
                 yield word.start(), stop
 
+    def _find_lengths(self, word: str) -> Sequence[int]:
+        """Return how many words the names have that begin with a word, the most first."""
+        forms = self._inflections.forms_of(_folded(word))
+        found = [self._lengths[it] for it in forms if it in self._lengths]
+        return sorted(itertools.chain(*found), reverse=True)
+
     def _is_name(self, parts: list[re.Match[str]], text: str) -> bool:
-        if tuple(_folded(it.group()) for it in parts) not in self._names:
+        words = tuple(_folded(it.group()) for it in parts)
+        if words not in self._names and not (
+            not parts[-1].group()[0].islower() and self._is_inflected(words)
+        ):
             return False
         gaps = itertools.pairwise(parts)
         return all(_BETWEEN.fullmatch(text, one.end(), other.start()) for one, other in gaps)
+
+    def _is_inflected(self, words: tuple[str, ...]) -> bool:
+        *first, last = words
+        stems = tuple(map(self._inflections.stem_of, words))
+        return stems in self._inflected or any(
+            (*first, it) in self._names for it in self._inflections.forms_of(last)[1:]
+        )
+
+
+def _is_same_person(text: str, stop: int, start: int) -> bool:
+    found = _SAME_PERSON.fullmatch(text, stop, start)
+    if found is None or found[1] is None or not found[1].islower() or "." in found.group():
+        return found is not None
+    # A small letter between names with capitals is a word: "Anna y Bob".
+    return text[start].islower()
 
 
 @functools.lru_cache(maxsize=100_000)
 def _folded(word: str) -> str:
     if word.isascii():
         return word.lower()
-    split = unicodedata.normalize("NFKD", word.casefold())
+    split = unicodedata.normalize("NFKD", word.casefold()).translate(_STROKES)
     return "".join(it for it in split if not unicodedata.combining(it))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Final
 
-from halfmask.masks.text._pattern import DetailPattern, whole
+from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern, whole
 
 __all__ = ["NATIONAL_COUNTRIES", "national_numbers"]
 
@@ -63,8 +63,8 @@ _NUMBERS: Final[dict[str, dict[str, str]]] = {
 _NINO: Final = DetailPattern(
     r"[A-Za-z]{2} ?\d\d ?\d\d ?\d\d",
     re.compile(
-        r"(?<!\w)((?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
-        r" ?\d\d ?\d\d ?\d\d ?[A-D])(?!\w)"
+        rf"{BEFORE}((?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]"
+        rf" ?\d\d ?\d\d ?\d\d ?[A-D]){AFTER}"
     ),
 )
 #: Countries with a number that is looked for.
@@ -104,5 +104,5 @@ def _of_module(module: str, form: str) -> DetailPattern:
             # Some modules fail on digits of other scripts, and on places that they don't list.
             return False
 
-    regex = re.compile(rf"(?<![\w])(?<!\d[.\-/])(?=({form})(?![\w]|[\-/.]\d))")
+    regex = re.compile(rf"{BEFORE}(?<!\d[.\-/])(?=({form}){AFTER}(?![\-/.]\d))")
     return DetailPattern(form, regex, whole(accepts))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-__all__ = ["DetailPattern", "Length", "whole"]
+__all__ = ["AFTER", "BEFORE", "DetailPattern", "Length", "whole"]
 
+#: A detail is no part of a word or number: no letter and no digit stands before or after it.
+BEFORE: Final = r"(?<![^\W_])"
+AFTER: Final = r"(?![^\W_])"
 #: How many characters at the start of a match are a detail; 0 for none.
 Length: TypeAlias = Callable[[str], int]
 
@@ -38,7 +41,7 @@ class DetailPattern:
         Parameters
         ----------
         text
-            Any text.
+            Any text, as patterns see it: digits of all scripts are those of ASCII.
 
         Examples
         --------

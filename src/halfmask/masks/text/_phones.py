@@ -8,18 +8,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from halfmask._errors import ParameterError
-from halfmask.masks.text._pattern import DetailPattern
+from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern
 
 __all__ = ["PHONE_FORM", "check_regions", "phones"]
 
 _NEEDS: Final = r"\d(?:[ \-./()]{0,3}\d){5}"
-_CUT: Final = re.compile(r"[\s(]+\S*$")
+_LAST_GROUP: Final = re.compile(r"[\s(./\-]+[^\s(./\-]*$")
+_LAST_PART: Final = re.compile(r"[\s(/]+[^\s(/]*$")
 _LEAST_DIGITS: Final = 6
 _MOST_DIGITS: Final = 20  # with an extension
 
 #: Anything that is written as telephone numbers are: 7 to 15 digits (ITU-T E.164).
 PHONE_FORM: Final = DetailPattern(
-    _NEEDS, re.compile(r"(?<![\w.])((?:\+|\(|0)?\d(?:[ \-./()]{0,2}\d){6,14})(?!\w)")
+    _NEEDS, re.compile(rf"{BEFORE}(?<!\d\.)((?:\+|\(|0)?\d(?:[ \-./()]{{0,2}}\d){{6,14}}){AFTER}")
 )
 
 
@@ -42,8 +43,9 @@ def phones(regions: tuple[str, ...]) -> DetailPattern:
     [(5, 18), (22, 37)]
     """
     regex = re.compile(
-        r"(?<![\w+])(?<!\d[.\-/])(?=(\+?(?:\(\d{1,5}\)[ ./\-]?)?\d+(?:[ ()./\-]{1,3}\d+){0,7}"
-        r"(?:\s?(?:x|ext\.?)\s?\d{1,6})?)(?!\w))",
+        rf"{BEFORE}(?<!\+)(?<!\d[.\-](?!\+))(?<!\d/(?![+0(]))"
+        r"(?=(\+?(?:\(\d{1,5}\)[ ./\-]?)?\d+(?:[ ()./\-]{1,3}\d+){0,7}"
+        rf"(?:\s?(?:x|ext\.?)\s?\d{{1,6}})?){AFTER})",
         re.IGNORECASE,
     )
     return DetailPattern(_NEEDS, regex, functools.partial(_length, regions))
@@ -68,10 +70,21 @@ def _length(regions: tuple[str, ...], text: str) -> int:
             return 0
         if n_digits <= _MOST_DIGITS and _is_number(regions, text):
             return len(text)
-        # What follows a space may be something else, such as a time.
-        shorter = _CUT.sub("", text)
-        text = shorter if shorter != text else ""
+        text = _shortened(text)
     return 0
+
+
+def _shortened(text: str) -> str:
+    """Return a number without its last part, which may be something else, such as a time."""
+    for last in (_LAST_GROUP, _LAST_PART):
+        found = last.search(text)
+        if found is None:
+            break
+        rest = text[: found.start()]
+        # Hyphens and points that part the other groups, too, belong to the number.
+        if text.startswith("+") or found.group()[0] not in "-." or found.group()[0] not in rest:
+            return rest
+    return ""
 
 
 @functools.lru_cache(maxsize=100_000)

@@ -13,11 +13,13 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
+from halfmask.data._hierarchy import as_text
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks.text._entities import check_model
 from halfmask.masks.text._names import KnownNames
+from halfmask.masks.text._reading import read_text
 from halfmask.masks.text._search import (
     USUAL_TYPES,
     Detail,
@@ -52,7 +54,7 @@ class TextRedaction:
         What is searched for, of `DETAIL_TYPES`.
     countries
         Countries (ISO 3166-1, two letters) whose telephone numbers without country code, national
-        numbers and postal codes are found.
+        numbers, postal codes and inflected names are found.
     names_from
         Identifier columns of the table. The values of all rows are searched for in each text.
     lower_case_names
@@ -78,12 +80,13 @@ class TextRedaction:
     **Guarantees.** Of what was found, nothing is written with ``"type"`` and ``"remove"``. Details
     that overlap are replaced together, by the type of the longest. Texts without a detail are
     unchanged, and missing cells stay missing. The same detail has the same token in
-    one release, whatever its case and punctuation.
+    one release, whatever its case and punctuation; an inflected name has another.
 
     **Edge cases.** What isn't found stays: recall is measured, not guaranteed (see
     `benchmarks/quality/free_text.py`). Names that the table doesn't have, misspelt names, parts of
-    full names, street addresses, numbers in words and all that describes a person stay. Release
-    free text only where that is acceptable. A check digit lets through one wrong number in ten.
+    full names, endings of names that `KnownNames` doesn't know, street addresses, numbers in
+    words and all that describes a person stay. Release free text only where that is
+    acceptable. A check digit lets through one wrong number in ten.
 
     **Cost.** The texts before and after, and the values of `names_from`, are in memory.
 
@@ -176,8 +179,10 @@ class TextRedaction:
         self.written(dict(table.schema))
         names = None
         if self.names_from:
-            values = pl.concat([table[it].cast(pl.String).unique() for it in self.names_from])
-            names = KnownNames(values.drop_nulls(), lower_case=self.lower_case_names)
+            values = pl.concat([as_text(table[it]).unique() for it in self.names_from])
+            names = KnownNames(
+                values.drop_nulls(), countries=self.countries, lower_case=self.lower_case_names
+            )
         search = DetailSearch(self.types, countries=self.countries, names=names, model=self.model)
         write = self._writer(key)
         made = {name: _redacted(table[name], search, write) for name in self.columns}
@@ -240,6 +245,7 @@ def _label(kind: str) -> str:
 def _token(kind: str, found: str, key: bytes) -> str:
     """Return a keyed pseudonym (BLAKE2b, RFC 7693), the same in any case and punctuation."""
     by = "" if kind in _NUMBERS else " "
-    plain = _NOT_SIGNS.sub(by, found).casefold() if kind != "email" else found.casefold()
+    read = read_text(found).casefold()
+    plain = _NOT_SIGNS.sub(by, read) if kind != "email" else read
     made = hashlib.blake2b(f"{kind}\0{plain}".encode(), key=key, digest_size=32)
     return made.hexdigest()[:_TOKEN_DIGITS]

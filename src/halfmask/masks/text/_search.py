@@ -24,6 +24,7 @@ from halfmask.masks.text._names import INTRODUCED_NAMES
 from halfmask.masks.text._national_numbers import NATIONAL_COUNTRIES, national_numbers
 from halfmask.masks.text._pattern import DetailPattern
 from halfmask.masks.text._phones import PHONE_FORM, check_regions, phones
+from halfmask.masks.text._reading import readings
 
 if TYPE_CHECKING:
     from halfmask.masks.text._names import KnownNames
@@ -61,7 +62,7 @@ _PATTERNS: Final[Mapping[str, Callable[[_Countries], _Patterns]]] = {
     "url": _always(URL),
     "iban": _always(IBAN),
     "card": _always(CARD),
-    "ip": _always(IP),
+    "ip": _always(*IP),
     "mac": _always(MAC),
     "uuid": _always(UUID),
     "national-number": _national,
@@ -98,7 +99,7 @@ class DetailSearch:
         What is searched for, of `DETAIL_TYPES`.
     countries
         Countries (ISO 3166-1, two letters) whose telephone numbers without country code, national
-        numbers and postal codes are found.
+        numbers and postal codes are found. `KnownNames` takes those of inflected names.
     names
         Known names, found as the type "name". Without them, only names after a title or "name is"
         are found.
@@ -114,7 +115,11 @@ class DetailSearch:
 
     Notes
     -----
-    Details that overlap are one detail, of the type of the longest. **Cost.** Time grows with the
+    Details that overlap are one detail, of the type of the longest. Digits, blanks and dashes of
+    any script are read as those of ASCII. What nobody sees, such as a soft hyphen, is read once as
+    nothing and once as a blank. A detail may touch signs of scripts without spaces between words.
+
+    **Cost.** Time grows with the
     length of the text, for any text. **Edge cases.** See `TextRedaction`.
 
     Examples
@@ -170,7 +175,13 @@ class DetailSearch:
         texts
             A column of texts; missing ones have no details.
         """
-        signs = texts.alias("text").to_frame().select(self._needs).fill_null(value=False)
+        seen = texts.alias("text").cast(pl.String)
+        # Where patterns see another text than is written, its signs are looked for in that one.
+        others = seen.str.contains(r"[^\x00-\x7f]|  ").fill_null(value=False).arg_true()
+        if others.len():
+            read = ["\n".join(it.seen for it in readings(text)) for text in seen.gather(others)]
+            seen = seen.clone().scatter(others, pl.Series(read, dtype=pl.String))
+        signs = seen.to_frame().select(self._needs).fill_null(value=False)
         rows = signs.to_numpy() if self._needs else [()] * texts.len()
         always = self.names is not None or self._entities is not None
         for row, text in enumerate(texts):
@@ -182,9 +193,11 @@ class DetailSearch:
 
     def _found(self, text: str, patterns: list[tuple[str, DetailPattern]]) -> list[Detail]:
         found = [
-            (start, stop, order, each)
+            (*reading.place(start, stop), order, each)
+            for reading in (readings(text) if patterns else ())
+            for seen in (reading.seen,)
             for order, (each, pattern) in enumerate(patterns)
-            for start, stop in pattern.spans(text)
+            for start, stop in pattern.spans(seen)
         ]
         if self.names is not None:
             found += [(*it, len(patterns), _NAME) for it in self.names.spans(text)]

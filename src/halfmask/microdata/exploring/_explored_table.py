@@ -106,7 +106,12 @@ class ExploredTable:
         policy.schema().check(opened.columns)
         vault_key = None if vault is None else pseudonym_key(vault)
         masked = MaskedTable.of(
-            opened, policy.masks, policy.table_masks, key=key, vault_key=vault_key
+            opened,
+            policy.masks,
+            policy.table_masks,
+            key=key,
+            vault_key=vault_key,
+            ordinal=policy.ordinal_columns,
         )
         schema = schema_on(policy, masked.masked)
         people = population_of(population, policy, schema, masked.masked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -130,16 +131,25 @@ class ModelAdmin:
         """
         self._transport.json("DELETE", path_of(name))
 
-    def metrics(self, name: str) -> dict[str, Any]:
+    def metrics(self, name: str, *, wait_seconds: float = 0.0) -> dict[str, Any]:
         """Return how a model does, on rows before it learned from them.
 
         Parameters
         ----------
         name
             The name of the model.
+        wait_seconds
+            How long to wait at most until it has learned what was acknowledged before the call.
         """
-        found: dict[str, Any] = self._transport.json("GET", path_of(name, "metrics"))
-        return found
+        end, pause, logged = time.monotonic() + wait_seconds, 0.05, None
+        while True:
+            found: dict[str, Any] = self._transport.json("GET", path_of(name, "metrics"))
+            logged = found.get("logged", 0) if logged is None else logged
+            left = end - time.monotonic()
+            if found.get("learned", 0) >= logged or left <= 0:
+                return found
+            time.sleep(min(pause, left))
+            pause = min(2.0 * pause, 1.0)
 
     def snapshot(self, name: str) -> dict[str, Any]:
         """Keep a model as it is now, to go back to.

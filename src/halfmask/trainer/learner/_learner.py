@@ -233,7 +233,7 @@ class OnlineLearner:
                 state.scales = None
             raise DivergenceError(
                 "Learning diverged: predictions or updates grew beyond what 32 bits hold.",
-                hint="Choose a smaller rate, scale the labels, or use normalized=True.",
+                hint=_cure(settings, examples),
             )
         state.bound = bound
         return first
@@ -354,3 +354,14 @@ class OnlineLearner:
         learner = cls.__new__(cls)
         learner.__dict__.update(_settings=settings, _state=state)
         return learner
+
+
+def _cure(settings: LearnerSettings, examples: Examples) -> str:
+    """Return what helps against a divergence: nothing that is so already."""
+    if examples.values is not None and not settings.normalized:
+        return "Use normalized=True, or choose a smaller rate."
+    if examples.values is not None:
+        return "Bin the numbers, or scale them: one is far smaller or larger than the others."
+    if settings.loss in {"squared", "quantile"}:
+        return "Scale the labels, or choose a smaller rate."
+    return "Choose a smaller rate, or smaller weights of rows."

@@ -203,6 +203,7 @@ class Metrics(Done):
     logged: int
     learned: int
     skipped: int
+    skipped_rows: int
     defences: DefencesResponse | None
 
 

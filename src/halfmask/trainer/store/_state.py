@@ -118,8 +118,9 @@ class StoredState:
         The number of the last record that it has learned.
     curve
         How it did.
-    skipped
-        How many batches the learner itself refused, after they were logged.
+    skipped, skipped_rows
+        How many batches the learner itself refused, after they were logged, and how many of their
+        rows it didn't learn from.
     lock
         Guards the learner.
 
@@ -135,6 +136,7 @@ class StoredState:
     seq: int = 0
     curve: Curve = field(default_factory=Curve)
     skipped: int = 0
+    skipped_rows: int = 0
     lock: RWLock = field(default_factory=RWLock)
 
     def take(self, entry: Entry, parts: tuple[HashedRows, ...]) -> None:
@@ -150,15 +152,19 @@ class StoredState:
 
     def learn(self, parts: tuple[HashedRows, ...], client: str = "") -> None:
         """Learn rows of a client, a piece at a time."""
+        left = sum(map(len, parts))
         try:
             for part in parts:
                 for start in range(0, len(part), TURN_ROWS):
                     piece = part.slice(start, start + TURN_ROWS)
                     with self.lock.writing():
                         self._learn(piece, client)
+                    left -= len(piece)
         except HalfmaskError:
             # It refuses the same rows in the same way when the log is replayed.
-            self.skipped += 1
+            with self.lock.writing():
+                self.skipped += 1
+                self.skipped_rows += left
 
     def _learn(self, piece: HashedRows, client: str) -> None:
         defended = _defended(self.learner)
@@ -224,12 +230,20 @@ class StoredState:
         """Return how it did, all of it of the same moment, and the last record that is in it."""
         learned = self.seq  # before the rest, so that the rows of this record are in the summary
         with self.lock.reading():
-            counts = {"learned": learned, "skipped": self.skipped, "defences": self.defended()}
-            return self.curve.summary() | counts
+            return self.curve.summary() | {
+                "learned": learned,
+                "skipped": self.skipped,
+                "skipped_rows": self.skipped_rows,
+                "defences": self.defended(),
+            }
 
     def metadata(self) -> dict[str, Any]:
         """Return what a snapshot stores with the learner's bytes."""
-        return {"curve": self.curve.to_dict(), "skipped": self.skipped}
+        return {
+            "curve": self.curve.to_dict(),
+            "skipped": self.skipped,
+            "skipped_rows": self.skipped_rows,
+        }
 
     def restore(self, learner: bytes, metadata: dict[str, Any]) -> None:
         """Restore what a snapshot kept; the caller sets the number of the record.
@@ -244,3 +258,5 @@ class StoredState:
             self.learner = before
             self.curve = Curve.from_dict(metadata["curve"])
             self.skipped = int(metadata["skipped"])
+            # Snapshots of 0.1 count no rows.
+            self.skipped_rows = int(metadata.get("skipped_rows", 0))

@@ -21,6 +21,7 @@ __all__ = ["SHARED", "GuaranteeRecount"]
 
 _NOTHING = None
 _ABSENT = object()
+_NOBODY = {"", "true", "false"}
 
 
 class GuaranteeRecount:
@@ -127,9 +128,7 @@ def _together(points: set[Hashable], m: int) -> Iterable[Hashable]:  # noqa: ARG
 
 def _sets(points: set[Hashable], m: int) -> Iterable[Hashable]:
     values = sorted(
-        str(point[0])
-        for point in points
-        if isinstance(point, tuple) and point[0] not in {_NOTHING, "null"}
+        str(point[0]) for point in points if isinstance(point, tuple) and point[0] is not _NOTHING
     )
     return [it for size in range(1, m + 1) for it in combinations(values, size)]
 
@@ -168,9 +167,13 @@ def _at(value: Any, steps: Sequence[str]) -> str | None:  # noqa: ANN401 # what 
 
 
 def _who(event: dict[str, Any], steps: Sequence[str]) -> str | None:
-    """Return the text that the same entities or sessions have in common; None where none is."""
-    found = _value(event, steps)
-    return same_text(Number(found[1]) if isinstance(found, tuple) else found)
+    """Return the text that the same entities or sessions have in common; None where none is.
+
+    Blanks and truth values name nobody.
+    """
+    value = _value(event, steps)
+    found = same_text(Number(value[1]) if isinstance(value, tuple) else value)
+    return None if found is None or found.strip() in _NOBODY else found
 
 
 def _value(value: Any, steps: Sequence[str]) -> Any:  # noqa: ANN401 # what JSON held

@@ -43,7 +43,8 @@ MASK_CHECKS: Final[dict[str, MaskCheck]] = {
 
 #: The model that a technique claims, by the technique's name, and the claim's parameters with the
 #: technique's parameter that each must agree with. A technique whose parameters are all left out,
-#: such as bounds by share, claims nothing. Microaggregation claims nothing after sampling.
+#: such as bounds by share, claims nothing. Microaggregation claims nothing after sampling, and
+#: tokens that are integers nothing.
 DUE: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "round": ("multiples", {"base": "base"}),
     "random-rounding": ("multiples", {"base": "base"}),
@@ -71,6 +72,8 @@ def claims_lacking(masks: Sequence[StatedMask], claims: Sequence[Claim]) -> list
         found = ((name, mask.parameters.get(own)) for name, own in names.items())
         given = {name: value for name, value in found if value is not None}
         due = {name: value for name, value in given.items() if value != ""}
+        if mask.name == "token" and mask.parameters.get("integers"):
+            continue
         if given and (model, list(mask.columns), due) not in made:
             problems.append(
                 f"The manifest states the technique {mask.name!r} of {len(mask.columns)} columns "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
@@ -9,20 +10,33 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, VerificationError
 from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.masked import open_stated
 from halfmask.verifier.masked._cell_checks import columns_of
 from halfmask.verifier.tables._part import FORMULA_NAME, READ_ERRORS
 from halfmask.verifier.tables._people import open_given
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from halfmask.claims import Claim, MaskedColumn
+    from halfmask.claims import Claim, DataFile, MaskedColumn
     from halfmask.claims._synthetic_manifest import SyntheticManifest
 
-__all__ = ["check_copies", "open_originals"]
+__all__ = ["check_copies", "copies_of", "open_originals"]
 
 #: CSV files have an apostrophe before texts that a spreadsheet would run as a formula.
 GUARDED: Final = FORMULA_NAME.pattern.replace("'+", "^'('*", 1) + ")"
+#: Files of several copies are named after them.
+COPY: Final = re.compile(r"data/copy-(\d+)-")
+#: Rows that more original rows equal are nobody's.
+FEW: Final = 5
+#: What is counted of them, since this version; and what is a sum over copies.
+OF_FEW: Final = ("copied_of_few", "repeated_of_few")
+DRAWN: Final = ("rows", "copied", "copied_of_few")
+CURE: Final = (
+    "The model copies rows: raise min_leaf in [synthesis], or leave out columns. Another draw "
+    "copies as many."
+)
 #: How many standard errors copied rows may be above chance.
 SURE: Final = 5.0
 #: Types whose values are compared as such; of all others their text is.
@@ -66,47 +80,113 @@ def open_originals(originals: object, columns: Sequence[MaskedColumn]) -> pl.Laz
     return table.select(each.name for each in columns)
 
 
+def copies_of(files: Sequence[DataFile]) -> dict[int, list[DataFile]]:
+    """Return the files of each copy, by its number; of a single one, 1.
+
+    Parameters
+    ----------
+    files
+        All files of the release.
+    """
+    found: dict[int, list[DataFile]] = {}
+    for file in files:
+        named = COPY.match(file.name)
+        found.setdefault(int(named[1]) if named else 1, []).append(file)
+    return found
+
+
 def check_copies(
-    claim: Claim, table: pl.LazyFrame, originals: pl.LazyFrame, stated: SyntheticManifest
+    claim: Claim,
+    files: Mapping[int, Sequence[DataFile]],
+    folder: Path,
+    originals: pl.LazyFrame,
+    stated: SyntheticManifest,
 ) -> ClaimCount:
     """Count released rows that equal an original row, and original rows that equal another.
 
-    The second is chance: so often does the row of a person equal that of somebody else.
+    The second is chance: so often does the row of a person equal that of somebody else. Rows that
+    more than five people have are nobody's, and aren't judged. Each copy is judged by itself.
 
     Parameters
     ----------
     claim
-        ``"copied-rows"``, about all columns, with both counts as evidence.
-    table, originals
-        The released and the original rows.
+        ``"copied-rows"``, about all columns, with both counts as evidence. Earlier versions made
+        one claim for all copies, and counted no rows of few people.
+    files
+        The files of each released copy, by its number.
+    folder
+        Where they are.
+    originals
+        The original rows.
     stated
-        The released columns with their types, the format of the files, and the rows.
+        The released columns with their types, and how many original rows there are.
     """
-    if columns_of(claim) != [each.name for each in stated.columns]:
+    columns = stated.columns
+    if columns_of(claim) != [each.name for each in columns]:
         raise VerificationError("The claim isn't about all columns.")
-    if any(file.format == "csv" for file in stated.files):
-        table = table.with_columns(pl.col(pl.String).str.replace(GUARDED, "$1"))
-    released, known = (_occurrences(each, stated.columns) for each in (table, originals))
-    cells = released.columns[:-1]
-    both = released.join(known, on=cells, how="semi", nulls_equal=True)
+    number = claim.parameters.get("copy")
+    known = _occurrences(originals, columns)
+    counts = [
+        _counts(_occurrences(_opened(folder, files[each], columns), columns), known)
+        for each in (files if number is None else [int(number)])
+    ]
     found = {
+        name: sum(it[name] for it in counts) if name in DRAWN else first
+        for name, first in counts[0].items()
+    }
+    beyond = [it for it in counts if _beyond_chance(it)]
+    evidence = {name: claim.evidence.get(name) for name in found}
+    if not any(name in claim.evidence for name in OF_FEW):
+        evidence |= {name: found[name] for name in OF_FEW}
+    holds = evidence == found and found["original_rows"] == stated.n_in and not beyond
+    words = " ".join(map(_words, beyond or counts))
+    return ClaimCount(holds=holds, found=found, words=words, cure=CURE if beyond else "")
+
+
+def _opened(
+    folder: Path, files: Sequence[DataFile], columns: Sequence[MaskedColumn]
+) -> pl.LazyFrame:
+    table, faults = open_stated(folder, files, columns)
+    if table is None:
+        raise VerificationError(" ".join(faults))
+    if any(file.format == "csv" for file in files):
+        return table.with_columns(pl.col(pl.String).str.replace(GUARDED, "$1"))
+    return table
+
+
+def _counts(released: pl.DataFrame, known: pl.DataFrame) -> dict[str, int]:
+    """Return how many rows equal others, and how many of them those of few people."""
+    cells = released.columns[:-1]
+    people = known.rename({"n": "people"})
+    both = released.join(people, on=cells, how="inner", nulls_equal=True)
+    again = known.filter(pl.col("n") > 1)
+    return {
         "rows": _rows(released),
         "copied": _rows(both),
+        "copied_of_few": _rows(both.filter(pl.col("people") <= FEW)),
         "original_rows": _rows(known),
-        "repeated": _rows(known.filter(pl.col("n") > 1)),
+        "repeated": _rows(again),
+        "repeated_of_few": _rows(again.filter(pl.col("n") <= FEW + 1)),
     }
-    evidence = {name: claim.evidence.get(name) for name in found}
-    holds = evidence == found and found["original_rows"] == stated.n_in
-    return ClaimCount(holds=holds and not _beyond_chance(**found), found=found)
 
 
-def _beyond_chance(*, rows: int, copied: int, original_rows: int, repeated: int) -> bool:
-    """Return whether copied rows are more than five standard errors above chance."""
+def _beyond_chance(counts: Mapping[str, int]) -> bool:
+    """Return whether rows of few people are copied five standard errors more than by chance."""
+    rows, original_rows = counts["rows"], counts["original_rows"]
     if not rows or not original_rows:
         return True
+    copied, repeated = counts["copied_of_few"], counts["repeated_of_few"]
     share = (copied + repeated) / (rows + original_rows)
     error = sqrt(share * (1 - share) * (1 / rows + 1 / original_rows))
     return copied / rows - repeated / original_rows > SURE * error
+
+
+def _words(counts: Mapping[str, int]) -> str:
+    chance = counts["repeated_of_few"] * counts["rows"] / max(1, counts["original_rows"])
+    return (
+        f"{counts['copied_of_few']:,} of {counts['rows']:,} rows equal one that at most {FEW} "
+        f"people have; by chance {chance:,.0f} would."
+    )
 
 
 def _occurrences(table: pl.LazyFrame, columns: Sequence[MaskedColumn]) -> pl.DataFrame:
@@ -128,7 +208,9 @@ def _cells(column: MaskedColumn, dtype: pl.DataType) -> pl.Expr:
         return cell.str.to_date()
     if column.dtype.startswith("Datetime"):
         return _moments(cell, dtype)
-    return cell if dtype == pl.Date else cell.cast(pl.String)
+    if column.dtype == "Time" and dtype == pl.String:
+        return cell.str.to_time("%H:%M:%S%.f")
+    return cell if dtype in (pl.Date, pl.Time) else cell.cast(pl.String)
 
 
 def _moments(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:

@@ -9,7 +9,7 @@ from halfmask.claims._synthetic_manifest import SyntheticManifest, synthetic_man
 from halfmask.verifier._checks import ClaimCount
 from halfmask.verifier._released import CheckedClaim, CheckedRelease, file_faults
 from halfmask.verifier.masked import open_stated
-from halfmask.verifier.synthetic._copied_rows import check_copies, open_originals
+from halfmask.verifier.synthetic._copied_rows import check_copies, copies_of, open_originals
 from halfmask.verifier.synthetic._synthetic_checks import SYNTHETIC_CHECKS, rules_lacking
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check_synthetic(
     is false.
 
     What does not follow: that the rows reveal nothing about the people they were learnt from. That
-    is measured in the report. Groups of a hybrid are checked by their arithmetic alone.
+    is measured in the report. Groups of a hybrid are only stated: ``.holds`` says nothing of them.
     """
     stated = synthetic_manifest(manifest)
     known = None if originals is None else open_originals(originals, stated.columns)
@@ -72,7 +72,7 @@ def check_synthetic(
     problems += faults
     return CheckedRelease(
         kind=manifest.kind,
-        claims=tuple(_checked(each, table, known, stated) for each in stated.claims),
+        claims=tuple(_checked(each, table, known, folder, stated) for each in stated.claims),
         problems=tuple(problems),
         weaknesses=stated.weaknesses,
     )
@@ -95,15 +95,25 @@ def _contradictions(stated: SyntheticManifest) -> list[str]:
         if each.role == "identifier"
     ]
     made = [(each.model, _columns(each)) for each in stated.claims]
-    due = {"full": COPIED_ROWS}.get(stated.extent)
-    if stated.extent == "hybrid" and stated.parameters.get("k") is not None:
-        due = "hybrid-groups"
-    if stated.parameters.get("epsilon") is not None:
-        due = "differential-privacy"
-    for model in ("released-columns", due):
-        if model is not None and model not in {name for name, _ in made}:
-            problems.append(f"The manifest lacks the claim {model!r}.")
+    models = {each.model for each in stated.claims}
+    problems += [
+        f"The manifest lacks the claim {model!r}."
+        for model in ("released-columns", _due(stated))
+        if model is not None and model not in models
+    ]
+    judged = [it.parameters.get("copy") for it in stated.claims if it.model == COPIED_ROWS]
+    if judged and None not in judged and not set(copies_of(stated.files)) <= set(judged):
+        problems.append(f"The manifest lacks the claim {COPIED_ROWS!r} of a copy.")
     return problems + rules_lacking(stated.parameters.get("rules"), made)
+
+
+def _due(stated: SyntheticManifest) -> str | None:
+    """Return the model that a release of its kind must claim."""
+    if stated.parameters.get("epsilon") is not None:
+        return "differential-privacy"
+    if stated.extent == "hybrid" and stated.parameters.get("k") is not None:
+        return "hybrid-groups"
+    return COPIED_ROWS if stated.extent == "full" else None
 
 
 def _columns(claim: Claim) -> list[str]:
@@ -115,10 +125,11 @@ def _checked(
     claim: Claim,
     table: pl.LazyFrame | None,
     originals: pl.LazyFrame | None,
+    folder: Path,
     stated: SyntheticManifest,
 ) -> CheckedClaim:
     """Apply the check of a claim's model; one that can't be checked doesn't hold."""
-    found, why, checked = ClaimCount(holds=False, found={}), "", True
+    found, why, unchecked = ClaimCount(holds=False, found={}), "", ""
     basis, check = SYNTHETIC_CHECKS.get(claim.model, (None, None))
     if claim.model == COPIED_ROWS:
         basis, check = "counted", None
@@ -129,20 +140,24 @@ def _checked(
     elif table is None or not set(_columns(claim)) <= set(table.collect_schema().names()):
         why = " The files don't have its columns, so it doesn't hold."
     elif check is None and originals is None:
-        checked, why = False, " Not checked: that takes the original rows."
+        unchecked = "the original rows, which only the owner has"
     else:
         try:
             if check is not None:
                 found = check(claim, table)
             elif originals is not None:
-                found = check_copies(claim, table, originals, stated)
-            why = "" if found.holds else " The check doesn't bear it out."
+                found = check_copies(claim, copies_of(stated.files), folder, originals, stated)
+            why = f" {found.words}" if found.words else ""
+            why += "" if found.holds else " The check doesn't bear it out."
         except Exception:  # noqa: BLE001 # what a library says of a file may quote it
             why = " Its check can't be made, so it doesn't hold."
+    # What is only stated can be refuted, never borne out.
+    is_stated = basis == "stated" and found.holds
     return CheckedClaim(
         claim=claim,
-        holds=found.holds,
-        sentence=claim.sentence() + why,
+        holds=found.holds and not is_stated,
+        sentence=claim.sentence(unchecked=unchecked) + why,
         found=dict(found.found),
-        checked=checked,
+        checked=not (unchecked or is_stated),
+        cure=found.cure,
     )

@@ -212,6 +212,8 @@ def _fits(
 
 def _spelt(series: pl.Series) -> pl.Series:
     """Return values as labels spell them: whole floats without ``.0``, the rest as polars does."""
+    if series.dtype in (pl.Time, pl.Duration):
+        return series.dt.to_string("iso")
     if not series.dtype.is_float():
         return series.cast(pl.String)
     whole = (series == series.floor()) & (series.abs() < 2**53)

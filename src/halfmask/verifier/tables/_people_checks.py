@@ -83,11 +83,16 @@ def average_journalist_risk(parameters: Parameters) -> PeopleRule:
     risk = number(parameters, "risk", 0)
 
     def level(fitting: ClassPeople) -> float:
-        people = int(fitting.people.clip(1).sum())
+        # Each person once, whatever number of classes they fit; nobody counts as somebody.
+        people = fitting.n_people - fitting.outside + int((fitting.people == 0).sum())
         return max(_mean_risk(fitting), len(fitting.people) / people)
 
     return PeopleRule(
-        level=level, worst=max, keeps=lambda found: found <= risk + SLACK, of_table=True
+        level=level,
+        worst=max,
+        keeps=lambda found: found <= risk + SLACK,
+        of_table=True,
+        overlaps=True,
     )
 
 

@@ -7,7 +7,7 @@ import struct
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -120,7 +120,7 @@ class SensitiveValues:
     ----------
     value_of_code
         For each code of the dictionary the number of its value; texts that are the same number
-        share one. Missing is a value of its own, the last.
+        share one. Missing is a value of its own, the last; not-a-number is missing.
     n_values
         How many values there are, missing counted where the column has it.
     has_missing
@@ -149,9 +149,11 @@ def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
     """
     texts = dictionary.texts.to_list()
     keys = _order_keys(texts, dictionary.dtype, kind)
-    places = {key: place for place, key in enumerate(sorted(set(keys or texts)))}
-    number = [places[key] for key in keys or texts]
-    n, has_missing = len(places), dictionary.has_missing
+    there = {key for key in keys or texts if key != _NOT_A_NUMBER}
+    places = {key: place for place, key in enumerate(sorted(there))}
+    n = len(places)
+    number = [places.get(key, n) for key in keys or texts]
+    has_missing = dictionary.has_missing or n in number
     labels: dict[int, str] = {}
     for place, text in zip(number, texts, strict=True):
         labels.setdefault(place, label_of(text, dictionary.dtype))
@@ -166,10 +168,11 @@ def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
 
 
 _Key: TypeAlias = "tuple[bool, Decimal | float | int]"
+_NOT_A_NUMBER: Final[_Key] = (True, 0)
 
 
 def _order_keys(texts: list[str], dtype: pl.DataType, kind: str) -> list[_Key] | None:
-    """Return what to sort the values by, not-a-number last; None where they have no order."""
+    """Return what to sort the values by; None where they have no order."""
     read: Callable[[str], _Key] | None = None
     if dtype.is_float():
         read = _float_key
@@ -197,7 +200,7 @@ def _truth_key(text: str) -> _Key:
 
 def _decimal_key(text: str) -> _Key:
     number = Decimal(text)
-    return (True, 0) if number.is_nan() else (False, number)
+    return _NOT_A_NUMBER if number.is_nan() else (False, number)
 
 
 def _time_key(text: str) -> _Key:
@@ -206,12 +209,17 @@ def _time_key(text: str) -> _Key:
 
 def _float_key(text: str) -> _Key:
     number = _from_bits(text)
-    return (True, 0) if math.isnan(number) else (False, number)
+    return _NOT_A_NUMBER if math.isnan(number) else (False, number)
 
 
 def _from_bits(text: str) -> float:
     (number,) = struct.unpack("<d", struct.pack("<Q", int(text)))
     return float(number)
+
+
+def _is_span(dtype: pl.DataType) -> bool:
+    """Return whether a cast to text would raise, or cut fractions of a second."""
+    return dtype in (pl.Time, pl.Duration)
 
 
 def label_of(text: str, dtype: pl.DataType) -> str:
@@ -222,5 +230,6 @@ def label_of(text: str, dtype: pl.DataType) -> str:
         whole = math.isfinite(number) and number == math.floor(number) and abs(number) < 2**53
         return str(int(number)) if whole else str(pl.Series([number]).cast(pl.String).item())
     if dtype.is_temporal():
-        return str(pl.Series([int(text)]).cast(dtype).cast(pl.String).item())
+        value = pl.Series([int(text)]).cast(dtype)
+        return str((value.dt.to_string("iso") if _is_span(dtype) else value.cast(pl.String)).item())
     return text

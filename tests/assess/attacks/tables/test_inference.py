@@ -222,3 +222,21 @@ def test_the_reach_is_as_it_is_defined(tried: list[tuple[int, bool, bool]]):
     farthest = max(later)
     expected = np.inf if farthest == max(far) else max(farthest, 1e-5)
     assert reach == expected
+
+
+def test_one_secret_does_not_make_every_guess_right():
+    """A code of 10**12 among incomes isn't what a guess may miss by."""
+    rng = np.random.default_rng(0)
+    table, others = (
+        pl.DataFrame({"known": rng.permutation(500) + first, "income": rng.permutation(500)})
+        for first in (0, 500)
+    )
+    table = table.with_columns(
+        income=pl.when(pl.col("income") == 0).then(10**12).otherwise("income")
+    )
+    target = TableTarget(released=table, original=table, control=others, secrets=("income",))
+
+    (outcome,) = Inference().run(target, random_state=0)
+
+    assert outcome.success.value == 1.0
+    assert outcome.control.value < 0.5

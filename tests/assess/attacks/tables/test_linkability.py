@@ -42,7 +42,7 @@ def test_more_neighbours_share_more(raw: TableTarget):
 
 def test_the_nearest_few_are_the_nearest_and_ties_are_drawn():
     rng = np.random.default_rng(0)
-    distances = np.tile(np.array([[0.5, 0, 0.5, 0.5, 2.0]], dtype=np.float32), (3000, 1))
+    distances = np.tile(np.array([[0.5, 0, 0.5, 0.5, 2.0]]), (3000, 1))
     few = nearest_few(distances, 2, rng)
 
     assert (few == 1).any(axis=1).all()

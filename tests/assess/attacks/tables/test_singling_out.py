@@ -256,3 +256,15 @@ def test_nobody_is_guessed_at_an_end_that_is_not_there():
     assert all(np.isfinite(ends[test.kind](test)) for test in result if test.kind in ends)
     assert not [test for test in result if test.kind in {"top", "bottom"}]
     assert {test.column.name for test in result} == {"a", "b"}
+
+
+def test_numbers_of_many_digits_single_out():
+    """Each id is one person's: all guesses are true, of nobody in the control table."""
+    table, others = (
+        pl.DataFrame({"id": [2**60 + i for i in range(first, first + 600)]}) for first in (0, 600)
+    )
+    target = TableTarget(released=table, original=table, control=others)
+
+    (outcome,) = SinglingOutUnivariate().run(target, random_state=0)
+
+    assert (outcome.success.value, outcome.control.value) == (1.0, 0.0)

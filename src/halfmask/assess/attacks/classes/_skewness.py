@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from halfmask._validation import fraction, integer_at_least
 from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._reading import is_text, read_numbers
+from halfmask.assess.attacks._reading import is_text, read_numbers, recast
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
 
@@ -127,7 +127,11 @@ def _read(values: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return values that went through text as the numbers they are, if they all spell some."""
     if not is_text(values.dtype) or not (dtype.is_numeric() or dtype.is_temporal()):
         return values
-    numbers = read_numbers(values.cast(pl.String), dtype)
+    texts = values.cast(pl.String)
+    exact = recast(texts.str.strip_chars(), dtype)
+    if not dtype.is_float() and exact.null_count() == values.null_count():
+        return exact
+    numbers = read_numbers(texts, dtype)
     return values if numbers.null_count() > values.null_count() else numbers
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.assess.attacks.tables._matching import usual_numbers
+
 if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._links import Linkable
 
@@ -34,7 +36,7 @@ def d_risk(linkable: Linkable, interval: float) -> float:
     near = np.ones(len(rows), dtype=np.bool_)
     for column in numbers:
         middle, known = column.cells.middle, linkable.known[column.name]
-        present = middle[~np.isnan(middle)]
+        present = usual_numbers(middle[~np.isnan(middle)])
         reach = interval * float(present.std(ddof=1)) if len(present) > 1 else 0.0
         near &= (np.abs(middle[rows] - known) <= reach) | (
             np.isnan(known) & column.cells.null[rows]

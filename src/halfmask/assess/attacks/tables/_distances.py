@@ -21,14 +21,15 @@ Silence: TypeAlias = Literal["anything", "average", "nothing"]
 #: By column what is known of people, as `Matched.known` has it.
 Known: TypeAlias = "Mapping[str, NDArray[np.float64]]"
 
-#: Pairs in a block: 16 MB of distances.
+#: Pairs in a block: 32 MB of distances.
 PAIRS_PER_BLOCK = 4_000_000
 #: Among rows at one distance, more specific ones are preferred.
 HARDLY = 1e-4
 #: More than any distance.
 FAR = 1e4
-#: Distances are equal within what adding them up in single precision may lose.
-SLACK = 1e-5
+#: Distances are equal within what adding them up may lose.
+SLACK = 1e-10
+NOTHING = 1e-15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ class Comparison:
         """Whether a cell of these columns holds no information."""
         return any(bool(column.cells.silent.any()) for column in self.columns)
 
-    def blocks(self, known: Known) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    def blocks(self, known: Known) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Yield which people, and their distances to all released rows: (people, rows)."""
         n_people = len(known[self.columns[0].name])
         n_rows = len(self.columns[0].cells)
@@ -67,10 +68,10 @@ class Comparison:
             some = slice(start, min(start + step, n_people))
             yield some, self._distances(known, some, n_rows)
 
-    def _distances(self, known: Known, some: slice, n_rows: int) -> NDArray[np.float32]:
+    def _distances(self, known: Known, some: slice, n_rows: int) -> NDArray[np.float64]:
         from halfmask.kernels.attacks import linkage  # noqa: PLC0415 # numba loads late
 
-        out = np.zeros((some.stop - some.start, n_rows), dtype=np.float32)
+        out = np.zeros((some.stop - some.start, n_rows), dtype=np.float64)
         squared = self.metric == "standardised"
         for column in self.columns:
             values = np.ascontiguousarray(known[column.name][some])
@@ -79,7 +80,7 @@ class Comparison:
             average = column.average_gap * (column.spread / unit)
             average = average * average if squared else average
             silent = {"anything": HARDLY, "average": average, "nothing": FAR}[self.silence]
-            costs = cells.silent.astype(np.float32) * np.float32(silent)
+            costs = cells.silent.astype(np.float64) * silent
             if column.is_number:
                 ends = cells.low, cells.high
                 linkage.add_number_gaps(
@@ -92,19 +93,19 @@ class Comparison:
         return out
 
 
-def nearest(distances: NDArray[np.float32]) -> NDArray[np.bool_]:
+def nearest(distances: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which rows are nearest to each person, all that tie."""
     least = distances.min(axis=1, keepdims=True)
-    return np.asarray(distances <= least * np.float32(1 + SLACK) + np.float32(1e-9))
+    return np.asarray(distances <= least * (1 + SLACK) + NOTHING)
 
 
 def nearest_few(
-    distances: NDArray[np.float32], n: int, rng: np.random.Generator
+    distances: NDArray[np.float64], n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return the numbers of the n rows nearest to each person, drawn at random where they tie."""
     n = min(n, distances.shape[1])
     edge = np.partition(distances, n - 1, axis=1)[:, n - 1 : n]
-    slack = edge * np.float32(SLACK) + np.float32(1e-9)
+    slack = edge * SLACK + NOTHING
     # What is nearer than the last one that is wanted comes first, then a draw of those that tie.
     order = rng.random(distances.shape, dtype=np.float32)
     order[distances < edge - slack] = -1.0

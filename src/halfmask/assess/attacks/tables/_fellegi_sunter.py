@@ -115,7 +115,7 @@ class _Weighing(NamedTuple):
     """One way to weigh agreements: nearness of numbers, and the lack of weight by pattern."""
 
     nearness: float
-    penalty: NDArray[np.float32]
+    penalty: NDArray[np.float64]
 
 
 def _look_alike(
@@ -194,7 +194,7 @@ def _weighings(linkable: Linkable, columns: list[Matched]) -> dict[str, _Weighin
             counts += np.bincount(patterns.ravel(), minlength=1 << n)
         for way, rounds in (("fitted", ROUNDS), ("not fitted", 0)):
             weights = agreement_weights(counts, n, prevalence=prevalence, rounds=rounds)
-            penalty = (weights.max() - weights).astype(np.float32)
+            penalty = weights.max() - weights
             found[f"{called}, {way}"] = _Weighing(nearness, penalty)
     return found
 

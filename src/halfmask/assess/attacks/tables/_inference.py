@@ -12,7 +12,7 @@ from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.tables._distances import SLACK, Comparison, nearest
+from halfmask.assess.attacks.tables._distances import Comparison, nearest
 from halfmask.assess.attacks.tables._excess import residual_details
 from halfmask.assess.attacks.tables._knowledge import (
     known_people,
@@ -33,6 +33,8 @@ __all__ = ["Inference", "farthest_worthwhile"]
 
 #: How many released rows are guessed from the others to learn which distance is near enough.
 MAX_TRIED = 2000
+#: A row this near is used whatever the reach.
+NO_DISTANCE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,4 +289,4 @@ def farthest_worthwhile(
     last = int(ends[worse <= allowed][-1])
     if last == len(far):
         return np.inf
-    return max(SLACK, float(far[order][last - 1])) if last else SLACK
+    return max(NO_DISTANCE, float(far[order][last - 1])) if last else NO_DISTANCE

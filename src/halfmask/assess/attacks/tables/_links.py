@@ -91,7 +91,7 @@ class Linkable:
 
 
 def expected_right(
-    blocks: Iterable[tuple[slice, NDArray[np.float32]]],
+    blocks: Iterable[tuple[slice, NDArray[np.float64]]],
     people: NDArray[np.int64],
     owners: NDArray[np.int64],
 ) -> NDArray[np.float64]:
@@ -111,7 +111,7 @@ def expected_right(
 
 
 def right_of_block(
-    distances: NDArray[np.float32], people: NDArray[np.int64], owners: NDArray[np.int64]
+    distances: NDArray[np.float64], people: NDArray[np.int64], owners: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the same for the people of one block."""
     tied = nearest(distances)

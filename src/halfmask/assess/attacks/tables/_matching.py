@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._reading import as_numbers, recast, spelt
+from halfmask.assess.attacks._reading import as_numbers, read_numbers, recast, spelt
+from halfmask.assess.attacks.tables._number_reader import NumberReader
 from halfmask.assess.attacks.tables._parsing import (
     EVERYTHING,
     label_ranges,
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
 
     from halfmask.data import Hierarchy
 
-__all__ = ["Matched", "ReleasedCells", "match"]
+__all__ = ["Matched", "ReleasedCells", "match", "usual_numbers"]
 
 #: The code of a category that no known row has.
 FOREIGN = np.iinfo(np.int32).max
+#: Numbers this many times as far from nearly all others as those lie apart set no scale.
+FAR_OUT, FAR_OUT_OF_FEW, MANY_VALUES = 5.0, 100.0, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -109,12 +112,14 @@ class Matched:
     categories
         The categories that people have, by code; empty for numbers.
     spread, deviation
-        Of numbers: the largest known value less the smallest, and the standard deviation; 1 where
+        Of numbers: the largest usual value less the smallest, and the standard deviation; 1 where
         all are equal.
     average_gap
         How far two people are apart on average, in spreads (numbers) or as a share (categories).
     is_rounded
         Whether numbers are rounded to single precision, as they were on one side.
+    reader
+        Reads its numbers; ``None`` for categories.
     """
 
     name: str
@@ -125,11 +130,12 @@ class Matched:
     deviation: float
     average_gap: float
     is_rounded: bool = False
+    reader: NumberReader | None = None
 
     def known(self, values: pl.Series) -> NDArray[np.float64]:
         """Return values as numbers or codes of categories; NaN where missing."""
-        if self.is_number:
-            numbers = as_numbers(values).to_numpy().astype(np.float64)
+        if self.reader is not None:
+            numbers = self.reader.numbers(values).to_numpy().astype(np.float64)
             return _rounded(numbers) if self.is_rounded else numbers
         return _codes(values, self.categories)
 
@@ -166,9 +172,11 @@ def match(
     """
     original = people[0]
     if _holds_numbers(original, released):
-        numbers = as_numbers(original).drop_nulls().to_numpy()
-        cells = _number_cells(released, original.dtype, hierarchy, _resolution(numbers))
         is_rounded = pl.Float32 in (original.dtype, released.dtype)
+        plain = [values for values in (*people, released) if _is_plain(values)]
+        reader = NumberReader.of(original.dtype, [] if is_rounded else [original, *plain])
+        numbers = usual_numbers(reader.numbers(original).drop_nulls().to_numpy())
+        cells = _number_cells(released, reader, hierarchy, _resolution(numbers))
         if is_rounded:
             cells = replace(cells, low=_rounded(cells.low), high=_rounded(cells.high))
         spread = float(np.ptp(numbers)) if len(numbers) else 0.0
@@ -182,6 +190,7 @@ def match(
             deviation=deviation or 1.0,
             average_gap=_average_gap(numbers) / (spread or 1.0),
             is_rounded=is_rounded,
+            reader=reader,
         )
     texts = [leaf_text(values).alias("text") for values in people]
     categories = pl.concat(texts).drop_nulls().unique().sort().to_list()
@@ -208,21 +217,24 @@ def _holds_numbers(original: pl.Series, released: pl.Series) -> bool:
     if released.dtype != pl.String:
         return released.dtype.is_numeric()
     labels, _ = split_missing(released.drop_nulls().unique())
-    ends = label_ranges(labels, original.dtype, None)
+    ends = label_ranges(labels, lambda texts: read_numbers(texts, original.dtype), None)
     return bool((ends["low"] < ends["high"]).any())
 
 
+def _is_plain(values: pl.Series) -> bool:
+    """Return whether a column holds numbers or times themselves, not their texts."""
+    return values.dtype.is_numeric() or values.dtype.is_temporal()
+
+
 def _number_cells(
-    released: pl.Series, dtype: pl.DataType, tree: Hierarchy | None, step: float
+    released: pl.Series, reader: NumberReader, tree: Hierarchy | None, step: float
 ) -> ReleasedCells:
-    null = released.is_null()
-    if released.dtype == pl.String or not (
-        released.dtype.is_numeric() or released.dtype.is_temporal()
-    ):
+    null, dtype = released.is_null(), reader.dtype
+    if not _is_plain(released):
         texts = released.cast(pl.String)
         labels = texts.drop_nulls().unique(maintain_order=True)
         bare, with_missing = split_missing(labels)
-        ends = label_ranges(bare, dtype, tree, step=step).with_columns(
+        ends = label_ranges(bare, reader.spelt, tree, step=step).with_columns(
             label=labels, or_missing=with_missing
         )
         found = pl.DataFrame({"label": texts}).join(
@@ -232,7 +244,7 @@ def _number_cells(
         or_missing = found["or_missing"].fill_null(value=False)
     else:
         same_kind = recast(released, dtype) if dtype.is_temporal() else released
-        low = high = as_numbers(same_kind)
+        low = high = reader.numbers(same_kind)
         null = low.is_null()
         or_missing = pl.Series([False]).new_from_index(0, len(released))
     silent = low.is_null().to_numpy()
@@ -307,6 +319,25 @@ def _codes(values: pl.Series, categories: tuple[str, ...]) -> NDArray[np.float64
         return_dtype=pl.Float64,
     )
     return codes.set(texts.is_null(), None).to_numpy().astype(np.float64)
+
+
+def usual_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers without those that lie far from nearly all others, such as codes.
+
+    Of the different values, nine tenths that lie together are usual. So no few values, however
+    frequent, decide what a gap is worth. Few values don't tell what is usual: far is farther there.
+    """
+    distinct = np.unique(numbers)
+    n = len(distinct)
+    if n < 3:
+        return numbers
+    others = max(1, n // 10)
+    with np.errstate(over="ignore"):
+        widths = distinct[n - 1 - others :] - distinct[: others + 1]
+        first = int(widths.argmin())
+        reach = widths[first] * (FAR_OUT if n >= MANY_VALUES else FAR_OUT_OF_FEW)
+        low, high = distinct[first] - reach, distinct[first] + widths[first] + reach
+    return np.asarray(numbers[(numbers >= low) & (numbers <= high)])
 
 
 def _resolution(numbers: NDArray[np.float64]) -> float:

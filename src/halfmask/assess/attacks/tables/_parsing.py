@@ -10,16 +10,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from halfmask.assess.attacks._reading import read_numbers
-
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from halfmask.data import Hierarchy
 
 __all__ = ["EVERYTHING", "label_ranges", "label_sets", "split_missing"]
+
+Read: TypeAlias = "Callable[[pl.Series], pl.Series]"
 
 OR_MISSING = " or missing"
 #: What stands for everything, in hierarchies and where people suppress by hand.
@@ -47,7 +49,7 @@ def split_missing(labels: pl.Series) -> tuple[pl.Series, pl.Series]:
 
 
 def label_ranges(
-    labels: pl.Series, dtype: pl.DataType, tree: Hierarchy | None, *, step: float = 0.0
+    labels: pl.Series, read: Read, tree: Hierarchy | None, *, step: float = 0.0
 ) -> pl.DataFrame:
     """Return ``low`` and ``high`` of each label, as numbers; missing where it gives no number.
 
@@ -55,40 +57,40 @@ def label_ranges(
     ----------
     labels
         Different released labels, without ``or missing``.
-    dtype
-        The type of people's values.
+    read
+        Returns the numbers that texts spell.
     tree
         The column's published hierarchy.
     step
         How far the next value is from an end that is left out, as that of 40 in ``[30, 40)``.
     """
-    plain = read_numbers(labels, dtype)
+    plain = read(labels)
     readings = [
         pl.DataFrame({"low": plain, "high": plain}),
-        *(_between(labels, dtype, pattern, step) for pattern in RANGES),
-        _bounded(labels, dtype, step),
+        *(_between(labels, read, pattern, step) for pattern in RANGES),
+        _bounded(labels, read, step),
     ]
     if tree is not None:
-        found = labels.to_frame("label").join(
-            _node_ranges(tree, dtype), on="label", how="left", maintain_order="left"
+        nodes = labels.to_frame("label").join(
+            _node_ranges(tree, read), on="label", how="left", maintain_order="left"
         )
         # A day of a hierarchy of days isn't its midnight.
-        readings.insert(0, found.select("low", "high"))
-    read = readings[0]
+        readings.insert(0, nodes.select("low", "high"))
+    found = readings[0]
     for other in readings[1:]:
-        read = pl.DataFrame({side: read[side].fill_null(other[side]) for side in read.columns})
-    return read
+        found = pl.DataFrame({side: found[side].fill_null(other[side]) for side in found.columns})
+    return found
 
 
-def _between(labels: pl.Series, dtype: pl.DataType, pattern: str, step: float) -> pl.DataFrame:
+def _between(labels: pl.Series, read: Read, pattern: str, step: float) -> pl.DataFrame:
     """Read labels with two ends; one that is left out lies a step further in."""
     low, high = pl.col("low"), pl.col("high")
     opens, closes = pl.col("opener").is_in(OPENERS), pl.col("closer").is_in(CLOSERS)
     parts = pl.DataFrame(
         {
             "opener": labels.str.extract(pattern, 1),
-            "low": _end(labels.str.extract(pattern, 2), dtype),
-            "high": _end(labels.str.extract(pattern, 3), dtype),
+            "low": _end(labels.str.extract(pattern, 2), read),
+            "high": _end(labels.str.extract(pattern, 3), read),
             "closer": labels.str.extract(pattern, 4),
         }
     )
@@ -102,13 +104,13 @@ def _between(labels: pl.Series, dtype: pl.DataType, pattern: str, step: float) -
     )
 
 
-def _bounded(labels: pl.Series, dtype: pl.DataType, step: float) -> pl.DataFrame:
+def _bounded(labels: pl.Series, read: Read, step: float) -> pl.DataFrame:
     """Read labels with one end."""
     signed = labels.str.replace(AND_MORE, ">=${1}")
     parts = pl.DataFrame(
         {
             "sign": signed.str.extract(BOUND, 1),
-            "end": read_numbers(signed.str.extract(BOUND, 2), dtype),
+            "end": read(signed.str.extract(BOUND, 2)),
         }
     )
     sign, end = pl.col("sign"), pl.col("end")
@@ -131,12 +133,12 @@ def _bounded(labels: pl.Series, dtype: pl.DataType, step: float) -> pl.DataFrame
     )
 
 
-def _end(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+def _end(texts: pl.Series, read: Read) -> pl.Series:
     """Return the numbers that ends of ranges spell, which may be infinite."""
     infinite = texts.str.to_lowercase().replace_strict(
         list(INFINITE), list(INFINITE.values()), default=None, return_dtype=pl.Float64
     )
-    return read_numbers(texts, dtype).fill_null(infinite)
+    return read(texts).fill_null(infinite)
 
 
 def label_sets(labels: list[str], known: dict[str, int], tree: Hierarchy | None) -> list[list[int]]:
@@ -199,10 +201,10 @@ def _nodes(tree: Hierarchy) -> pl.DataFrame:
     return pl.concat(above).unique(maintain_order=True).filter(pl.col("label") != EVERYTHING)
 
 
-def _node_ranges(tree: Hierarchy, dtype: pl.DataType) -> pl.DataFrame:
+def _node_ranges(tree: Hierarchy, read: Read) -> pl.DataFrame:
     """Return ``low`` and ``high`` of each label above the leaves that is none itself."""
     nodes = _nodes(tree).filter(~pl.col("label").is_in(list(tree.leaves)))
-    numbers = read_numbers(nodes["leaf"], dtype)
+    numbers = read(nodes["leaf"])
     return (
         nodes.with_columns(number=numbers)
         .group_by("label")

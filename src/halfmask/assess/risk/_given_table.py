@@ -1,0 +1,20 @@
+"""Tables of any library, as polars."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from halfmask.data import to_polars
+
+__all__ = ["given_table"]
+
+
+def given_table(table: object) -> pl.DataFrame:
+    """Return a frame as polars; one of polars as it is.
+
+    Raises
+    ------
+    DataError
+        If it is no frame.
+    """
+    return table if isinstance(table, pl.DataFrame) else to_polars(table)

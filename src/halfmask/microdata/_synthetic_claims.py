@@ -1,0 +1,76 @@
+"""What a release of synthetic rows claims: rows, rules, copied rows, groups or a budget."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from halfmask.claims import Claim, released_columns_claim
+from halfmask.synth._chance_copies import MOST_EQUAL, count_equal
+
+if TYPE_CHECKING:
+    from halfmask.claims._claim import Json
+    from halfmask.microdata._synthetic_rows import SyntheticRows
+
+__all__ = ["synthetic_claims"]
+
+
+def synthetic_claims(rows: SyntheticRows) -> tuple[Claim, ...]:
+    """Return what the release claims: rows, rules, copied rows or groups."""
+    names = rows.learnt.columns
+    made = [released_columns_claim(rows.columns(), rows.n_out)]
+    for section in rows.section.rules:
+        rule = section.made()
+        evidence: dict[str, Json] = {}
+        if rule.name == "fixed-combinations":
+            evidence["combinations"] = rows.learnt.select(rule.about).unique().height
+        made.append(
+            Claim(
+                model=rule.name,
+                parameters={},
+                about={"columns": list(rule.about)},
+                basis="counted",
+                evidence=evidence,
+            )
+        )
+    if rows.groups:
+        made.append(
+            Claim(
+                model="hybrid-groups",
+                parameters={"k": int(rows.section.k or 0)},
+                about={"columns": list(names)},
+                basis="stated",
+                evidence={
+                    "groups": len(rows.groups),
+                    "smallest": min(rows.groups),
+                    "rows": sum(rows.groups),
+                },
+            )
+        )
+    if rows.paid is not None:
+        made.append(rows.paid.claim(names))
+    elif rows.section.kind == "full":
+        made += [_copies_claim(rows, number) for number in range(len(rows.copies))]
+    return tuple(made)
+
+
+def _copies_claim(rows: SyntheticRows, number: int) -> Claim:
+    """Count rows of a copy that equal an original row, and original rows that equal another.
+
+    What tells of a person are rows that few people have: those are counted again, by themselves.
+    """
+    drawn, originals = rows.copies[number], rows.originals
+    equal, own = (count_equal(each, originals) for each in (drawn, originals))
+    return Claim(
+        model="copied-rows",
+        parameters={"copy": number + 1} if len(rows.copies) > 1 else {},
+        about={"columns": list(drawn.columns)},
+        basis="counted",
+        evidence={
+            "rows": drawn.height,
+            "copied": int((equal > 0).sum()),
+            "copied_of_few": int(((equal > 0) & (equal <= MOST_EQUAL)).sum()),
+            "original_rows": originals.height,
+            "repeated": int((own > 1).sum()),
+            "repeated_of_few": int(((own > 1) & (own <= MOST_EQUAL + 1)).sum()),
+        },
+    )

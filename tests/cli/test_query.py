@@ -59,6 +59,10 @@ def test_a_question_is_charged_once(table, vault, capsys):
     for row in again["rows"]:
         assert row["mean_age_low"] <= row["mean_age"] <= row["mean_age_high"]
 
+    less = run(capsys, "query", table, SQL, "--epsilon", 0.5, "--vault", vault)[1]
+    assert "Costs epsilon 1," in less
+    assert "nothing was charged" in less
+
     shown = json.loads(run(capsys, "budget", "show", "people", "--vault", vault, "--json")[1])
     assert len(shown["charges"]) == 1
     assert shown["spent"] == pytest.approx(1, rel=1e-3)

@@ -84,12 +84,15 @@ def check_times(rows: Any) -> None:  # noqa: ANN401 - pyarrow has no types
 
 
 def _leaves(cells: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
-    """Yield the cells, or those within lists and structs."""
+    """Yield the cells, or those within lists, structs and dictionaries."""
     import pyarrow as pa  # noqa: PLC0415 - as above
     import pyarrow.compute as pc  # noqa: PLC0415 - as above
 
     types = pa.types
-    if any(
+    if types.is_dictionary(cells.type):
+        for chunk in cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]:
+            yield from _leaves(chunk.dictionary)
+    elif any(
         fits(cells.type) for fits in (types.is_list, types.is_large_list, types.is_fixed_size_list)
     ):
         yield from _leaves(pc.list_flatten(cells))
@@ -104,6 +107,8 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:  # noqa: ANN401 - as above
     """Return the ends of what polars reads of a type of time as it is; None where that is all."""
     import pyarrow as pa  # noqa: PLC0415 - as above
 
+    if pa.types.is_dictionary(kind):
+        return bounds_of(kind.value_type)
     if pa.types.is_time(kind):
         return 0, 86_400 * _TICKS[kind.unit] - 1
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):

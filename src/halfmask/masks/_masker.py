@@ -103,8 +103,9 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         y
             Not used.
         """
-        masks = {} if self.masks is None else self.masks
-        check_claimed_once(masks, self.table_masks)
+        given: Mapping[str, Mask] = {} if self.masks is None else self.masks
+        check_claimed_once(given, self.table_masks)
+        masks = dict(given)
         table = read(self, X, reset=True)[1]
         if any(not isinstance(each, TableMask) for each in self.table_masks):
             raise ParameterError(
@@ -124,7 +125,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         for name, mask in masks.items():
             mask.written(name, table.schema[name])
             self._counts[name], _ = _seen(table[name], mask, key)
-        self._fitted = dict(masks)
+        self._fitted = masks
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table

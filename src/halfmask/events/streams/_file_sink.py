@@ -89,7 +89,7 @@ class FileSink:
             check_free(self.target, overwrite=self._overwrite)
 
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
-        """Open the file at a checkpoint. What is behind it stays where it may have been read."""
+        """Open the file at a checkpoint; what may have been read behind it stays."""
         with writing_out():
             if again and state is not None and not self._work.exists() and self.target.is_file():
                 with self.target.open("rb") as file:

@@ -80,6 +80,11 @@ class Source:
         return f"Source(format={self.format!r}, columns={len(self.columns)}, rows={self.n_rows})"
 
     @property
+    def on_workers(self) -> str:
+        """What to do where a worker of a cluster can't read the table."""
+        return next((place.on_workers for place in self._places), Place.on_workers)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, in the table's order."""
         return self._reader.columns

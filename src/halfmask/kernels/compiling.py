@@ -92,7 +92,7 @@ def compile_ahead(kernel: Any, *arguments: Any) -> None:  # noqa: ANN401 # as ab
     kernel
         What is compiled.
     arguments
-        Such as it is called with.
+        Arguments of a later call.
     """
     if hasattr(kernel, "overloads"):
         kernel.compile(tuple(map(kernel.typeof_pyval, arguments)))

@@ -179,7 +179,7 @@ def _words(cells: pl.Series) -> NDArray[np.int64]:
         words = np.arange(cells.len())
     words.setflags(
         write=False
-    )  # whether polars lends its memory or copies: one compilation for all
+    )  # whether polars shares its memory or copies: one compilation for all
     return words
 
 

@@ -252,6 +252,7 @@ def _on_grid(column: ColumnCodes, amounts: NDArray[np.float64]) -> pl.Series:
         written = pl.Series(np.clip(found, points[0], points[-1]))
     else:
         low, high = int(physical[0]), int(physical[-1])
+        low += (int(physical[len(physical) // 2]) - low) % column.step  # a code is on no grid
         most = (high - low) // column.step
         steps = np.rint(_turned_back((amounts - low) / column.step, 0.0, float(most)))
         whole = np.clip(steps, 0, most).astype(np.int64) * column.step + low

@@ -75,7 +75,7 @@ class ReleasedCells:
         low = np.where(np.isinf(self.low), self.high, self.low)
         high = np.where(np.isinf(self.high), self.low, self.high)
         with np.errstate(invalid="ignore"):
-            return np.where(self.silent, np.nan, (low + high) / 2)
+            return np.where(self.silent, np.nan, low / 2 + high / 2)
 
     @property
     def taken(self) -> NDArray[np.float64]:

@@ -55,7 +55,7 @@ def test_json_has_what_the_manifest_has(files, run):
     assert found["risk"] == manifest["details"]["risk"]
 
 
-@pytest.mark.parametrize("option", [("--strict",), ("--population", "people.csv")])
+@pytest.mark.parametrize("option", [("--persons", "rows.csv"), ("--population", "people.csv")])
 def test_options_about_classes_are_refused(files, run, option):
     """They would have no effect."""
     done = run("protect", *files, *option)
@@ -63,3 +63,26 @@ def test_options_about_classes_are_refused(files, run, option):
     assert done.status == 2
     assert option[0] in done.err
     assert not files[-1].exists()
+
+
+def test_people_who_are_found_again_are_a_warning_and_an_error_with_strict(files, run):
+    """Three ticks say nothing of them: what was counted are the techniques."""
+    files[1].write_text(POLICY.replace("base = 10", "base = 1"))
+    done = run("protect", *files, "--json")
+    (warning,) = json.loads(done.out)["warnings"]
+
+    assert "An attacker who knows the key columns links " in warning
+    assert "links" in (files[-1] / "report.html").read_text()
+    assert f"Warning: {warning}"[:60] in run("protect", *files, "--overwrite").out
+    strict = run("protect", *files, "--overwrite", "--strict", "--json")
+    assert (strict.status, json.loads(strict.out)["error"]) == (1, warning)
+
+
+def test_strict_passes_where_nobody_is_found_again(files, run):
+    """Ages in two groups leave a hundred rows that look alike."""
+    files[1].write_text(POLICY.replace("base = 10", "base = 100"))
+
+    done = run("protect", *files, "--strict", "--json")
+
+    assert done.status == 0
+    assert json.loads(done.out)["warnings"] == []

@@ -113,6 +113,32 @@ def test_weaknesses_are_named(tmp_path, sections, own):
     assert all(weakness_sentence(sentence.partition(":")[0]) == sentence for sentence in said)
 
 
+@pytest.mark.parametrize("town", ["categorical", "identifier"])
+def test_ends_of_a_hierarchy_and_members_of_sets_are_no_ends_of_ranges(town):
+    """Only what is written as a range of values has ends that are values."""
+    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
+
+    table = pl.DataFrame({"age": [it % 97 for it in range(300)], "town": ["a", "b", "c"] * 100})
+    tree = {"hierarchy": {"intervals": [5, 10, 20]}}
+    age = {"role": "quasi_identifier", "kind": "numeric"}
+    place = {"role": "quasi_identifier", "kind": town} if town == "categorical" else {"role": town}
+    said = {"halfmask": 1, "guarantees": [K], "recoding": {"name": "level"}}
+
+    named = {
+        bool(more): _weaknesses(
+            protect(
+                table,
+                Policy.model_validate({**said, "columns": {"age": age | more, "town": place}}),
+            ).prepared
+        )
+        for more in (tree, {})
+    }
+
+    sentence = weakness_sentence("range-ends-are-values")
+    assert sentence in named[False]
+    assert sentence not in named[True]
+
+
 def test_sensitive_columns_leave_as_they_are_and_that_is_named():
     """A salary to the cent is one person's own, whatever diversity its class has."""
     from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here

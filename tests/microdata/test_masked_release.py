@@ -10,7 +10,14 @@ import pytest
 from tests.microdata.table_masks import Drawn, Share, Smallest
 
 import halfmask as hm
-from halfmask._errors import DataError, ParameterError, PolicyError, SchemaError, VerificationError
+from halfmask._errors import (
+    DataError,
+    GuaranteeNotMetError,
+    ParameterError,
+    PolicyError,
+    SchemaError,
+    VerificationError,
+)
 from halfmask.masks import TABLE_MASKS, Rounding
 from halfmask.microdata import MaskedRelease, Policy, _masked_release
 
@@ -195,3 +202,43 @@ def test_details_in_texts_are_replaced_and_counted_on_the_page(people, tmp_path,
     said = (tmp_path / "out" / "manifest.json").read_text()
     assert "canary" not in (said + page).casefold()
     assert "free-text:" in said
+
+
+def test_codes_that_are_called_categorical_are_not_measured_as_numbers():
+    """A difference of sexes is none, and neither is a mean of towns."""
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {
+            "sex": rng.integers(1, 3, 300),
+            "town": rng.integers(1, 9, 300).astype(float),
+            "age": rng.integers(18, 90, 300),
+        }
+    )
+    text = """
+halfmask = 1
+[columns]
+sex = { role = "quasi_identifier", kind = "categorical", mask = { name = "pram", keep = 0.8 } }
+town = { role = "insensitive", kind = "categorical" }
+age = { role = "quasi_identifier", kind = "numeric", mask = { name = "round", base = 5 } }
+"""
+    found = hm.mask(table, policy(text=text), key=KEY).assessment
+
+    assert found is not None
+    assert {it.outcome.column for it in found.intervals} == {"age"}
+    assert [name for name, it in found.columns.items() if it.il1s is not None] == ["age"]
+    assert found.columns["sex"].total_variation is not None
+    assert found.columns["sex"].changed > 0.02
+
+
+def test_strict_needs_rows_enough_to_measure(people):
+    """Of ten rows an attack tells nothing, so that none can be called resisted."""
+    with pytest.raises(GuaranteeNotMetError, match="10 rows"):
+        hm.mask(people.head(10), policy(), key=KEY, strict=True)
+    tokens = policy(
+        text="""
+halfmask = 1
+[columns]
+code = { role = "insensitive", kind = "text", mask = { name = "token" } }
+"""
+    )
+    assert hm.mask(people.select("code"), tokens, key=KEY, strict=True).assessment is None

@@ -158,3 +158,25 @@ def test_the_report_says_how_many_details_were_found(tmp_path):
 
     assert "found: 1 card, 1 email, 2 name" in report
     assert "canar" not in report.casefold()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "zone"),
+    [("date", None), ("ms", None), ("us", "Europe/Berlin"), ("ns", "America/New_York")],
+)
+def test_pictures_of_dates_are_labelled_with_dates(tmp_path, dtype, zone):
+    """Nobody reads 19,723 as the first day of 2024."""
+    days = pl.datetime_range(
+        pl.datetime(2024, 1, 1), pl.datetime(2024, 10, 26), "1d", eager=True, time_zone=zone
+    )
+    born = days.dt.date() if dtype == "date" else days.dt.cast_time_unit(dtype)
+    policy = Policy.from_toml(
+        'halfmask = 1\n[columns.born]\nrole = "quasi_identifier"\nkind = "datetime"\n'
+        '[[guarantees]]\nmodel = "k-anonymity"\nk = 5\n'
+    )
+
+    protect(pl.DataFrame({"born": born}), policy).write(tmp_path / "out")
+
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert re.search(r"<bdi>2024-01-01 to 2024-\d\d-\d\d</bdi>", page)
+    assert not re.search(r"[12]\d,\d{3} to|\d{12}", re.sub(r"<svg.*?</svg>|[0-9a-f]{64}", "", page))

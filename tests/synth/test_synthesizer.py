@@ -431,3 +431,25 @@ def test_numbers_without_a_grid_stay_without_one():
 
     assert (drawn["low"] <= drawn["high"]).all()
     assert (drawn["high"] - drawn["low"]).max() <= 0.0010001
+
+
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64, pl.Decimal(12, 0)])
+@pytest.mark.parametrize("codes", [(-8,), (-9, -8), (99_999,), (-8, 99_999)])
+def test_nothing_is_drawn_between_a_code_and_amounts(dtype, codes):
+    """603 cells of -8 mean that nobody knows: -2 and 35 would be incomes that nobody has."""
+    rng = np.random.default_rng(0)
+    amounts = 100 + 50 * rng.gamma(1.5, 40, 3900).round().astype(np.int64)
+    cells = np.concatenate([amounts, np.repeat(codes, 600 // len(codes))])
+    rng.shuffle(cells)
+    table = pl.DataFrame({"income": cells, "age": rng.integers(18, 90, len(cells))})
+    table = table.cast({"income": dtype})
+
+    drawn = Synthesizer(random_state=1).fit(table).sample(4000)["income"].cast(pl.Float64)
+
+    found = drawn.filter(~drawn.is_in([float(it) for it in codes]))
+    assert found.min() >= 100
+    assert found.max() <= amounts.max()
+    assert found.n_unique() > 200
+    if dtype == pl.Int64:  # incomes keep their grid, whatever the codes are
+        assert set(found % 50) == {0}
+    assert 400 < len(drawn) - len(found) < 800

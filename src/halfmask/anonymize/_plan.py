@@ -94,6 +94,24 @@ class Plan:
             return Ranges()
         return recoding
 
+    def weaknesses_of(self, column: str) -> tuple[str, ...]:
+        """Return the names of the weaknesses of what is written for a column.
+
+        Ends of ranges are values only where ranges are written, and not those of a grid.
+
+        Parameters
+        ----------
+        column
+            The quasi-identifier.
+        """
+        recoding, place = self.written_as(column), self.quasi_identifiers.index(column)
+        coding, written = self.codings[place], self.written[place]
+        if not isinstance(recoding, Ranges):
+            return recoding.weaknesses
+        has_ranges = written.dtype != pl.String or written.str.starts_with("[").any()
+        own_ends = coding.ordered and coding.grid is None and has_ranges
+        return ("range-ends-are-values",) if own_ends else ()
+
     @property
     def publishable(self) -> bool:
         """Whether the plan may be published: never, it holds values."""

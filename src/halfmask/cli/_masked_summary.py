@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._claims import marked
-from halfmask.cli._console import listing, printable
+from halfmask.cli._console import WARNED, listing, printable
 from halfmask.cli._summary import percent
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def masked_dict(release: MaskedRelease, out: str) -> dict[str, object]:
         "verification": verification.to_dict(),
         "risk": manifest.details["risk"],
         "utility": manifest.details["utility"],
+        "warnings": [it for it in [_warning(release)] if it],
         "weaknesses": list(manifest.weaknesses),
     }
 
@@ -79,8 +80,14 @@ def _show_measured(release: MaskedRelease, screen: Console) -> None:
         name = printable(f"finds a number nearly ({within.outcome.column})")
         table.add_row(name, *_arms(within))
     screen.print(table)
+    if (warning := _warning(release)) is not None:
+        screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
     if found.il1s is not None:
         screen.print(f"Change of numbers (IL1s): {found.il1s:.3f}")
+
+
+def _warning(release: MaskedRelease) -> str | None:
+    return None if release.assessment is None else release.assessment.warning
 
 
 def _arms(finding: Finding) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ StrictOption = Annotated[
     typer.Option(
         "--strict",
         help="Fail if fewer than k rows share a combination of values in the columns that are "
-        "released unchanged.",
+        "released unchanged. With masks alone: fail if an attack finds people again.",
     ),
 ]
 
@@ -191,7 +191,7 @@ def protect(
     options = {} if made else head.options()
     ledger = budget.open(table, is_read_otherwise=bool(options))
     if wanted.is_masks_alone:
-        _check_masks_alone(population, persons, strict=strict)
+        _check_masks_alone(population, persons)
         _check_no_budget(ledger)
         opened = opened_by(table, wanted, options) if options else table
         with where_run.connected() as engine:
@@ -202,6 +202,7 @@ def protect(
                 key,
                 vault=vault,
                 overwrite=overwrite,
+                strict=strict,
                 engine=engine,
                 saying=saying,
                 show=show,
@@ -243,6 +244,7 @@ def _mask(  # each says one thing, by its name
     *,
     vault: Vault | None,
     overwrite: bool,
+    strict: bool,
     engine: Engine | None,
     saying: SayingOptions,
     show: bool,
@@ -252,7 +254,9 @@ def _mask(  # each says one thing, by its name
     from halfmask.microdata import mask  # noqa: PLC0415 # as above
 
     with saying.stages() as stages:
-        release = mask(table, policy, key=key, vault=vault, engine=engine, progress=stages)
+        release = mask(
+            table, policy, key=key, vault=vault, engine=engine, strict=strict, progress=stages
+        )
         release = release.write(out, overwrite=overwrite, progress=stages)
     if saying.as_json:
         say_json({"ok": True, **masked_dict(release, out)})
@@ -270,12 +274,11 @@ def _check_no_budget(ledger: PrivacyLedger | None) -> None:
         )
 
 
-def _check_masks_alone(population: str | None, persons: str | None, *, strict: bool) -> None:
+def _check_masks_alone(population: str | None, persons: str | None) -> None:
     """Refuse options that are about classes: they would have no effect."""
     for given, option in (
         (population is not None, "--population"),
         (persons is not None, "--persons"),
-        (strict, "--strict"),
     ):
         if given:
             raise UsageError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from halfmask.anonymize import MAX_MEMBERS, Ranges
@@ -31,12 +32,10 @@ from halfmask.assess.utility import (
 )
 from halfmask.data._hierarchy import as_text
 from halfmask.guarantees import Classes, ClassMembers, size_asked
-from halfmask.microdata._extents import as_numbers, leaving_extents, numbers_of
+from halfmask.microdata._extents import as_numbers, in_days, leaving_extents, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import polars as pl
 
     from halfmask.anonymize import CellCounts, Coding, PersonCodes, Plan
     from halfmask.microdata._class_measures import ClassMeasures
@@ -349,8 +348,11 @@ def distributions(
         numbers = numbers_of(coding)
         held = raw_counts[place][: coding.n_values]
         if numbers is not None:
+            label = None
+            if coding.values.dtype in (pl.Date, pl.Datetime):
+                numbers, column, label = in_days(numbers, column, coding.values.dtype)
             picture = numeric_distribution(
-                np.repeat(numbers, held), column, extents.sizes, min_count=min_count
+                np.repeat(numbers, held), column, extents.sizes, min_count=min_count, label=label
             )
         else:
             texts = _texts(coding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,21 +11,26 @@ from numpy.typing import NDArray
 
 from halfmask.anonymize import Level
 from halfmask.anonymize.lattice import spans_at_level
-from halfmask.assess.utility import CellExtents, ColumnExtents
+from halfmask.assess.utility import CellExtents, ColumnExtents, date_label
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from halfmask.anonymize import CellCounts, Coding, Plan
 
 __all__ = [
     "as_numbers",
     "cell_extents",
     "ends_of",
+    "in_days",
     "leaving_extents",
     "numbers_of",
     "written_spans",
 ]
 
 Integers = NDArray[np.int64]
+
+_UNITS_OF_DAY = {"ms": 86_400e3, "us": 86_400e6, "ns": 86_400e9}
 
 
 def cell_extents(plan: Plan, counts: CellCounts) -> CellExtents:
@@ -105,6 +111,31 @@ def as_numbers(series: pl.Series) -> NDArray[np.float64]:
     """
     physical = series.to_physical() if series.dtype.is_temporal() else series
     return physical.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def in_days(
+    numbers: NDArray[np.float64], column: ColumnExtents, dtype: pl.DataType
+) -> tuple[NDArray[np.float64], ColumnExtents, Callable[[float], str]]:
+    """Return dates and times as days since 1970, and what writes these as dates.
+
+    Parameters
+    ----------
+    numbers, column
+        The numbers of values, as of `as_numbers`, and what cells cover among them.
+    dtype
+        The type of the values.
+    """
+    unit, zone = 1.0, None
+    if isinstance(dtype, pl.Datetime):
+        unit, zone = _UNITS_OF_DAY[dtype.time_unit], dtype.time_zone
+    days = replace(
+        column,
+        low=column.low / unit,
+        high=column.high / unit,
+        domain_low=column.domain_low / unit,
+        domain_high=column.domain_high / unit,
+    )
+    return numbers / unit, days, date_label(days.domain_high - days.domain_low, zone)
 
 
 def _node_spans(

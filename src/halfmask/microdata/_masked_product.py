@@ -138,13 +138,14 @@ def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Se
     """Return what was measured, and on how many rows if not on all."""
     if measured is None:
         return ()
+    warned = [TextBlock(title="Warning", sentences=[it]) for it in [measured.warning] if it]
     if measured.rows == rows.n_out:
-        return measured.blocks()
+        return (*warned, *measured.blocks())
     on = (
         f"Risk and utility were measured on {measured.rows:,} of {rows.n_out:,} rows, drawn at "
         "random. Groups have fewer rows there, so linkage is more frequent than among all rows."
     )
-    return (TextBlock(title="Measured rows", sentences=[on]), *measured.blocks())
+    return (*warned, TextBlock(title="Measured rows", sentences=[on]), *measured.blocks())
 
 
 def _became(rows: MaskedRows, name: str) -> str:

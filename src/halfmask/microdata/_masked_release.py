@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from halfmask._errors import ParameterError, PolicyError, SchemaError
+from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError, SchemaError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
@@ -146,6 +146,7 @@ def mask(
     key: bytes | None = None,
     vault: Vault | None = None,
     engine: Engine | None = None,
+    strict: bool = False,
     progress: Progress | None = None,
 ) -> MaskedRelease:
     """Mask a table by a policy that has masks and no guarantees.
@@ -165,6 +166,8 @@ def mask(
     engine
         Where batches are masked and, of a table in Parquet files, read and written: in threads by
         default, or on a cluster.
+    strict
+        Whether it is an error if attacks find people again: see `MaskingAssessment.warning`.
     progress
         Called with what is being done and how far it is.
 
@@ -181,6 +184,8 @@ def mask(
         If the policy and the table don't agree.
     DataError
         If a mask can't process a value of its column.
+    GuaranteeNotMetError
+        If `strict`, and people are found again, or there are too few rows to measure it.
 
     See Also
     --------
@@ -247,9 +252,12 @@ def mask(
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")
     progress("measuring risk and utility")
+    assessment = _assessed(rows, progress)
+    if strict:
+        _check_strict(rows, assessment)
     return MaskedRelease(
         claims=tuple(_claims(rows)),
-        assessment=_assessed(rows, progress),
+        assessment=assessment,
         rows_to_write=rows,
         original=frame_given(table),
     )
@@ -262,6 +270,28 @@ def _claims(rows: MaskedRows) -> Iterator[Claim]:
             yield from each.claims(columns, rows.read)
 
 
+def _check_strict(rows: MaskedRows, assessment: MaskingAssessment | None) -> None:
+    """Raise if people are found again, or it can't be known."""
+    if assessment is None and _compared(rows):
+        raise GuaranteeNotMetError(
+            f"The release has {rows.n_out} rows. With fewer than {LEAST_ROWS}, attacks tell "
+            "nothing, and strict asks for one that is resisted."
+        )
+    if assessment is not None and assessment.warning is not None:
+        raise GuaranteeNotMetError(
+            assessment.warning, hint="Mask more columns, or mask them more coarsely."
+        )
+
+
+def _compared(rows: MaskedRows) -> list[str]:
+    """Return the released columns of which an attacker with a person's values knows something."""
+    return [
+        name
+        for name in rows.columns
+        if all(each.is_matchable for each in rows.policy.masks_of(name))
+    ]
+
+
 def _columns_of(claim: Claim) -> Sequence[object]:
     columns = claim.about.get("columns")
     return columns if isinstance(columns, list) else []
@@ -270,9 +300,7 @@ def _columns_of(claim: Claim) -> Sequence[object]:
 def _assessed(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
     """Measure risk and utility on rows of which both states are known."""
     policy = rows.policy
-    compared = [
-        name for name in rows.columns if all(each.is_matchable for each in policy.masks_of(name))
-    ]
+    compared = _compared(rows)
     if rows.n_out < LEAST_ROWS or not compared:
         return None
     share = min(1.0, ASSESSED_ROWS / rows.n_out)
@@ -282,6 +310,17 @@ def _assessed(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
     )
     known = [name for name in compared if policy.columns[name].role == "quasi_identifier"]
     label = next((name for name in compared if policy.columns[name].label), None)
+    codes = [
+        name
+        for name in compared
+        if policy.columns[name].kind == "categorical" and before.schema[name].is_numeric()
+    ]
     return compare_masked(
-        before, after, columns=compared, key_columns=known, target=label, progress=progress
+        before,
+        after,
+        columns=compared,
+        key_columns=known,
+        target=label,
+        categories=codes,
+        progress=progress,
     )

@@ -228,7 +228,7 @@ def _range_step(prepared: Prepared, name: str) -> float | str | None:
 def _weaknesses(prepared: Prepared) -> list[str]:
     """Name the weaknesses of the guarantees in this release."""
     plan = prepared.plan
-    named = [word for name in plan.quasi_identifiers for word in plan.written_as(name).weaknesses]
+    named = [word for name in plan.quasi_identifiers for word in plan.weaknesses_of(name)]
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
     if any(name not in judged for name in prepared.schema.sensitive) or not judged:
         named.append("no-diversity")

@@ -20,6 +20,8 @@ __all__ = ["ColumnCodes", "decimals_of", "of_physical"]
 
 #: Fractions with more digits than this have no grid: any number between two values may be drawn.
 MAX_DECIMALS = 6
+#: Codes at each end of whole numbers that don't decide on their grid, of so many values for each.
+MOST_CODES, FEWEST_FOR_A_CODE = 3, 20
 #: Of a column that is drawn, so many rows must have a cell that may be written.
 MIN_SHARE_WRITTEN = 0.5
 
@@ -41,7 +43,7 @@ class ColumnCodes:
     decimals
         The digits after the point that numbers have at most; ``None`` beyond six.
     step
-        What all whole numbers or times are multiples of, counted from the least.
+        What whole numbers or times are multiples of, up to a few at each end.
     """
 
     name: str
@@ -247,10 +249,10 @@ class ColumnCodes:
         """
         own, other = drawn.codes[again].astype(np.int64), drawn.neighbour[again].astype(np.int64)
         # A group of one number has no neighbour: then the next number in the table is taken.
-        alone = (other == own) | (other == self.missing)
+        # What many rows have can be a code, such as -8: nothing lies between it and amounts.
+        alone = (other == own) | (other == self.missing) | ~rare[other]
         side = np.where(rng.random(len(own)) < 0.5, -1, 1)
-        inward = np.where((own + side < 0) | (own + side >= len(self.values)), -side, side)
-        other = np.where(alone, own + inward, other)
+        other = np.where(alone, self._beside(own, side, rare), other)
         found, is_inside = self._inside(own, other, rare, rng.random(len(own)))
         first, last = _inner_codes(rare)
         if first > last:
@@ -260,6 +262,17 @@ class ColumnCodes:
         inside = pl.Series(found)
         taken = self.values.to_physical().gather(beside).cast(inside.dtype)
         return inside.zip_with(pl.Series(is_inside), taken)
+
+    def _beside(
+        self, own: NDArray[np.int64], side: NDArray[np.int64], rare: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the next value on a side; on the other one where only that is there, or rare."""
+        last = len(self.values) - 1
+        next_on, next_off = own + side, own - side
+        is_there = (next_on >= 0) & (next_on <= last)
+        off_there = (next_off >= 0) & (next_off <= last)
+        is_rare, off_rare = rare[np.clip(next_on, 0, last)], rare[np.clip(next_off, 0, last)]
+        return np.where(~is_there | (off_there & off_rare & ~is_rare), next_off, next_on)
 
     def _inside(
         self,
@@ -275,7 +288,8 @@ class ColumnCodes:
         ).to_numpy()
         if not physical.dtype.is_float():
             # Steps are counted in whole numbers: floats would be off by one beyond 2**53.
-            steps = (points[other] - points[own]) // self.step
+            apart = points[other] - points[own]
+            steps = np.sign(apart) * (np.abs(apart) // self.step)
             found = points[own] + _some_steps(steps, rare[other], share) * self.step
         elif self.decimals is None or points[-1] / 2 - points[0] / 2 > 2**52 / 10**self.decimals:
             found = points[own] * (1 - share) + points[other] * share
@@ -306,9 +320,9 @@ def _some_steps(
 ) -> NDArray[Any]:
     """Return one step at least towards another number, and not as far as a rare one."""
     most = np.maximum(np.abs(steps) - is_other_rare, 1)
-    found: NDArray[Any] = np.floor(share * most).astype(most.dtype) + 1
-    found = np.sign(steps) * np.minimum(found, most)
-    return found
+    taken = np.minimum(np.floor(share * most).astype(most.dtype) + 1, most)
+    signed: NDArray[Any] = np.sign(steps) * taken
+    return signed
 
 
 def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -374,4 +388,7 @@ def _grid(values: pl.Series) -> tuple[int | None, int]:
     if physical.dtype.is_decimal() or not len(values):
         return None, 1
     whole = physical.cast(pl.Int64).to_numpy()
+    # Codes of what isn't known lie at the ends, such as -8 and 9999, and on no grid.
+    cut = min(MOST_CODES, len(whole) // FEWEST_FOR_A_CODE)
+    whole = whole[cut : len(whole) - cut]
     return 0, max(1, int(np.gcd.reduce(np.diff(whole)))) if len(whole) > 1 else 1

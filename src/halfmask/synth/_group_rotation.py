@@ -76,7 +76,7 @@ def rotate_groups(
 
     **Edge cases.** A group whose people all have one value reveals it, as k-anonymity does. Numbers
     that all of a group share stay. A category that fewer than k rows have isn't written: another of
-    the group is. A column of which most rows have such a category is an error.
+    the group is. If most rows of a column have such a category, it is an error.
 
     Groups: MDAV. Their rows: the deviations from the group's mean, turned by a random orthogonal
     matrix that leaves the mean where it is; categories and missing cells are shuffled, column by
@@ -252,6 +252,7 @@ def _on_grid(column: ColumnCodes, amounts: NDArray[np.float64]) -> pl.Series:
         written = pl.Series(np.clip(found, points[0], points[-1]))
     else:
         low, high = int(physical[0]), int(physical[-1])
+        low += (int(physical[len(physical) // 2]) - low) % column.step  # a code is on no grid
         most = (high - low) // column.step
         steps = np.rint(_turned_back((amounts - low) / column.step, 0.0, float(most)))
         whole = np.clip(steps, 0, most).astype(np.int64) * column.step + low

@@ -101,6 +101,21 @@ class MaskingAssessment:
         valid = [each for each in self.intervals if each.verdict != "INVALID"]
         return max(valid, key=lambda each: each.outcome.excess.value, default=None)
 
+    @property
+    def warning(self) -> str | None:
+        """What to know before the rows are given away: people are found again; None if not."""
+        named = "quasi-identifiers" if self.key_columns else "any columns"
+        found = [it for it in self.linkage.findings if it.outcome.measure.endswith(named)]
+        worst = max(found, key=lambda it: it.outcome.success.value, default=None)
+        if worst is None or worst.verdict != "broken":
+            return None
+        risk = arms(worst)
+        knows = "the key columns" if self.key_columns else "the original rows"
+        return (
+            f"An attacker who knows {knows} links {risk.value:.1%} of people to their own row "
+            f"({risk.low:.1%} to {risk.high:.1%})."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything under its name, for JSON."""
         before_after = self.uniqueness

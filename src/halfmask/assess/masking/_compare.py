@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._optional import need
@@ -39,7 +40,6 @@ from halfmask.assess.utility import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.assess.attacks import Attack, AttackReport
@@ -62,6 +62,7 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     columns: Sequence[str] | None = None,
     key_columns: Sequence[str] | None = None,
     target: str | None = None,
+    categories: Sequence[str] = (),
     rows: ArrayLike | None = None,
     interval: float = 0.05,
     linked_people: int = 1_000,
@@ -82,6 +83,8 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
         measured; uniqueness needs key columns.
     target
         The target of the regression; ``None``: the first column of numbers.
+    categories
+        Columns whose numbers are codes of categories: they aren't averaged, nor are differences.
     rows
         For each masked row the number of its original row, where rows were sampled or reordered;
         ``None``: row i of both is one person.
@@ -147,6 +150,8 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     before, after = as_table(original), as_table(masked)
     keys = _named(key_columns, "key_columns", before, after)
     compared = tuple(dict.fromkeys([*_compared(columns, before, after), *keys]))
+    codes = _named(categories, "categories", before, after)
+    before, after = (_with_categories(table, codes) for table in (before, after))
     owners = _owners(rows, before, after)
     for table in (before, after):
         _check_sizes(table, compared)
@@ -208,6 +213,11 @@ def _named(
         if absent:
             raise ColumnNotFoundError.of(absent, table.columns, where=where)
     return found
+
+
+def _with_categories(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return a table whose codes are of a type that is no number."""
+    return table.with_columns(pl.col(names).cast(pl.String).cast(pl.Categorical))
 
 
 def _compared(

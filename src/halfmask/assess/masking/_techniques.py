@@ -119,6 +119,7 @@ def compare_techniques(  # noqa: PLR0913 # keyword-only, each with a default
     columns: Sequence[str] | None = None,
     key_columns: Sequence[str] | None = None,
     target: str | None = None,
+    categories: Sequence[str] = (),
     linked_people: int = 1_000,
     random_state: int = 0,
     progress: Progress = silent,
@@ -134,7 +135,7 @@ def compare_techniques(  # noqa: PLR0913 # keyword-only, each with a default
         of rows. Each is applied to the original alone.
     key
         32 secret bytes.
-    columns, key_columns, target, linked_people, random_state
+    columns, key_columns, target, categories, linked_people, random_state
         As of `compare_masked`.
     progress
         Called with the name of each technique and the fraction that is done.
@@ -196,6 +197,7 @@ def compare_techniques(  # noqa: PLR0913 # keyword-only, each with a default
             columns=columns,
             key_columns=key_columns,
             target=target,
+            categories=categories,
             linked_people=linked_people,
             random_state=random_state,
         )

@@ -7,7 +7,6 @@ release doesn't hold, rounded counts.
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
@@ -19,6 +18,7 @@ from halfmask.assess.utility import (
     ColumnExtents,
     Distribution,
     categorical_distribution,
+    date_label,
     numeric_distribution,
 )
 from halfmask.assess.utility._associations import cramers_v
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["Associations", "associations", "column_pictures"]
 
 DAY: Final = 86_400
-EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 #: More columns can't be seen in one picture.
 MOST_COLUMNS: Final = 30
 
@@ -136,7 +135,8 @@ def _amounts(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution
         low=there[1], high=there[1], domain_low=low, domain_high=high, categorical=False
     )
     sizes = np.ones(len(there[1]), dtype=np.int64)
-    label = _date if cells.dtype.is_temporal() else None
+    zone = getattr(cells.dtype, "time_zone", None)
+    label = date_label(high - low, zone) if cells.dtype.is_temporal() else None
     return numeric_distribution(there[0], extents, sizes, min_count=min_count, label=label)
 
 
@@ -145,10 +145,6 @@ def _numbers(cells: pl.Series) -> NDArray[np.float64]:
     if cells.dtype.is_temporal():
         cells = cells.dt.epoch("s") / DAY
     return cells.cast(pl.Float64).to_numpy()
-
-
-def _date(day: float) -> str:
-    return f"{EPOCH + dt.timedelta(days=day):%Y-%m-%d}"
 
 
 def _categories(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution | None:

@@ -44,6 +44,7 @@ from halfmask.assess.utility._column_entries import (
 from halfmask.assess.utility._distributions import (
     Distribution,
     categorical_distribution,
+    date_label,
     numeric_distribution,
 )
 from halfmask.assess.utility._extents import CellExtents, ColumnExtents, Members
@@ -92,6 +93,7 @@ __all__ = [
     "correlation_change",
     "covariance_change",
     "cramers_v_change",
+    "date_label",
     "feature_plan",
     "features_of_cells",
     "generalization_height",

@@ -13,9 +13,11 @@ rules, kept by both functions here:
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.utility._extents import ColumnExtents
 
-__all__ = ["Distribution", "categorical_distribution", "numeric_distribution"]
+__all__ = ["Distribution", "categorical_distribution", "date_label", "numeric_distribution"]
 
 MAX_BINS = 24
 MAX_CATEGORIES = 12
@@ -164,6 +166,34 @@ def numeric_distribution(
         np.add.reduceat(after, starts),
         min_count,
     )
+
+
+def date_label(days: float, zone: str | None = None) -> Callable[[float], str]:
+    """Return what writes a number of days since 1970 as a date, for `numeric_distribution`.
+
+    Parameters
+    ----------
+    days
+        How many a picture spans: of few days, the time is written, too.
+    zone
+        The time zone whose calendar counts; by default UTC.
+
+    Examples
+    --------
+    >>> date_label(300)(19_723.0), date_label(2)(19_723.25)
+    ('2024-01-01', '2024-01-01 06:00')
+    """
+    pattern = "%Y-%m-%d" if days >= MAX_BINS else "%Y-%m-%d %H:%M"
+    where = ZoneInfo(zone) if zone else dt.UTC
+
+    def write(day: float) -> str:
+        try:
+            instant = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=day)
+            return f"{instant.astimezone(where):{pattern}}"
+        except OverflowError:  # a year beyond 9999
+            return _number(day)
+
+    return write
 
 
 def categorical_distribution(

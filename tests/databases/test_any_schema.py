@@ -405,11 +405,11 @@ def test_any_schema_of_sqlite(tmp_path_factory, made):
     if any(kind == "integer" and rule != "keep" for it in made for kind, rule, _ in it):
         cells = {str(cell) for t in range(len(made)) for row in rows(target, f"select * from t{t}")
                  for cell in row}  # fmt: skip
-        raw = {
+        numbers = {
             it
             for t, columns in enumerate(made)
             for c, (kind, rule, _) in enumerate(columns)
             if kind == "integer" and rule != "keep"
             for it in stored(t, c, kind)
         }
-        assert not raw & cells
+        assert not numbers & cells

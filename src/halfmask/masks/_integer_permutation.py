@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PermutedIntegers", "integer_bits"]
 
 #: Bits of an integer's size, without its sign.
-_BITS: Final = {
+_BITS: Final[dict[type[pl.DataType], int]] = {
     pl.Int8: 7, pl.Int16: 15, pl.Int32: 31, pl.Int64: 63,
     pl.UInt8: 8, pl.UInt16: 16, pl.UInt32: 32, pl.UInt64: 64,
 }  # fmt: skip

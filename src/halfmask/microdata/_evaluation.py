@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from halfmask.anonymize import MAX_MEMBERS, Ranges
@@ -35,8 +36,6 @@ from halfmask.microdata._extents import as_numbers, in_days, leaving_extents, nu
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import polars as pl
 
     from halfmask.anonymize import CellCounts, Coding, PersonCodes, Plan
     from halfmask.microdata._class_measures import ClassMeasures

@@ -265,4 +265,4 @@ class ColumnWarning(UserWarning):
 
 
 class NoiseWarning(UserWarning):
-    """Noise for differential privacy exceeds what was learned; it was charged all the same."""
+    """The noise of a private model exceeds what was learned; it was charged."""

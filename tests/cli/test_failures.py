@@ -134,7 +134,7 @@ def test_json_is_strict():
             "Column 'sets' is in 'text', and isn't one.",
             "Column 'sets' is in --text, and isn't one.",
         ),
-        ("Send row ids (ids=True, --ids).", "Send row ids (--ids)."),
+        ("Send row ids ([[ids=True|--ids]]).", "Send row ids (--ids)."),
         ('Make it with out_of_range="extrapolate".', "Make it with --out-of-range extrapolate."),
         ("Column 'task' held 'missing' cells.", "Column 'task' held 'missing' cells."),
     ],

@@ -59,6 +59,10 @@ def test_a_question_is_charged_once(table, vault, capsys):
     for row in again["rows"]:
         assert row["mean_age_low"] <= row["mean_age"] <= row["mean_age_high"]
 
+    less = run(capsys, "query", table, SQL, "--epsilon", 0.5, "--vault", vault)[1]
+    assert "Costs epsilon 1," in less
+    assert "nothing was charged" in less
+
     shown = json.loads(run(capsys, "budget", "show", "people", "--vault", vault, "--json")[1])
     assert len(shown["charges"]) == 1
     assert shown["spent"] == pytest.approx(1, rel=1e-3)
@@ -187,15 +191,16 @@ def test_keys_that_cannot_be_read_cost_nothing(towns, tmp_path, capsys, written)
     sql = "SELECT town, COUNT(*) FROM towns GROUP BY town"
     where = ("--vault", tmp_path / "v")
     status, _, err = run(capsys, "query", towns, sql, *where, "--epsilon", 9, "--keys", written)
-    assert (status, "'town'" in err) == (2, True)
+    assert (status, "A key of 'town' is empty, or has a quotation mark" in err) == (2, True)
     assert "0 charges" in run(capsys, "budget", "show", "towns", *where)[1]
 
 
 def test_keys_may_be_those_of_a_public_table(towns, tmp_path, capsys):
-    (tmp_path / "regions.csv").write_text("region,zone\nr0,7\nr1,8\n")
+    (tmp_path / "of=2024").mkdir()
+    (tmp_path / "of=2024" / "regions.csv").write_text("region,zone\nr0,7\nr1,8\n")
     sql = "SELECT zone, COUNT(*) FROM towns JOIN regions USING (region) GROUP BY zone"
     options = ("--vault", tmp_path / "v", "--epsilon", 9, "--json", "--keys", "zone=7,8,9")
-    public = ("--public", f"regions={tmp_path / 'regions.csv'}")
+    public = ("--public", f"regions={tmp_path / 'of=2024' / 'regions.csv'}")
     status, out, _ = run(capsys, "query", towns, sql, *options, *public)
     assert status == 0
     found = {row["zone"]: row["count"] for row in json.loads(out)["rows"]}

@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.every_type import (  # type: ignore[import-not-found] # beside, not in a package
@@ -40,6 +40,10 @@ TIMES = ["2020-02-29", "2021-02-29", "0001-01-01", "9999-12-31", "+10000-01-01",
 
 
 ISO = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:[0-5]\d(\.\d{1,6})?(Z|\+00:00)?"
+
+
+# Files of databases and workbooks take long to make.
+FEWER = settings(max_examples=settings().max_examples // 3)
 
 
 def parquet(table, folder):
@@ -105,6 +109,7 @@ def test_plain_types_are_read(folder, form):
 
 
 @pytest.mark.slow
+@FEWER
 @given(data=st.data())
 def test_duckdb_is_read_as_it_is(folder, data):
     duckdb = pytest.importorskip("duckdb")
@@ -193,6 +198,7 @@ def one_means(found, cell):
 
 
 @pytest.mark.slow
+@FEWER
 @given(data=st.data())
 def test_sqlite_is_read_as_it_is(folder, data):
     kinds = [
@@ -220,6 +226,7 @@ def test_sqlite_is_read_as_it_is(folder, data):
 
 
 @pytest.mark.slow
+@FEWER
 @given(data=st.data())
 def test_excel_is_read_as_it_is(folder, data):
     pytest.importorskip("fastexcel")

@@ -258,7 +258,9 @@ def test_times_that_no_calendar_has_are_refused(dtype, physical):
 )
 def test_times_of_arrow_that_polars_would_change_are_refused(kind, cell):
     storage = pa.int32() if kind.bit_width == 32 else pa.int64()
-    table = pa.table({"seen": pa.array([cell, 0], storage).view(kind)})
+    cells = pa.array([cell, 0], storage).view(kind)
+    categories = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int8()), cells)
 
-    with pytest.raises(DataError, match="Column 'seen' has times of day that are negative"):
-        to_polars(table)
+    for each in (cells, categories, pa.chunked_array([categories, categories])):
+        with pytest.raises(DataError, match="Column 'seen' has times of day that are negative"):
+            to_polars(pa.table({"seen": each}))

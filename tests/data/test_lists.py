@@ -7,6 +7,7 @@ import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table
+from halfmask.guarantees import DistinctLDiversity, measure
 
 SETS = [["milk", "bread"], ["bread", "milk", "milk"], [], None, ["beer", None]]
 FRAME = pl.DataFrame({"n": range(5), "bought": SETS})
@@ -54,7 +55,24 @@ def test_items_that_would_be_other_sets_are_refused(items):
 
 def test_numbers_in_lists_are_items_and_other_columns_stay():
     assert open_table(pl.DataFrame({"bought": [[1, 2]]}), options=OPTIONS).read().item() == "1|2"
-    assert open_table(pl.DataFrame({"bought": ["a|b"]}), options=OPTIONS).read().item() == "a|b"
+    texts = pl.DataFrame({"bought": ["b|a", "a||b|a", "", None]})
+    found = open_table(texts, options=OPTIONS).read()["bought"].to_list()
+    assert found == ["a|b", "a|b", "", None]
+
+
+def test_sets_in_a_file_of_text_are_equal_texts(tmp_path):
+    """So that guarantees, the verifier and attacks count one value."""
+    (tmp_path / "t.csv").write_text("town,ill\nx,flu|cold\nx,cold|flu\n", encoding="utf-8")
+    table = open_table(tmp_path / "t.csv", options=ReadOptions(lists={"ill": "|"})).read()
+
+    (judged,) = measure(
+        table, quasi_identifiers=["town"], guarantees=[DistinctLDiversity(l=2, column="ill")]
+    )
+
+    assert table["ill"].to_list() == ["cold|flu"] * 2
+    assert judged.achieved == 1
+    with pytest.raises(ColumnNotFoundError):
+        open_table(tmp_path / "t.csv", options=ReadOptions(lists={"il": "|"}))
 
 
 def test_lists_of_lists_and_unknown_columns_are_refused():

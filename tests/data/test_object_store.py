@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 from functools import partial
 
@@ -114,6 +115,21 @@ def test_ordered_categories_of_pandas_are_fetched(bucket, tmp_path):
     found = open_table("s3://bucket/x.parquet")
 
     assert found.orders == open_table(tmp_path / "x.parquet").orders == {"level": ("low", "high")}
+
+
+@pytest.mark.parametrize("cell", [36_000 * 10**6, 90_000 * 10**6])
+def test_columns_of_times_are_fetched_to_be_checked(bucket, tmp_path, cell):
+    """What lies between the footer and the columns that are asked for is a hole."""
+    times = pa.array([cell] * 3, pa.int64()).view(pa.time64("us"))
+    pq.write_table(pa.table({"pad": ["x" * 99] * 3, "seen": times}), tmp_path / "x.parquet")
+    bucket.put("bucket/x.parquet", (tmp_path / "x.parquet").read_bytes())
+    address = "s3://bucket/x.parquet"
+
+    if cell < 86_400 * 10**6:
+        assert open_table(address).read()["seen"].to_list() == [dt.time(10)] * 3
+    else:
+        with pytest.raises(DataError, match="'seen' has times of day"):
+            open_table(address)
 
 
 def test_an_object_that_changes_is_an_error(bucket, table, tmp_path):

@@ -22,7 +22,7 @@ from halfmask._errors import (
     SchemaError,
     VerificationError,
 )
-from halfmask.databases import DatabasePolicy, _copying, _sqlite, protect_database
+from halfmask.databases import DatabasePolicy, _copying, _sqlite_target, protect_database
 from halfmask.masks import KeyedTokens
 from halfmask.verifier import verify
 
@@ -308,7 +308,7 @@ def test_a_failure_at_any_point_leaves_nothing(tmp_path, monkeypatch, at):
     def fail(*_):
         raise sqlite3.OperationalError(CANARY)
 
-    monkeypatch.setattr(_sqlite.SqliteTarget, at, fail)
+    monkeypatch.setattr(_sqlite_target.SqliteTarget, at, fail)
 
     with pytest.raises((DataError, sqlite3.OperationalError)):
         copied(tmp_path)
@@ -318,7 +318,7 @@ def test_a_failure_at_any_point_leaves_nothing(tmp_path, monkeypatch, at):
 
 def test_another_process_does_not_take_the_new_file_for_a_dead_ones(tmp_path, monkeypatch):
     """Whoever writes a file in the same folder removes what processes that died left there."""
-    kept = _sqlite.SqliteTarget.append
+    kept = _sqlite_target.SqliteTarget.append
 
     def append(self, table, frame):
         name = str(tmp_path / table.name)
@@ -326,7 +326,7 @@ def test_another_process_does_not_take_the_new_file_for_a_dead_ones(tmp_path, mo
         subprocess.run([sys.executable, "-c", code], check=True)
         kept(self, table, frame)
 
-    monkeypatch.setattr(_sqlite.SqliteTarget, "append", append)
+    monkeypatch.setattr(_sqlite_target.SqliteTarget, "append", append)
 
     found, path = copied(tmp_path)
 
@@ -345,19 +345,19 @@ def _tokens_alike(self, *given, kept=KeyedTokens.fit):
     return kept(self, *given) if self.integers else _Same()
 
 
-def _mixed_up(self, table, frame, kept=_sqlite.SqliteTarget.append):
+def _mixed_up(self, table, frame, kept=_sqlite_target.SqliteTarget.append):
     kept(self, table, frame.with_columns(frame[frame.columns[-1]].reverse()))
 
 
-def _short(self, table, frame, kept=_sqlite.SqliteTarget.append):
+def _short(self, table, frame, kept=_sqlite_target.SqliteTarget.append):
     kept(self, table, frame.head(1) if table.name == "orders" else frame)
 
 
 @pytest.mark.parametrize(
     ("where", "name", "broken", "says"),
     [
-        (_sqlite.SqliteTarget, "append", _mixed_up, "have other cells than the source"),
-        (_sqlite.SqliteTarget, "append", _short, "has 1 rows in the copy; the source has 4"),
+        (_sqlite_target.SqliteTarget, "append", _mixed_up, "have other cells than the source"),
+        (_sqlite_target.SqliteTarget, "append", _short, "has 1 rows in the copy; the source has 4"),
         (KeyedTokens, "fit", _tokens_alike, "has a raw value"),
     ],
 )

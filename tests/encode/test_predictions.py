@@ -112,6 +112,8 @@ def test_a_missing_target_stays_missing(table, secret):
         (np.array(1.0), "0 dimensions"),
         (np.zeros((2, 2, 2)), "3 dimensions"),
         ([[1.0], [1.0, 2.0]], "a row for each encoded row"),
+        (np.array([[0.5, 0.5, 0, 0], [7, 1, 0, 0]]), "1 rows have probabilities below 0 or above"),
+        (np.array([[0.5, 0.5, 0, 0], [-0.1, 1.1, 0, 0]]), "1 rows have probabilities below 0"),
         (np.full((2, 3), 1 / 3), "probabilities for 3 codes; the target has 4"),
     ],
 )

@@ -21,8 +21,8 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
 )
 from halfmask import DataError, ReleaseError, VerificationError, verify
 from halfmask.cli import main
-from halfmask.data import _object_folder
-from halfmask.engines import DaskEngine, LocalEngine
+from halfmask.data import _object_folder, open_table
+from halfmask.engines import DaskEngine, LocalEngine, map_table
 from microdata.people import (  # type: ignore[import-not-found] # as above
     KEY,
     people,
@@ -104,6 +104,29 @@ def test_a_release_has_the_bytes_of_one_on_disk(bucket, folder, tmp_path, job):
     named = {"manifest.json", "report.html", *(file.name for file in ours.manifest.files)}
     named |= {f"support/{path.name}" for path in tmp_path.glob("local/support/*")}
     assert {n.removeprefix("bucket/releases/out/") for n in bucket.names("bucket/rel")} == named
+
+
+class Elsewhere:
+    """Runs functions here, and is no engine of this process."""
+
+    def __init__(self):
+        self._here = LocalEngine(1)
+
+    def __getattr__(self, name):
+        return getattr(self._here, name)
+
+
+def test_a_worker_without_credentials_is_told_of_credentials(bucket, folder):
+    """And one without the folder of a table on disk of the folder."""
+    sources = [open_table("s3://bucket/people"), open_table(folder)]
+    bucket.refused = lambda method, name: method == "GET" and name.endswith(".parquet")
+    for each in folder.iterdir():
+        each.unlink()
+    for source, hint in zip(sources, ("credentials", "folder"), strict=True):
+        with pytest.raises(DataError, match=r"A worker can't read its part") as caught:
+            list(map_table(Elsewhere(), source, ["age"], lambda _, rows: len(rows)))
+        assert hint in caught.value.hint
+        assert ("folder" in caught.value.hint) == (hint == "folder")
 
 
 def test_the_command_line(bucket, folder, tmp_path, capsys):

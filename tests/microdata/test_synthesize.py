@@ -296,3 +296,37 @@ def test_rows_that_many_people_have_are_nobodys(tmp_path):
     evidence = release.claims[-1].evidence
     assert evidence["copied"] == evidence["rows"]
     assert (evidence["copied_of_few"], evidence["repeated_of_few"]) == (0, 0)
+
+
+@pytest.mark.parametrize("more", ["control_fraction = 0", ""])
+def test_without_rows_set_aside_it_is_said_that_nothing_was_attacked(tmp_path, more):
+    """The report said that attacks were compared on 0 rows, and there were none."""
+    release = halfmask.synthesize(people(150), policy(f'kind = "full"\n{more}'), key=KEY)
+    release.write(tmp_path / "out")
+    words = "No attack was run: 0 rows were set aside, and attacks are compared on 20 at least."
+    assert release.assessment.not_attacked.startswith(words)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert words in page
+    assert "attacks are compared on them" not in page
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["details"]["risk"]["not_attacked"].startswith(words)
+    assert halfmask.synthesize(people(), policy(KINDS["full"]), key=KEY).assessment.findings
+
+
+@pytest.mark.parametrize("kind", ["partial", "risky cells"])
+def test_partial_rows_state_whom_their_unchanged_cells_single_out(tmp_path, kind):
+    """A naive count: of rows that were changed the kept cells, of others all."""
+    release = halfmask.synthesize(people(), policy(KINDS[kind]), key=KEY).write(tmp_path / "out")
+    learnt = release.rows_to_write.learnt.to_dicts()
+    drawn = ["wage", "bonus", "total"] if kind == "partial" else ["age", "town"]
+    points = [(row["age"], row["town"]) for row in learnt]
+    alone = 0
+    for row, point in zip(learnt, points, strict=True):
+        is_drawn = kind == "partial" or points.count(point) < 3
+        real = [name for name in row if not (is_drawn and name in drawn)]
+        alone += sum(all(other[it] == row[it] for it in real) for other in learnt) == 1
+    assert alone > 0
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["details"]["risk"]["unique_unchanged"] == alone
+    sentence = f"{alone:,} of 360 rows are the only ones with their cells that"
+    assert sentence in (tmp_path / "out" / "report.html").read_text()

@@ -40,10 +40,9 @@ class Claim:
     about
         What it is about: columns, file, unit of privacy.
     basis
-        ``"counted"``: the verifier counts it again from the files. ``"accounted"``: it repeats the
-        arithmetic from what is stated. ``"measured"``: an attack gave it. ``"estimated"``: it
-        repeats an estimate for the population from counts in the files. ``"stated"``: nobody can
-        check it again, so it isn't verified.
+        The kind of evidence: ``"counted"`` in the files, ``"accounted"`` by arithmetic,
+        ``"measured"`` by an attack, ``"estimated"`` for a population, or ``"stated"``, which nobody
+        can verify.
     evidence
         The numbers that were found.
 
@@ -74,7 +73,7 @@ class Claim:
         Parameters
         ----------
         unchecked
-            What a check of it needs and wasn't given; then it isn't said to be counted.
+            What a check needs and wasn't given: then the sentence states no evidence.
         """
         numbers = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         evidence = f"not checked: that takes {unchecked}" if unchecked else BASES[self.basis]

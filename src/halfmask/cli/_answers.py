@@ -17,7 +17,25 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import LabelCodes
 
-__all__ = ["frames_of"]
+__all__ = ["check_loss", "frames_of"]
+
+
+def check_loss(loss: str, *, margin: bool) -> None:
+    """Raise unless a model of that loss answers what is going to be decoded.
+
+    Raises
+    ------
+    DataError
+        If it answers margins, probabilities or numbers, and something else is expected.
+    """
+    if loss in {"squared", "quantile"}:
+        raise DataError(
+            "The model predicts numbers, and the hasher knows classes.",
+            hint="Predict without a hasher (rows that halfmask hash wrote), or with its own.",
+        )
+    if margin != (loss == "hinge"):
+        what, give = ("margins", "Give") if loss == "hinge" else ("probabilities", "Leave out")
+        raise DataError(f"The model answers {what}: its loss is {loss}.", hint=f"{give} --margin.")
 
 
 def frames_of(
@@ -26,27 +44,35 @@ def frames_of(
     *,
     margin: bool,
     probabilities: bool,
+    sure: bool,
 ) -> Iterator[pl.DataFrame]:
     """Yield tables of answers: numbers as they came, or classes where their codes are known.
 
     Raises
     ------
     DataError
-        If an answer is no probability where it has to be one, or is of other classes.
+        If an answer is no probability where it has to be one, or is of other classes; or if margins
+        may be probabilities, unless it is `sure` that they are margins.
     """
-    if codes is None and probabilities:
-        raise UsageError(
-            "--probabilities takes a hasher that knows the classes.", hint="Give --hasher."
-        )
+    if codes is None and (probabilities or margin):
+        option = "--probabilities" if probabilities else "--margin"
+        raise UsageError(f"{option} takes a hasher that knows the classes.", hint="Give --hasher.")
     if margin and probabilities:
         raise UsageError("Margins are no probabilities.", hint="Leave out one of the two.")
     for numbers in answers:
+        sure = sure or bool(((numbers < 0) | (numbers > 1)).any())
         if codes is None:
             yield _plain(numbers)
         elif margin:
             yield pl.DataFrame({"prediction": codes.decode((numbers > 0).astype(np.int64))})
         else:
             yield _decoded(numbers, codes, probabilities=probabilities)
+    if margin and not sure:
+        raise DataError(
+            "All answers are from 0 to 1, as probabilities are, and the token may not see what the "
+            "model minimizes.",
+            hint="Leave out --margin, or give a token with the scope read.",
+        )
 
 
 def _plain(numbers: NDArray[np.float32]) -> pl.DataFrame:

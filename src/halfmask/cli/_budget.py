@@ -212,5 +212,9 @@ def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:
             costs = f"{each.epsilon_at(terms.delta):.4g}", f"{each.delta:g}"
             table.add_row(str(each.number), purpose, *costs, who, each.booked)
         out.print(table)
-        out.print("Each charge's epsilon is what it costs by itself. Together they cost less.")
+        out.print(
+            "A charge's epsilon is what it costs by itself, at the budget's delta. Together they "
+            "cost at most the sum.",
+            soft_wrap=True,
+        )
     return 0

@@ -151,8 +151,9 @@ class Declarations:
         for column, text in pairs(self.keys, "--keys COLUMN=KEY,KEY", names=dtypes):
             if column not in dtypes:
                 raise ColumnNotFoundError.of([column], dtypes, where="the table")
+            listed = _listed(text, column)
             try:
-                found[column] = [_key(each, dtypes[column]) for each in _listed(text, column)]
+                found[column] = [_key(each, dtypes[column]) for each in listed]
             except ValueError:
                 raise UsageError(f"A key of {column!r} isn't of its type.") from None
         return found
@@ -163,12 +164,13 @@ def pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yield the names and values of options of the form NAME=VALUE.
 
-    The value begins after the first equals sign that ends one of the names, else after the last.
+    The value begins after the first equals sign that ends one of the names, else after the last; a
+    file's name after the first.
     """
     seen: set[str] = set()
     for each in given or ():
         ends = [at for at, letter in enumerate(each) if letter == "=" and each[:at] in names]
-        name, equals, value = each.rpartition("=")
+        name, equals, value = each.partition("=") if "FILE" in form else each.rpartition("=")
         if ends:
             name, value = each[: ends[0]], each[ends[0] + 1 :]
         if not equals or not name or not value:

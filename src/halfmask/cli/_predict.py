@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from halfmask._errors import TrainerError
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
@@ -15,8 +16,12 @@ from halfmask.cli._remote import InFlightOption, TrainerOptions  # as above
 from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
 from halfmask.cli._tables import Reading  # as above
 
+if TYPE_CHECKING:
+    from halfmask.trainer.client import TrainerClient
+
 __all__ = ["predict"]
 
+_FORBIDDEN = 403
 
 OutArgument = Annotated[
     str,
@@ -68,7 +73,7 @@ def predict(
     hasher = hashing.unlocked()
     if hashed and hasher is None:
         raise UsageError("--hashed is for --hasher.", hint="Without one, rows are hashed rows.")
-    from halfmask.cli._answers import frames_of  # noqa: PLC0415 # --help needs none
+    from halfmask.cli._answers import check_loss, frames_of  # noqa: PLC0415 # --help needs none
     from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
 
     journal = trainer.journal_of("predict", beside=out)
@@ -91,6 +96,10 @@ def predict(
             guard_formulas=False,
         ) as writer,
     ):
+        codes = None if hasher is None else hasher.codes
+        loss = None if codes is None else _loss_of(client, trainer.model)
+        if loss is not None:
+            check_loss(loss, margin=margin)
         answers = client.predict(
             trainer.model,
             rows.batches,
@@ -100,8 +109,9 @@ def predict(
             rows=rows.count,
             progress=stages if rows.count else None,
         )
-        codes = None if hasher is None else hasher.codes
-        for frame in frames_of(answers, codes, margin=margin, probabilities=probabilities):
+        for frame in frames_of(
+            answers, codes, margin=margin, probabilities=probabilities, sure=loss is not None
+        ):
             writer.write(frame)
     if journal is not None and trainer.journal is None:
         # Nobody asked for it, and the file that it was kept for is there.
@@ -111,3 +121,13 @@ def predict(
     else:
         err.print(f"{writer.rows:,} rows were predicted. Don't release them.")
     return 0
+
+
+def _loss_of(client: TrainerClient, model: str) -> str | None:
+    """Return what a model minimizes, if the token may know it."""
+    try:
+        return client.model(model).loss
+    except TrainerError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,7 +16,7 @@ __all__ = ["Stages", "compilation_announced"]
 
 COMPILING = (
     "Compiling the kernels that this run needs and no earlier one did; they are kept. "
-    "This takes up to 20 s."
+    "This takes up to a minute."
 )
 
 
@@ -108,6 +108,8 @@ def compilation_announced(err: Console) -> Iterator[None]:
     """Say it, once, if the block compiles a kernel: else the first run looks as if it hung."""
     try:
         from numba.core import event  # noqa: PLC0415 - the compiler takes a second to load
+
+        from halfmask.kernels.compiling import BAR  # noqa: PLC0415 - as above
     except ImportError:  # a client's machine needs none, and compiles nothing
         yield
         return
@@ -123,5 +125,11 @@ def compilation_announced(err: Console) -> Iterator[None]:
         def on_end(self, _: object) -> None:
             """Say nothing: the stage that waited for it ends by itself."""
 
-    with event.install_listener("numba:compile", Announcement()):
-        yield
+    # One of both speaks: the bar of Python would write over that of the stages.
+    events: Any = event  # numba states no types
+    events.unregister("numba:compile", BAR)
+    try:
+        with event.install_listener("numba:compile", Announcement()):
+            yield
+    finally:
+        events.register("numba:compile", BAR)

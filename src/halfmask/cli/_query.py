@@ -131,7 +131,9 @@ def query(
             if out is not None:
                 stages("releasing")
                 release_answer(question, answer, out)
-            return _say(answer, planned, as_json=saying.as_json)
+            # An answer from the book was paid with more.
+            paid = question.plan(epsilon=answer.epsilon, delta=answer.delta, noise=noise)
+            return _say(answer, paid, as_json=saying.as_json)
     return _say_plan(planned, as_json=saying.as_json)
 
 

@@ -132,6 +132,9 @@ def _show_measured(release: SyntheticRelease, screen: Console) -> None:
     if found is None:
         screen.print("\nNothing was measured against the table: that would cost more epsilon.")
         return
+    for warning in (found.not_attacked, release.rows_to_write.unchanged_sentence):
+        if warning:
+            screen.print(f"\n{warning}", style="yellow", soft_wrap=True)
     if found.findings:
         screen.print("\nMeasured: attacks", style="bold")
         heads = ("synthetic", "other people", "raw rows", "verdict")

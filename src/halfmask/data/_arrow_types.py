@@ -67,24 +67,48 @@ def check_times(rows: Any) -> None:  # noqa: ANN401 - pyarrow has no types
     import pyarrow as pa  # noqa: PLC0415 - heavy, and frames of polars don't need it
     import pyarrow.compute as pc  # noqa: PLC0415 - the same
 
-    for field, cells in zip(rows.schema, rows.columns, strict=True):
-        kind, bounds = field.type, bounds_of(field.type)
-        if bounds is None:
-            continue
-        first, last = bounds
-        ends = pc.min_max(cells.cast(pa.int32() if kind.bit_width == 32 else pa.int64())).as_py()
-        if ends["min"] is not None and not first <= ends["min"] <= ends["max"] <= last:
-            raise DataError(
-                f"Column {field.name!r} has times of day that are negative, or 24 hours or more, "
-                "or times or spans of more than 292 million years.",
-                hint="Turn the column into text or a number first, or make these cells missing.",
-            )
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        for cells in _leaves(column):
+            bounds = bounds_of(cells.type)
+            if bounds is None:
+                continue
+            wide = pa.int32() if cells.type.bit_width == 32 else pa.int64()
+            ends = pc.min_max(cells.cast(wide)).as_py()
+            if ends["min"] is not None and not bounds[0] <= ends["min"] <= ends["max"] <= bounds[1]:
+                raise DataError(
+                    f"Column {field.name!r} has times of day that are negative, or 24 hours or "
+                    "more, or times or spans of more than 292 million years.",
+                    hint="Turn the column into text or a number first, or make these cells "
+                    "missing.",
+                )
+
+
+def _leaves(cells: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
+    """Yield the cells, or those within lists, structs and dictionaries."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.compute as pc  # noqa: PLC0415 - as above
+
+    types = pa.types
+    if types.is_dictionary(cells.type):
+        for chunk in cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]:
+            yield from _leaves(chunk.dictionary)
+    elif any(
+        fits(cells.type) for fits in (types.is_list, types.is_large_list, types.is_fixed_size_list)
+    ):
+        yield from _leaves(pc.list_flatten(cells))
+    elif types.is_struct(cells.type):
+        for place in range(cells.type.num_fields):
+            yield from _leaves(pc.struct_field(cells, place))
+    else:
+        yield cells
 
 
 def bounds_of(kind: Any) -> tuple[int, int] | None:  # noqa: ANN401 - as above
     """Return the ends of what polars reads of a type of time as it is; None where that is all."""
     import pyarrow as pa  # noqa: PLC0415 - as above
 
+    if pa.types.is_dictionary(kind):
+        return bounds_of(kind.value_type)
     if pa.types.is_time(kind):
         return 0, 86_400 * _TICKS[kind.unit] - 1
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):

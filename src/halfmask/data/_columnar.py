@@ -136,18 +136,22 @@ def _parquet_facts(place: Place) -> _Facts:
         check_names(written.schema_arrow.names)
         refuse_foreign_types(written.schema_arrow)
         rows = written.metadata.num_rows
-        _check_times_of(written)
+        _check_times_in_groups(place, written.schema_arrow)
         orders = _orders_in_groups(place, written.schema_arrow)
     with here.local() as local:
         dtypes = dict(_scan(local).collect_schema())
     return _Facts(dtypes, rows, orders_of(pl.DataFrame(schema=dtypes)) | orders)
 
 
-def _check_times_of(file: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    times = [field.name for field in file.schema_arrow if bounds_of(field.type) is not None]
+def _check_times_in_groups(place: Place, schema: Any) -> None:  # noqa: ANN401 - no types
+    """Look at the columns of times that polars may change; see `check_times`."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    times = [field.name for field in schema if bounds_of(field.type) is not None]
     if times:
-        for batch in file.iter_batches(columns=times):
-            check_times(batch)
+        with _native_file(place.fetched(times)) as file:
+            for batch in pq.ParquetFile(file).iter_batches(columns=times):
+                check_times(batch)
 
 
 def _orders_in_groups(place: Place, schema: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 - no types

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.data._reader import ReaderAround
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["check_lists", "joined_lists"]
+    from halfmask.data._reader import Reader
+
+__all__ = ["SetReader", "check_lists", "joined_lists"]
 
 
 def check_lists(lists: Mapping[str, str]) -> None:
@@ -36,10 +39,11 @@ def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
     Parameters
     ----------
     frame
-        A table. A column that has no lists stays.
+        A table. A column that has neither lists nor texts stays.
     lists
-        For columns of lists, what is written between two items. Lists are sets: each item is
-        written once, in order, and a missing one left out. An empty list is an empty text.
+        For columns of lists, what is written between two items; texts may have it already. Lists
+        are sets: each item is written once, in order, and a missing or empty one of a text left
+        out. An empty list is an empty text.
 
     Raises
     ------
@@ -53,11 +57,42 @@ def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
     ['bread|milk', '', None]
     """
     made = [
-        _joined(frame[name], separator)
+        (_as_set if frame.schema[name] == pl.String else _joined)(frame[name], separator)
         for name, separator in lists.items()
-        if name in frame.columns and _is_list(frame.schema[name])
+        if name in frame.columns
+        and (frame.schema[name] == pl.String or _is_list(frame.schema[name]))
     ]
     return frame.with_columns(made) if made else frame
+
+
+class SetReader(ReaderAround):
+    """A table whose columns of lists are texts in which each item stands once, in order.
+
+    Parameters
+    ----------
+    reader
+        The table below.
+    lists
+        As of `joined_lists`.
+    """
+
+    def __init__(self, reader: Reader, lists: Mapping[str, str]) -> None:
+        self._reader, self._lists = reader, dict(lists)
+        self.columns, self.dtypes = reader.columns, reader.dtypes
+        self.n_rows, self.orders = reader.n_rows, reader.orders
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in frames, as the table below does."""
+        for frame in self._reader.frames(columns, n_rows):
+            yield joined_lists(frame, self._lists)
+
+
+def _as_set(texts: pl.Series, separator: str) -> pl.Series:
+    return _written(texts.str.split(separator).list.set_difference([""]), separator)
+
+
+def _written(sets: pl.Series, separator: str) -> pl.Series:
+    return sets.list.unique().list.sort().list.join(separator)
 
 
 def _is_list(dtype: pl.DataType) -> bool:
@@ -77,4 +112,4 @@ def _joined(cells: pl.Series, separator: str) -> pl.Series:
             "separator.",
             hint="Choose another separator under lists.",
         )
-    return lists.list.drop_nulls().list.unique().list.sort().list.join(separator)
+    return _written(lists.list.drop_nulls(), separator)

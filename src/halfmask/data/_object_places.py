@@ -30,6 +30,11 @@ class ObjectPlace(Place):
         Where it is.
     """
 
+    on_workers = (
+        "Give the workers what this process has in its environment: the credentials, the region "
+        "and the endpoint of the object store."
+    )
+
     def __init__(self, what: str, *, name: str, folder: ObjectFolder) -> None:
         super().__init__(what, name=name.rpartition("/")[2])
         self._folder = folder

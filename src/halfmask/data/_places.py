@@ -40,6 +40,9 @@ class Place:
         The unlinked temporary file that keeps what came in at a pipe.
     """
 
+    #: What to do where a worker of a cluster can't read it.
+    on_workers = "Put the table into a folder that every worker sees under the same path."
+
     def __init__(
         self, what: str, *, name: str = "", path: Path | None = None, spool: _Spool | None = None
     ) -> None:

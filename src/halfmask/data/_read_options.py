@@ -82,8 +82,8 @@ class ReadOptions:
         ``"1.234,5"``, ``"1234,5%"`` or ``"1,234.5 EUR"``. Signs and units are dropped: ``10%`` is
         the number 10. A cell that doesn't fit is an error.
     lists
-        The separator of columns of lists, by column name: they are read as texts, such as
-        ``"bread|milk"``: sets, each item once and in order. An item must not hold it.
+        The separator of columns of lists, or of texts that have it, by column name: they are read
+        as sets, such as ``"bread|milk"``, each item once and in order. No item may hold it.
     coerce
         Columns whose cells that don't fit, or are infinite, become missing; a `ColumnWarning`
         counts them.

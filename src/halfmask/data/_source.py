@@ -23,6 +23,7 @@ from halfmask.data._formats import (
     format_of_bytes,
 )
 from halfmask.data._frames import settle, to_polars
+from halfmask.data._lists import SetReader
 from halfmask.data._object_store import is_object_address
 from halfmask.data._orders import orders_of
 from halfmask.data._places import TABLE, Place, places_of
@@ -78,6 +79,11 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source(format={self.format!r}, columns={len(self.columns)}, rows={self.n_rows})"
+
+    @property
+    def on_workers(self) -> str:
+        """What to do where a worker of a cluster can't read the table."""
+        return next((place.on_workers for place in self._places), Place.on_workers)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -413,6 +419,9 @@ def open_table(
     else:
         source = Source(_FrameReader(where, options), format="frame")
     source = source.normalized(options.normalize, missing=options.missing)
+    if options.lists:
+        check_declared(options.lists, source.columns)
+        source = source.through(lambda reader: SetReader(reader, options.lists))
     if not source.n_rows:
         raise DataError(f"{called} has no rows.", hint="Give a table of at least one row.")
     return source

@@ -26,6 +26,7 @@ __all__ = [
     "domains_of",
     "integer_tokens",
     "linked_columns",
+    "with_folds",
 ]
 
 #: A column of a table, by both names.
@@ -100,6 +101,36 @@ def integer_tokens(
         for at in members:
             _count(at, columns[at], widest, made)
     return made
+
+
+def with_folds(
+    domains: Mapping[ColumnAt, Domain], sources: Mapping[str, TableSchema]
+) -> dict[str, TableSchema]:
+    """Return tables in which all linked columns ignore case if one of them does.
+
+    Parameters
+    ----------
+    domains, sources
+        As of `integer_tokens`.
+    """
+    folding = {
+        domains[table.name, it.name].root
+        for table in sources.values()
+        for it in table.columns
+        if it.folds and (table.name, it.name) in domains
+    }
+    return {
+        name: replace(
+            table,
+            columns=tuple(
+                replace(
+                    it, folds=(name, it.name) in domains and domains[name, it.name].root in folding
+                )
+                for it in table.columns
+            ),
+        )
+        for name, table in sources.items()
+    }
 
 
 def _count(at: ColumnAt, column: TableColumn, widest: TableColumn, made: IntegerTokens) -> None:

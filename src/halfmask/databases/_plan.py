@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, HalfmaskError, PolicyError, SchemaError
-from halfmask.databases._domains import ColumnAt, Domain, domains_of, integer_tokens
+from halfmask.databases._domains import ColumnAt, Domain, domains_of, integer_tokens, with_folds
 from halfmask.databases._faults import raise_all
 from halfmask.databases._written import CopyRules, TypeName, objects_of, with_dates, written_table
 from halfmask.masks import TableMask, check_claimed_once, traits_of
@@ -98,7 +98,8 @@ def plan_of(
     masks = {at: rule.mask for at, rule in rules.items() if rule.mask is not None}
     masks |= {at: domain.mask for at, domain in domains.items()}
     integers = integer_tokens(masks, domains, sources)
-    masks, domains, sources = integers.masks, integers.domains, integers.sources
+    masks, domains = integers.masks, integers.domains
+    sources = with_folds(domains, integers.sources)
     together = {
         it.name: _table_masks(policy.tables[it.name], it, rules, domains) for it in sources.values()
     }

@@ -250,7 +250,12 @@ class PostgresSource:
     ) -> Iterator[pl.DataFrame]:
         """Yield some columns of a table; see `SourceDatabase`."""
         readers = [self._readers[table, it.name] for it in columns]
-        asked = ", ".join(it.expression for it in readers)
+        asked = ", ".join(
+            f"lower({quoted_name(it.name)}::text) AS {quoted_name(it.name)}"
+            if it.folds and it.name in masked
+            else reader.expression
+            for it, reader in zip(columns, readers, strict=True)
+        )
         where = "" if kept is None else f" c JOIN {kept} k ON k.halfmask_row = c.ctid"
         query = f"SELECT {asked} FROM ONLY {self.named(table)}{where}"
         # Of other columns only decimals are parsed: the others come as they are copied.
@@ -317,6 +322,7 @@ def _column(reader: PostgresColumn, own: _OwnType | None, said: _Details) -> Tab
         needs=frozenset(json.loads(said.needs)),
         uses=frozenset(json.loads(said.uses)),
         lost=tuple(lost),
+        folds=reader.base == "citext",
         refused=refused,
     )
 

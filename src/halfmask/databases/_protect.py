@@ -19,7 +19,9 @@ from halfmask.databases._plan import plan_of
 from halfmask.databases._postgres_source import PostgresSource
 from halfmask.databases._postgres_target import PostgresTarget, postgres_type
 from halfmask.databases._report import write_report
-from halfmask.databases._sqlite import SqliteSource, SqliteTarget, sqlite_type
+from halfmask.databases._sqlite import sqlite_type
+from halfmask.databases._sqlite_source import SqliteSource
+from halfmask.databases._sqlite_target import SqliteTarget
 from halfmask.databases._subset import check_references, kept_rows
 from halfmask.masks._pseudonym import pseudonym_key
 

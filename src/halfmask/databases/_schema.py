@@ -44,6 +44,8 @@ class TableColumn:
         What isn't copied of it: a domain, a collation.
     dates
         What its texts are as dates, if each of them is one.
+    folds
+        Whether its keys ignore case, so that a mask of linked columns must see lower case.
     odd
         Cells that only their text holds, which no mask takes.
     refused
@@ -62,6 +64,7 @@ class TableColumn:
     uses: frozenset[str] = frozenset()
     lost: tuple[str, ...] = ()
     dates: pl.DataType | None = None
+    folds: bool = False
     odd: str = ""
     refused: str = ""
 

@@ -55,7 +55,8 @@ def dangling(database: SourceDatabase | TargetDatabase, key: ForeignKey) -> str:
 
 def _joined(key: ForeignKey) -> str:
     pairs = zip(key.columns, key.parent_columns, strict=True)
-    return " AND ".join(f"c.{quoted_name(mine)} = p.{quoted_name(its)}" for mine, its in pairs)
+    # The first decides whether case matters in SQLite: as in the reference, that of the parent.
+    return " AND ".join(f"p.{quoted_name(its)} = c.{quoted_name(mine)}" for mine, its in pairs)
 
 
 def kept_rows(

@@ -324,7 +324,7 @@ class CodecPlan:
         ]
         if foreign:
             raise SchemaError(
-                f"{len(foreign)} of {len(self.tokens)} encoded columns hold no numbers.",
+                f"{len(foreign)} encoded columns hold no numbers.",
                 hint="Decode the encoded columns unchanged.",
             )
 

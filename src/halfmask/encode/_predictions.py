@@ -28,6 +28,8 @@ __all__ = [
 ]  # fmt: skip
 
 _SHARES = 2
+#: By how much a 32-bit float may miss 0 and 1.
+_ROUNDED = 1e-5
 # One row may become so many at most.
 _MAX_ROWS = 50_000_000
 
@@ -66,6 +68,13 @@ def decoded(
             f"There are probabilities for {predictions.shape[-1]} codes; the target has "
             f"{len(target.value_of)}.",
             hint="Give a column for each code, in ascending order, zeros for one never learnt.",
+        )
+    # A column that is none, such as the index of a frame, is often beyond them.
+    beyond = int(((predictions < -_ROUNDED) | (predictions > 1 + _ROUNDED)).any(axis=1).sum())
+    if beyond:
+        raise DataError(
+            f"{beyond:,} rows have probabilities below 0 or above 1.",
+            hint="Give a column of probabilities for each code, and no other column.",
         )
     belongs = target.value_of[:, None] == np.arange(len(target.values))
     return np.asarray(predictions @ belongs, dtype=np.float64)

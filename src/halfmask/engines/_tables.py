@@ -144,6 +144,6 @@ def _of_part(
             raise
         raise DataError(
             f"A worker can't read its part of the table. {error.what}",
-            hint="Put the table into a folder that every worker sees under the same path.",
+            hint=source.on_workers,
         ) from None
     return function(number, frame, *given)

@@ -91,7 +91,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     @key.setter
     def key(self, key: bytes | None) -> None:
         # scikit-learn's clone asks for the object that it gave, so one that is withheld is kept.
-        vars(self)["key"] = SecretBytes(key) if type(key) is bytes else key
+        self.__dict__["key"] = SecretBytes(key) if type(key) is bytes else key
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
         """Look at the values of columns whose masks need them.
@@ -103,8 +103,9 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         y
             Not used.
         """
-        masks = {} if self.masks is None else self.masks
-        check_claimed_once(masks, self.table_masks)
+        given: Mapping[str, Mask] = {} if self.masks is None else self.masks
+        check_claimed_once(given, self.table_masks)
+        masks = dict(given)
         table = read(self, X, reset=True)[1]
         if any(not isinstance(each, TableMask) for each in self.table_masks):
             raise ParameterError(
@@ -124,7 +125,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         for name, mask in masks.items():
             mask.written(name, table.schema[name])
             self._counts[name], _ = _seen(table[name], mask, key)
-        self._fitted = dict(masks)
+        self._fitted = masks
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: ANN401 # any table

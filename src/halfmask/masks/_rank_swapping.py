@@ -173,9 +173,14 @@ class RankSwapping:
 def _words(cells: pl.Series) -> NDArray[np.int64]:
     """Return the 64 bits of each value; of other types the numbers of the rows."""
     physical = cells.to_physical()
-    if physical.dtype not in _WORDS:
-        return np.arange(cells.len())
-    return physical.fill_null(0).to_numpy().view(np.int64)
+    if physical.dtype in _WORDS:
+        words = physical.fill_null(0).to_numpy().view(np.int64)
+    else:
+        words = np.arange(cells.len())
+    words.setflags(
+        write=False
+    )  # whether polars shares its memory or copies: one compilation for all
+    return words
 
 
 def _of_words(words: NDArray[np.int64], cells: pl.Series) -> pl.Series:

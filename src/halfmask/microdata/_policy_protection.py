@@ -169,7 +169,7 @@ def people_of(population: object, policy: Policy, schema: Schema) -> pl.DataFram
 def read_population(
     population: object, policy: Policy
 ) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-    """Read a population as a policy says, and build the policy's hierarchies on its values.
+    """Read a population by a policy, and build the hierarchies on its values.
 
     `halfmask.verify` takes both, to count claims about a population again.
 

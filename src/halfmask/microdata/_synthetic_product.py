@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from halfmask._progress import Progress, silent
 from halfmask.assess.masking._pairs import column_pairs
@@ -85,7 +85,7 @@ def _product(
             columns=rows.columns(),
             extent=rows.section.kind,
             parameters=rows.parameters(),
-            risk={} if measured is None else finite(measured.risk()),
+            risk={} if measured is None else finite(_risk(rows, measured)),
             utility={} if measured is None else finite(measured.utility()),
         ),
         software={name: version(name) for name in ("polars", "numpy", "scikit-learn")}
@@ -121,11 +121,19 @@ def _drawing_block(rows: SyntheticRows) -> AnyBlock:
             f"A column is drawn given those before it, by {section.model}, from {section.min_leaf} "
             "rows at least. A category of fewer rows isn't written."
         )
-    sentences.append(
-        f"{rows.learnt.height:,} rows were learnt from. {rows.control.height:,} were set aside, "
-        "and attacks are compared on them."
-    )
-    return TextBlock(title="How rows were drawn", sentences=sentences)
+    sentences.append(rows.unchanged_sentence)
+    aside = f"{rows.learnt.height:,} rows were learnt from. {rows.control.height:,} were set aside"
+    compared = ", and attacks are compared on them." if rows.control.height else "."
+    sentences.append(aside + compared)
+    if len(rows.copies) > 1:
+        sentences.append("Attacks and quality are measured on the first copy.")
+    return TextBlock(title="How rows were drawn", sentences=[it for it in sentences if it])
+
+
+def _risk(rows: SyntheticRows, measured: SynthesisAssessment) -> dict[str, Any]:
+    """Return the measured risk, and of partial rows how many their unchanged cells single out."""
+    unique = rows.unique_unchanged
+    return measured.risk() | ({} if unique is None else {"unique_unchanged": unique})
 
 
 def _copies_block(rows: SyntheticRows, claims: Sequence[Claim]) -> list[AnyBlock]:

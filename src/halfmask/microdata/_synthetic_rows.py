@@ -160,6 +160,30 @@ class SyntheticRows:
         one = self.of_copy(number)
         return one.copies[0][keyed_order(one.n_out, key=one.key)]
 
+    @property
+    def unique_unchanged(self) -> int | None:
+        """How many rows of a partial release are alone with their cells that weren't drawn."""
+        if self.section.kind != "partial":
+            return None
+        kept = [name for name in self.learnt.columns if name not in self.section.columns]
+        changed = _risky(self.learnt, self.policy, self.section)
+        if changed is None:
+            changed = np.ones(self.learnt.height, dtype=np.bool_)
+        alone = self.learnt.is_unique().to_numpy() & ~changed
+        if kept:
+            alone |= self.learnt.select(kept).is_unique().to_numpy() & changed
+        return int(alone.sum())
+
+    @property
+    def unchanged_sentence(self) -> str:
+        """How many rows their unchanged cells single out, in words; empty where none are kept."""
+        if self.unique_unchanged is None:
+            return ""
+        return (
+            f"{self.unique_unchanged:,} of {self.learnt.height:,} rows are the only ones with "
+            "their cells that weren't drawn: an attacker who knows these cells finds the row."
+        )
+
     def columns(self) -> list[MaskedColumn]:
         """Return the released columns as the manifest states them."""
         sections = self.policy.columns

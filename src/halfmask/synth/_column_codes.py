@@ -320,9 +320,9 @@ def _some_steps(
 ) -> NDArray[Any]:
     """Return one step at least towards another number, and not as far as a rare one."""
     most = np.maximum(np.abs(steps) - is_other_rare, 1)
-    found: NDArray[Any] = np.floor(share * most).astype(most.dtype) + 1
-    found = np.sign(steps) * np.minimum(found, most)
-    return found
+    taken = np.minimum(np.floor(share * most).astype(most.dtype) + 1, most)
+    signed: NDArray[Any] = np.sign(steps) * taken
+    return signed
 
 
 def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:

@@ -76,7 +76,7 @@ def rotate_groups(
 
     **Edge cases.** A group whose people all have one value reveals it, as k-anonymity does. Numbers
     that all of a group share stay. A category that fewer than k rows have isn't written: another of
-    the group is. A column of which most rows have such a category is an error.
+    the group is. If most rows of a column have such a category, it is an error.
 
     Groups: MDAV. Their rows: the deviations from the group's mean, turned by a random orthogonal
     matrix that leaves the mean where it is; categories and missing cells are shuffled, column by

@@ -86,6 +86,8 @@ def test_the_assessment_counts_copies_and_turns_into_json():
 def test_without_control_rows_no_attack_runs():
     found = assess_synthetic(people(100, 1), people(100, 2), control=people(5, 3))
     assert found.attacks is None
+    assert "No attack was run" in found.not_attacked
+    assert found.blocks()[0].rows[0][-1] == "not run"
     assert found.learners == ()
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import traceback
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 
-from halfmask import BudgetError, DataError, ParameterError
+from halfmask import BudgetError, DataError, ParameterError, SchemaError
 from halfmask.dp.accounting import epsilon_of
-from halfmask.dp.learning import PrivateGaussianNB, PrivateMultinomialNB
+from halfmask.dp.learning import PrivateGaussianNB, PrivateMultinomialNB, PrivateSGDRegressor
 from halfmask.dp.learning._naive_bayes import NoisyClassSums
 
 RNG = np.random.default_rng(2)
@@ -122,3 +124,22 @@ def test_bounds_are_declared(bounds):
 def test_counts_are_not_negative():
     with pytest.raises(DataError, match="Negative"):
         _multinomial().fit(-COUNTS - 1, np.repeat([0, 1], 400))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        _gaussian(),
+        _multinomial(classes=["a", "b", "c"]),
+        PrivateSGDRegressor(epsilon=1.0, delta=1e-5, target_bounds=(0.0, 1.0), clip_norm=1.0),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+@pytest.mark.parametrize("make", [np.asarray, pl.DataFrame], ids=["array", "frame"])
+def test_a_text_among_the_numbers_is_not_quoted(estimator, make):
+    """The conversion's own error says which text it is."""
+    rows = make([["1.5", "canary"], ["2", "3"]] * 450)
+
+    with pytest.raises(SchemaError, match="cells that are no numbers") as caught:
+        estimator.fit(rows, Y if "classes" in estimator.get_params() else np.zeros(900))
+    assert "canary" not in "".join(traceback.format_exception(caught.value))

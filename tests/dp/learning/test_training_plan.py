@@ -78,6 +78,9 @@ def test_a_plan_checks_what_fit_does():
         clone(MODELS["output"]).set_params(row_norm=0.0).plan(4)
     with pytest.raises(ParameterError, match="classes"):
         clone(MODELS["bayes"]).set_params(classes=[1]).plan(4)
+    for name, wrong in (("bayes", "bounds"), ("boosting", "bounds"), ("numbers", "target_bounds")):
+        with pytest.raises(ParameterError, match=wrong):
+            clone(MODELS[name]).set_params(**{wrong: (1.0, 0.0)}).plan(4)
     with pytest.raises(BudgetError):
         clone(MODELS["objective"]).set_params(delta=0.0).plan(4)
 
@@ -140,9 +143,12 @@ def test_noise_beyond_what_was_learned_is_said(name):
     more = {"public": X[:10]} if name == "pate" else {}
     labels = THREE if "three" in name else Y
     loud = clone(MODELS[name]).set_params(**LOUD[name])
+    # Many columns, so that the length of noise on coefficients varies little.
+    wide = np.hstack([X, RNG.uniform(0, 1, size=(3000, 300))])
+    rows = wide if name in {"output", "laplace"} else X
     # Labels of PATE may be all the same.
     with pytest.warns(NoiseWarning, match="charged all the same"), suppress(DataError):
-        loud.fit(X, labels, **more)
+        loud.fit(rows, labels, **more)
 
 
 @pytest.mark.parametrize("name", MODELS)

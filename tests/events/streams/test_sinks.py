@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -192,3 +193,59 @@ def test_all_bytes_are_on_the_disk_before_a_checkpoint_or_a_name(tmp_path, monke
     sink.close(done=True)
 
     assert flushed[0] == (tmp_path / "out").stat().st_size == 3 * size + 4
+
+
+@pytest.mark.parametrize("packing", [None, "gzip"])
+@pytest.mark.parametrize("torn", [0, 7])
+def test_what_a_reader_may_have_read_is_never_cut(tmp_path, packing, torn):
+    """A run was killed behind its checkpoint; the next ends at a bad line, a third goes on."""
+    path, rows = tmp_path / "live", lines(ROWS) * 200_000
+
+    def sink(state, pending):
+        made = FileSink(path, packing=packing, appending=True)
+        made.begin(state, pending, again=state is not None)
+        return made
+
+    first = sink(None, b"")
+    first.write(lines(ROWS))
+    state, pending = first.sync()
+    first.write(rows)
+    first.close(done=False)
+    os.truncate(path, path.stat().st_size - torn)
+    seen = path.read_bytes()
+
+    second = sink(state, pending)
+    assert path.read_bytes() == seen
+    second.write(rows[:100])
+    state, pending = second.sync()
+    second.close(done=False)
+    assert path.read_bytes() == seen
+
+    third = sink(state, pending)
+    third.write(rows[100:])
+    assert path.read_bytes().startswith(seen)
+    third.finish()
+    third.close(done=True)
+    found = path.read_bytes()
+    assert (found if packing is None else gzip.decompress(found)) == lines(ROWS) + rows
+
+
+def test_other_bytes_take_the_place_of_those_behind_a_checkpoint(tmp_path):
+    """Of a run whose input was mended at the bad line, and of one that ends before it."""
+    path = tmp_path / "live"
+    for after in (b"1\n2\n5\n", b"1\n", b""):
+        path.unlink(missing_ok=True)
+        first = FileSink(path, appending=True)
+        first.begin(None, b"", again=False)
+        state, _ = first.sync()
+        first.write(b"1\n2\n3\n4\n")
+        first.close(done=False)
+
+        second = FileSink(path, appending=True)
+        second.begin(state, b"", again=True)
+        for part in after.splitlines(keepends=True):
+            second.write(part)
+        assert b"".join(second.lines()) == after
+        second.finish()
+        second.close(done=True)
+        assert path.read_bytes() == after

@@ -538,3 +538,19 @@ def test_a_position_of_an_earlier_version_goes_on(tmp_path):
     second = Follower(path, position)
     second.until(LINES[2])
     second.done()
+
+
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [(pa.date32(), 2**31 - 1), (pa.time32("ms"), 90_000_000), (pa.timestamp("us"), 2**63 - 1)],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_times_that_no_calendar_has_are_refused(tmp_path, kind, cell, nested):
+    """They ended the run in a PanicException, or were missing."""
+    storage = pa.int32() if kind.bit_width == 32 else pa.int64()
+    cells = pa.array([cell], storage).view(kind)
+    column = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), cells) if nested else cells
+    pq.write_table(pa.table({"seen": column}), tmp_path / "x.parquet")
+
+    with pytest.raises(DataError, match=r"infinite|24 hours"):
+        chunks(ColumnarFile(tmp_path / "x.parquet"))

@@ -142,6 +142,8 @@ def test_what_is_no_detail_is_kept(kind, other):
         ("name", "Thanks, Dr. Anna B. van Loo said", "Anna B. van Loo"),
         ("name", "my name is Ünal Çelik and I", "Ünal Çelik"),
         ("name", "Name: Bob", "Bob"),
+        ("name", "Dr. Smith's dog", "Smith"),
+        ("name", "Mr. O'Neil_x", "O'Neil"),
         ("card", "card 4111111111111111 12/27", "4111111111111111"),
         ("card", "order 17 4111111111111111", "4111111111111111"),
         ("iban", "DE89 3704 0044 0532 0130 00 then more", "DE89 3704 0044 0532 0130 00"),

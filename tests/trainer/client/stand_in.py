@@ -49,6 +49,7 @@ class StandIn:
     before: Callable[[Seen], None] = lambda _: None
     classes: int = 2
     made: float = 1.0
+    loss: str = ""
     may_read: bool = True
     left_out: int = 0
     answer: Callable[[HashedRows], np.ndarray[Any, Any]] = lambda rows: rows.indices[:, 0]
@@ -120,7 +121,7 @@ class Handler(BaseHTTPRequestHandler):
         elif it.may_read and seen.path.endswith("/metrics"):
             self.respond(200, json.dumps(it.metrics()).encode())
         elif it.may_read:
-            found = told_model(it.classes) | {"created": it.made}
+            found = told_model(it.classes, it.loss) | {"created": it.made}
             self.respond(200, json.dumps(found).encode())
         else:
             says(403)(self)
@@ -128,8 +129,8 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_DELETE = do  # noqa: N815 # the library looks for these names
 
 
-def told_model(classes: int) -> dict[str, Any]:
-    loss = "logistic" if classes == 2 else "softmax"
+def told_model(classes: int, loss: str = "") -> dict[str, Any]:
+    loss = loss or ("logistic" if classes == 2 else "softmax")
     return {"ok": True, "name": "m", "loss": loss, "bits": 18, "classes": classes, "rows": 0}
 
 

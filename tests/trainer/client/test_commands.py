@@ -393,17 +393,48 @@ class TestWrongUse:
         folder, vault = home
         service.answer = lambda rows: np.full(len(rows), -3, np.float32)
 
-        done = run(
-            "predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault
-        )
-        margins = run(
-            "predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault,
-            "--margin",
-        )  # fmt: skip
+        words = ["predict", folder / "people.csv", desk / "out.csv", *service.token_options, *vault]
+        done = run(*words)
+        service.loss = "hinge"
+        margins = run(*words, "--margin")
 
         assert "something else than probabilities" in done.err
         assert margins.status == 0
         assert pl.read_csv(desk / "out.csv")["prediction"].n_unique() == 1
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize(
+    ("loss", "more", "says"),
+    [
+        ("logistic", ["--margin"], "The model answers probabilities: its loss is logistic."),
+        ("hinge", [], "The model answers margins: its loss is hinge."),
+        ("squared", [], "The model predicts numbers"),
+        (None, ["--margin"], "All answers are from 0 to 1"),
+    ],
+)
+def test_answers_are_decoded_as_what_they_are(service, home, run, loss, more, says):
+    """Probabilities taken for margins were all of class 1, and margins of .3 of class 0."""
+    folder, vault = home
+    service.answer = lambda rows: np.full(len(rows), 0.3, np.float32)
+    service.loss, service.may_read = loss or "", loss is not None
+    out = folder / "never.csv"
+
+    done = run("predict", folder / "people.csv", out, *service.token_options, *vault, *more)
+
+    assert done.status == 1
+    assert says in " ".join(done.err.split())
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("desk")
+def test_margin_without_a_hasher_is_refused(service, desk, run):
+    done = run(
+        "predict", desk / "sent.arrows", desk / "out.csv", *service.token_options, "--margin"
+    )
+
+    assert done.status == 2
+    assert "--margin takes a hasher" in done.err
 
 
 @pytest.mark.slow

@@ -106,6 +106,7 @@ def test_an_analyst_learns_what_the_table_is(service):
 def test_a_plan_costs_nothing(service, ledger):
     said = service("ann").ask("POST", "/v1/plan", json=COUNT).json()
     assert said["errors"] == ["count: ± 5.991"]
+    assert said["uncovered"] == []
     assert not ledger.charges
 
 

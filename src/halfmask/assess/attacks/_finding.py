@@ -131,7 +131,7 @@ class Finding:
 
     @property
     def why_nothing_to_resist(self) -> str:
-        """How little the attack gains without protection, too; empty where that isn't shown."""
+        """How little the attack gains without protection; empty if that isn't shown."""
         control = self.positive_control
         if not self.raw_may_resist or control is None or self.failure or self.control_failure:
             return ""

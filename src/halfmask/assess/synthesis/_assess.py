@@ -17,7 +17,7 @@ from halfmask.assess.masking._pairs import (
     has_few_categories,
     stacked_columns,
 )
-from halfmask.assess.synthesis._assessment import SynthesisAssessment
+from halfmask.assess.synthesis._assessment import LEAST_CONTROL, SynthesisAssessment
 from halfmask.assess.synthesis._marginals import marginal_distances
 from halfmask.assess.synthesis._trained_models import LearnerScores, trained_models
 from halfmask.assess.utility import correlation_change, cramers_v_change
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["assess_synthetic"]
 
-#: With fewer control rows attacks show nothing.
-LEAST_CONTROL = 20
 #: Attacks compare so many rows of each table at most.
 ATTACKED_ROWS = 15_000
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from halfmask.assess.synthesis._trained_models import LearnerScores
     from halfmask.assess.utility import AssociationChange, IntervalOverlap, PropensityFit
 
-__all__ = ["SynthesisAssessment"]
+__all__ = ["LEAST_CONTROL", "SynthesisAssessment"]
 
+#: With fewer rows set aside nothing is compared with them.
+LEAST_CONTROL = 20
 _NONE = "—"
 
 
@@ -75,6 +77,16 @@ class SynthesisAssessment:
         """All attacks that ran."""
         return () if self.attacks is None else self.attacks.findings
 
+    @property
+    def not_attacked(self) -> str:
+        """Why no attack ran, in a sentence; empty if some did."""
+        if self.attacks is not None:
+            return ""
+        return (
+            f"No attack was run: {self.control_rows:,} rows were set aside, and attacks are "
+            f"compared on {LEAST_CONTROL} at least. What the rows reveal isn't known."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything under its name, for JSON."""
         return {"risk": self.risk(), "utility": self.utility()}
@@ -88,6 +100,7 @@ class SynthesisAssessment:
             "copied": self.copied,
             "control_copied": self.control_copied,
             "attacks": [each.to_dict() for each in self.findings],
+            "not_attacked": self.not_attacked or None,
         }
 
     def utility(self) -> dict[str, Any]:
@@ -121,7 +134,7 @@ class SynthesisAssessment:
                 each.verdict,
             ]
             for each in self.findings
-        ]
+        ] or [["none", *[_NONE] * 4, "not run"]]
         equal = (
             f"{self.copied:,} of {self.rows:,} drawn rows equal a row that was learnt from; of "
             f"{self.control_rows:,} rows set aside {self.control_copied:,} do."
@@ -130,7 +143,9 @@ class SynthesisAssessment:
             title="Attacks",
             columns=("attack", "measure", "success", "on other people", "on raw rows", "verdict"),
             rows=rows,
-            caption=" ".join([equal, *explain_verdicts(self.findings)]),
+            caption=" ".join(
+                filter(None, [self.not_attacked, equal, *explain_verdicts(self.findings)])
+            ),
         )
 
     def _marginals_block(self) -> TableBlock:

@@ -108,7 +108,7 @@ def adaptive_epsilon_of(
 
 
 def own_delta_left(charges: Sequence[Sequence[MechanismEvent]], *, delta: float) -> float:
-    """Return the most that mechanisms of the next charge may spend of delta themselves.
+    """Return the most delta that mechanisms of the next charge may spend.
 
     Parameters
     ----------

@@ -166,7 +166,7 @@ def _remaining(counted: Counter[MechanismEvent], delta: float) -> float:
 
 
 def noisy_coordinates(counted: Counter[MechanismEvent]) -> tuple[int, int]:
-    """Return the coordinates that got Laplace noise, and those that got Gaussian noise.
+    """Return how many coordinates got Laplace noise, and how many Gaussian noise.
 
     Parameters
     ----------

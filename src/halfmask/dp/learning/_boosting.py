@@ -170,6 +170,7 @@ class PrivateBoostingClassifier(ScoreClassifier):
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
         self._check()
+        declared_bounds(self.bounds, columns, owner=type(self).__name__, name="bounds")
         labels = len(declared_classes(self.classes, owner=type(self).__name__))
         outputs = 1 if labels == 2 else labels
         multiplier, events = self._noise(columns, outputs)

@@ -258,12 +258,14 @@ class PrivateLogisticRegression(LinearPredictions):
         self._spend([self.mechanism_.event(zeros.size)])
         tolerance = _TOLERANCE * self._lipschitz(outputs)
         noisy = self.mechanism_.release(self._minimum(rows, codes, zeros, tolerance))
-        # Of both squared lengths, by what is released: noise alone has about the first.
+        # Squared lengths, by what is released. That of noise has this mean, and varies with few
+        # coefficients, so that its own luck isn't taken for a signal.
         noise = self.mechanism_.deviation**2 * zeros.size
+        luck = 3 * math.sqrt((2 if self.delta > 0 else 5) / zeros.size)
         warn_of_noise(
             type(self).__name__,
             noise=noise,
-            signal=float(np.square(noisy).sum()) - noise,
+            signal=float(np.square(noisy).sum()) - noise * (1 + luck),
             hint="Choose a smaller C, a larger epsilon or perturbation='objective', or take more "
             "rows or fewer columns.",
         )

@@ -208,6 +208,10 @@ class PrivateGaussianNB(NoisyClassSums):
         self.var_ = np.maximum(squares - means**2, _LEAST_VARIANCE) * half**2
         return self
 
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        declared_bounds(self.bounds, columns, owner=type(self).__name__, name="bounds")
+        return super()._planned(columns)
+
     def _norms(self, columns: int) -> tuple[int, float, float]:
         return 1 + 2 * columns, 1.0 + 2 * columns, math.sqrt(1 + 2 * columns)
 

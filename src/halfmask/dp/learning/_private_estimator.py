@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from halfmask._errors import ParameterError
+from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import MechanismEvent, epsilon_of
 from halfmask.dp.learning._declared import codes_of, declared_classes
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BudgetLedger", "PrivateEstimator"]
+__all__ = ["BudgetLedger", "PrivateEstimator", "validated"]
 
 
 class BudgetLedger(Protocol):
@@ -67,7 +67,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         return tags
 
     def plan(self, columns: int) -> TrainingPlan:
-        """Return what training costs and how large its noise is; nothing is read or charged.
+        """Return what training costs and how large its noise is; nothing is charged.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     def _rows(self, X: ArrayLike, *, reset: bool = False) -> NDArray[np.float64]:
         """Return rows of finite numbers."""
-        rows: NDArray[np.float64] = validate_data(self, X, reset=reset, dtype=np.float64)
+        rows: NDArray[np.float64] = validated(self, X, reset=reset)
         return rows
 
     def _rows_and_codes(
@@ -163,6 +163,20 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return rows, and each label as its place among the declared classes."""
         self.classes_: NDArray[Any] = declared_classes(classes, owner=type(self).__name__)
-        rows, labels = validate_data(self, X, y, dtype=np.float64)
+        rows, labels = validated(self, X, y)
         check_classification_targets(labels)
         return rows, codes_of(labels, self.classes_, owner=type(self).__name__)
+
+
+def validated(estimator: object, *data: ArrayLike, **how: bool) -> Any:  # noqa: ANN401 # as scikit-learn's
+    """Return what scikit-learn's `validate_data` does of numbers; its error quotes no cell."""
+    try:
+        return validate_data(estimator, *data, dtype=np.float64, **how)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    raise SchemaError(
+        f"A column of X, or y, has cells that are no numbers, and {type(estimator).__name__} "
+        "learns from numbers.",
+        hint="Encode texts as numbers first; labels are listed in 'classes'.",
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
@@ -22,7 +22,7 @@ from halfmask.dp.learning._clipped_gradients import (
 )
 from halfmask.dp.learning._declared import declared_bounds, declared_classes
 from halfmask.dp.learning._logistic_regression import LinearPredictions
-from halfmask.dp.learning._private_estimator import PrivateEstimator
+from halfmask.dp.learning._private_estimator import PrivateEstimator, validated
 from halfmask.dp.learning._training_plan import ENOUGH, warn_of_noise
 from halfmask.dp.noise import GaussianMechanism
 
@@ -348,6 +348,10 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
         self.fit_intercept = fit_intercept
         self.ledger = ledger
 
+    def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
+        declared_bounds(self.target_bounds, 1, owner=type(self).__name__, name="target_bounds")
+        return super()._planned(columns)
+
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on rows and their targets.
 
@@ -365,7 +369,7 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
         low, high = declared_bounds(
             self.target_bounds, 1, owner=type(self).__name__, name="target_bounds"
         )
-        rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        rows, targets = validated(self, X, y, y_numeric=True)
         kept = self._one_row_each(groups, len(rows))
         rows, targets = rows[kept], targets[kept]
         middle, half = float(low[0] + high[0]) / 2, float(high[0] - low[0]) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,7 @@ ENOUGH: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingPlan:
-    """What a training costs, and how large its noise is; nothing of it depends on rows.
+    """What a training costs, and how large its noise is, before a row is read.
 
     Parameters
     ----------
@@ -43,8 +44,8 @@ class TrainingPlan:
         """Return the plan in words: cost, noise, and how many rows it takes."""
         cost = f"Costs epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
         return (
-            f"{cost}. {self.noise} It is as large as what {self.rows:,.0f} rows add at most: take "
-            f"at least {ENOUGH * self.rows:,.0f}, one for each person."
+            f"{cost}. {self.noise} It is as large as what {math.ceil(self.rows):,} rows add at "
+            f"most. Rows differ, so have {math.ceil(ENOUGH * self.rows):,} or more."
         )
 
 

@@ -44,11 +44,11 @@ class Charge:
 
     @property
     def delta(self) -> float:
-        """The delta that mechanisms spend themselves, as for selected keys; noise spends none."""
+        """The delta that mechanisms spend themselves, as for selected keys."""
         return math.fsum(event.spent_delta for event in self.events)
 
     def epsilon_at(self, delta: float) -> float:
-        """Return what the charge costs by itself; together, charges cost less than their sum.
+        """Return what the charge costs by itself; together they cost at most the sum.
 
         Parameters
         ----------

@@ -394,20 +394,22 @@ class PrivacyLedger:
         """Raise if delta is short: for mechanisms that spend some, or for Gaussian noise."""
         whole = self.terms.delta
         takes = math.fsum(event.spent_delta for event in events)
-        left = own_delta_left(before, delta=whole)
-        if takes > left * (1 + _ROUNDING):
-            raise BudgetError(
-                f"This takes delta {takes:.4g}. Of the budget's {whole:g}, {left:.4g} is left for "
-                "what selects keys or draws rows. Nothing was charged.",
-                hint="Give the keys, or ask with a smaller delta. Charges after the first may "
-                "spend half of the budget's delta; the other half is for their composition.",
-            )
         spent = math.fsum(event.spent_delta for charge in before for event in charge) + takes
         if spent >= whole and any(math.isinf(event.pure_epsilon) for event in events):
             raise BudgetError(
                 "Gaussian noise takes a delta, and the budget has "
                 f"{'none left' if whole else 'none'}. Nothing was charged.",
                 hint="Take Laplace noise, which needs no delta.",
+            )
+        left = own_delta_left(before, delta=whole)
+        if takes > left * (1 + _ROUNDING):
+            raise BudgetError(
+                f"This takes delta {takes:.4g}. Of the budget's {whole:g}, {left:.4g} is left for "
+                "what selects keys or draws rows. Nothing was charged.",
+                hint="Give the keys, or ask with a smaller delta. Charges after the first may "
+                "spend half of the budget's delta; the other half is for their composition."
+                if whole
+                else "Give the keys. Only a budget with a delta can select them.",
             )
 
     def _charged(

@@ -209,7 +209,7 @@ class Grouping:
         )
 
     def to_list(self, *, named: bool = True) -> list[list[Any]]:
-        """Return the groups in JSON: column, keys, and a name in the answer if there is one.
+        """Return the groups in JSON: column, keys, and a name if there is one.
 
         Parameters
         ----------

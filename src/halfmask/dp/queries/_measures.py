@@ -65,7 +65,7 @@ class Measure:
 
     @property
     def weight(self) -> float:
-        """The part of a share of epsilon: a quantile and the ends of its interval take one."""
+        """The part of a share of epsilon: a quantile with its interval takes one."""
         if self.kind != "quantile":
             return 1.0
         return _OF_QUANTILE if self.end is None else (1 - _OF_QUANTILE) / 2

@@ -207,7 +207,7 @@ class QueryPlan:
         return self.score_margin(each, candidates / (1 - CONFIDENCE)) / each.at.denominator
 
     def score_margin(self, each: Measure, odds: float) -> float:
-        """Return by how much the score of a candidate must be better for it to be likelier.
+        """Return by how much better a score must be, for a candidate to be likelier.
 
         Parameters
         ----------
@@ -223,7 +223,7 @@ class QueryPlan:
         return tuple(self._expected(each) for each in self.question.aggregates)
 
     def uncovered(self) -> tuple[str, ...]:
-        """Return what no interval covers, in words: rows that are left out, values that change."""
+        """Return what no interval covers: rows left out and values that change."""
         found = []
         person, of_rows = self.unit.person, self.unit.max_rows
         persons_alone = all((it.kind, it.column) == ("distinct", person) for it in self.measures)
@@ -256,7 +256,7 @@ class QueryPlan:
         }
 
     def explain(self) -> str:
-        """Return the plan in words: cost, unit, the error of each aggregate, and what it leaves."""
+        """Return the plan in words: cost, unit, errors, and what no interval covers."""
         cost = f"Costs epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
         lines = [f"{cost}, for {self.unit.sentence()}. In 95 % of the draws:"]
         lines += [f"  {each.sentence()}" for each in self.expected_errors()]
@@ -278,7 +278,7 @@ class QueryPlan:
 
     @property
     def share(self) -> float:
-        """The epsilon of one measure, of a quantile with its interval, or of selecting keys."""
+        """The epsilon of one measure, one quantile, or of the selection of keys."""
         shares = sum(each.weight for each in self.measures)
         return self.epsilon / (shares + self.question.grouping.is_private)
 

@@ -147,7 +147,7 @@ class Question:
         return json.dumps(written, sort_keys=True)
 
     def purpose(self) -> str:
-        """Return the question as SQL has it, without SELECT and FROM, for the list of charges."""
+        """Return the question in SQL, without SELECT and FROM, for the list of charges."""
         asked = ", ".join(each.in_sql for each in self.aggregates)
         joins = "".join(
             f" JOIN {name_in_sql(each.name)} USING ({name_in_sql(each.on)})" for each in self.joins

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -11,24 +10,23 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
 from halfmask._optional import need
 from halfmask.data._calendar import local
+from halfmask.dp.queries._sql_nodes import (
+    HINT,
+    check_tables,
+    column_of,
+    given,
+    literal_of,
+    refused,
+    shown,
+    word_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from sqlglot import exp
 
-__all__ = [
-    "RowCondition",
-    "check_tables",
-    "column_of",
-    "given",
-    "literal_of",
-    "present",
-    "refused",
-    "shown",
-    "typed_literal",
-    "typed_value",
-]
+__all__ = ["RowCondition", "present", "typed_literal", "typed_value"]
 
 _COMPARISONS: Final = {
     "EQ": "__eq__",
@@ -110,10 +108,10 @@ class RowCondition:
         try:
             tree = sqlglot.parse_one(f"SELECT 1 WHERE {text}", read="postgres")
         except (SqlglotError, RecursionError):
-            raise PolicyError("The condition isn't one of SQL.", hint=_HINT) from None
+            raise PolicyError("The condition isn't one of SQL.", hint=HINT) from None
         where = tree.args.get("where")
         if where is None or set(given(tree)) != {"expressions", "where"}:
-            raise PolicyError("The condition has more in it than a condition.", hint=_HINT)
+            raise PolicyError("The condition has more in it than a condition.", hint=HINT)
         return cls(where.this)
 
     def expression(self, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
@@ -175,108 +173,6 @@ class RowCondition:
         return found
 
 
-_HINT: Final = (
-    "Allowed are SELECT of group columns and COUNT, SUM, AVG, VAR_POP, MEDIAN, PERCENTILE_CONT; "
-    "WHERE with comparisons of columns and literals, IN, BETWEEN, IS NULL, AND, OR, NOT; JOIN of "
-    'public tables; GROUP BY. Quote names that aren\'t plain words, as in "hours-per-week".'
-)
-
-
-def refused(what: str) -> PolicyError:
-    """Return the error for SQL outside of the subset.
-
-    Parameters
-    ----------
-    what
-        The name of what isn't allowed.
-    """
-    return PolicyError(f"This SQL isn't supported: {what}.", hint=_HINT)
-
-
-def given(node: exp.Expr) -> list[str]:
-    """Return the names of a node's parts that are there.
-
-    Parameters
-    ----------
-    node
-        The node.
-    """
-    return [name for name, part in node.args.items() if part]
-
-
-def column_of(node: exp.Expr) -> str:
-    """Return the name of a column.
-
-    Parameters
-    ----------
-    node
-        What has to be a column.
-    """
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
-    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
-        raise refused(f"{shown(node)} where a column has to stand")
-    if not set(given(node)) <= {"this", "table"}:
-        raise refused("a column with the name of a schema")
-    return str(node.name)
-
-
-def check_tables(tree: exp.Expr, tables: Mapping[str, Collection[str]]) -> None:
-    """Raise unless each table that a column is said to be of is there, and has it.
-
-    Parameters
-    ----------
-    tree
-        A statement, or a part of one.
-    tables
-        By name of a table, its columns.
-
-    Raises
-    ------
-    PolicyError
-        If the table is no other than these.
-    ColumnNotFoundError
-        If it has no such column.
-    """
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
-    for each in tree.find_all(exp.Column):
-        if not each.table:
-            continue
-        if each.table not in tables:
-            raise refused(f"a column of {each.table!r}, which is neither the data set nor joined")
-        if each.name not in tables[each.table]:
-            where = f"the table {each.table!r}"
-            raise ColumnNotFoundError.of([each.name], tables[each.table], where=where)
-
-
-def literal_of(node: exp.Expr) -> str | int | float | bool:
-    """Return the value of a literal.
-
-    Parameters
-    ----------
-    node
-        What has to be a literal.
-    """
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
-    if isinstance(node, exp.Boolean):
-        return bool(node.this)
-    negative = isinstance(node, exp.Neg)
-    inner = node.this if isinstance(node, exp.Neg) else node
-    if not isinstance(inner, exp.Literal) or (negative and inner.is_string):
-        raise refused(f"{shown(node)} where a literal has to stand")
-    if inner.is_string:
-        return str(inner.this)
-    try:
-        value: int | float = int(inner.this)
-    except ValueError:
-        value = float(inner.this)
-        if not math.isfinite(value):
-            raise refused("a number too large for a float") from None
-    return -value if negative else value
-
-
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     """Return conditions that all have to hold."""
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
@@ -288,41 +184,18 @@ def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     return [node]
 
 
-def _word(node: exp.Expr) -> str:
-    return type(node).__name__.upper()
-
-
-def shown(node: exp.Expr) -> str:
-    """Return what a node is in the words of SQL.
-
-    Parameters
-    ----------
-    node
-        The node.
-    """
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
-    if isinstance(node, exp.Anonymous):
-        return f"the function {str(node.this).upper()[:40]}"
-    if isinstance(node, exp.Func) and not isinstance(node, exp.And | exp.Or):
-        return f"the function {node.sql_names()[0]}"
-    if isinstance(node, exp.Column | exp.Literal):
-        return "*" if isinstance(node.this, exp.Star) else f"a {node.key}"
-    return "*" if isinstance(node, exp.Star) else _word(node)
-
-
 def _check(node: exp.Expr, columns: set[str], depth: int) -> None:
     """Raise unless a node and all below are of the subset; collect the columns."""
-    parts = _PARTS.get(_word(node))
+    parts = _PARTS.get(word_of(node))
     if parts is None or depth > _DEEPEST:
         raise refused("a condition that is nested too deeply" if parts else shown(node))
     # A part that isn't expected could mean anything: NOT is one of IS.
     if not set(given(node)) <= parts:
-        raise refused(f"{_word(node)} with anything but columns and literals")
-    if _word(node) in _LOGIC:
+        raise refused(f"{word_of(node)} with anything but columns and literals")
+    if word_of(node) in _LOGIC:
         for part in sorted(parts):
             _check(node.args[part], columns, depth + 1)
-    elif _word(node) in _COMPARISONS:
+    elif word_of(node) in _COMPARISONS:
         _check_comparison(node, columns)
     else:
         columns.add(column_of(node.this))
@@ -401,7 +274,7 @@ def _comparison(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
         else typed_literal(literal_of(side), names[0], dtypes[names[0]])
         for side in sides
     )
-    compared: pl.Expr = getattr(left, _COMPARISONS[_word(node)])(right)
+    compared: pl.Expr = getattr(left, _COMPARISONS[word_of(node)])(right)
     return compared
 
 

@@ -18,8 +18,8 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._grouping import Bins
-from halfmask.dp.queries._row_condition import (
-    RowCondition,
+from halfmask.dp.queries._row_condition import RowCondition
+from halfmask.dp.queries._sql_nodes import (
     check_tables,
     column_of,
     given,

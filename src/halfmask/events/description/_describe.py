@@ -68,7 +68,7 @@ def describe_events(
     DataError
         If there is no event.
     ParameterError
-        If `most` isn't an integer of 1 or more.
+        If `max_events` isn't an integer of 1 or more.
 
     Notes
     -----

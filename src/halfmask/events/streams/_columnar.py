@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.data._arrow_types import refuse_foreign_types
+from halfmask.data._arrow_types import check_times, refuse_foreign_types
+from halfmask.data._calendar import check_calendar
 from halfmask.events.streams._chunk import Chunk
 
 if TYPE_CHECKING:
@@ -169,8 +170,18 @@ def _lines_of(batch: pa.RecordBatch) -> bytes:
 
     if not batch.num_columns:  # nothing of it is read
         return b"{}\n" * int(batch.num_rows)
+    check_times(batch)
+    rows = pl.DataFrame(pl.from_arrow(batch, rechunk=False))
+    check_calendar(rows)
     written = io.BytesIO()
-    pl.DataFrame(pl.from_arrow(batch, rechunk=False)).write_ndjson(written)
+    try:
+        rows.write_ndjson(written)
+    except pl.exceptions.PanicException:  # within lists and structs
+        raise DataError(
+            "A column of the input has dates that are infinite, before year 1 or after 9999, "
+            "within lists or structs.",
+            hint="Make them missing, or let no rule name the column.",
+        ) from None
     return bytes(written.getvalue())
 
 

@@ -53,7 +53,9 @@ class FileSink:
 
     Notes
     -----
-    **Guarantees.** The bytes depend on the lines alone, not on breaks between.
+    **Guarantees.** The bytes depend on the lines alone, not on breaks between. What a file that has
+    its name from the start holds behind a checkpoint may have been read: a run that goes on from
+    there writes the same bytes, and the file gets no shorter meanwhile.
     """
 
     lasting = True
@@ -69,9 +71,11 @@ class FileSink:
         self.target: Path = Path(path)
         self._packing = packing
         self._overwrite = overwrite
+        self._appending = appending
         self._work = self.target if appending else partial_of(self.target)
         self._file: BinaryIO | None = None
         self._length = 0
+        self._end = 0  # how far the file reaches that an earlier run wrote
         self._unsynced = 0
         self._flusher: ThreadPoolExecutor | None = None
         self._flushing: Future[None] | None = None
@@ -85,7 +89,7 @@ class FileSink:
             check_free(self.target, overwrite=self._overwrite)
 
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
-        """Open the file, and cut it back."""
+        """Open the file at a checkpoint; what may have been read behind it stays."""
         with writing_out():
             if again and state is not None and not self._work.exists() and self.target.is_file():
                 with self.target.open("rb") as file:
@@ -97,7 +101,9 @@ class FileSink:
             self._length = int(state["length"]) if state else 0
             if state:
                 self._tail = check_tail(self._file, state)
-            self._file.truncate(self._length)
+            self._end = self._file.seek(0, os.SEEK_END) if again and self._appending else 0
+            if self._end <= self._length:
+                self._file.truncate(self._length)
             self._file.seek(self._length)
             self._pending = bytearray(pending)
 
@@ -119,6 +125,7 @@ class FileSink:
 
     def lines(self) -> Iterator[bytes]:
         """Yield what was written so far."""
+        self._cut()
         if self._length:
             chunks = FileSource(self._work).chunks(None, threading.Event())
             yield from (chunk.data for chunk in chunks)
@@ -130,6 +137,7 @@ class FileSink:
         if self._packing is not None and (self._pending or not self._length):
             self._put(_packed(bytes(self._pending), self._packing))
             self._pending.clear()
+        self._cut()
         self._flush()
         with writing_out():
             if self._work != self.target:
@@ -149,6 +157,7 @@ class FileSink:
     def _put(self, data: bytes | memoryview) -> None:
         file, left = self._open(), memoryview(data)
         with writing_out():
+            left = left[self._there_already(file, left) :]
             while left:
                 left = left[file.write(left) or 0 :]
             self._length += len(data)
@@ -156,6 +165,28 @@ class FileSink:
         if self._unsynced >= _UNSYNCED:
             self._flush_beside(file)
         self._tail = (self._tail + data[-_TAIL:])[-_TAIL:]
+
+    def _there_already(self, file: BinaryIO, data: memoryview) -> int:
+        """Return how much of some bytes is there already; cut the file where others are."""
+        there, most = b"", min(len(data), self._end - self._length)
+        while len(there) < most and (more := file.read(most - len(there))):
+            there += more
+        same = len(there)
+        if there != data[:same]:
+            pairs = zip(there, data, strict=False)
+            same = next(at for at, (one, other) in enumerate(pairs) if one != other)
+        if same < len(there):
+            self._end = self._length + same
+            file.truncate(self._end)
+            file.seek(self._end)
+        return same
+
+    def _cut(self) -> None:
+        """Cut off what an earlier run wrote, and this one, which is at its end, doesn't."""
+        if self._end > self._length:
+            with writing_out():
+                self._open().truncate(self._length)
+            self._end = 0
 
     def _flush_beside(self, file: BinaryIO) -> None:
         """Bring to the disk what is written, in a thread, once that does nothing else."""

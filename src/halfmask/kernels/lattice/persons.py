@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
+from halfmask.kernels.compiling import njit
 
 if TYPE_CHECKING:
     import numpy as np

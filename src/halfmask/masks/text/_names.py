@@ -38,7 +38,8 @@ def _introduced(text: str) -> int:
         if word[0].isupper():
             # An initial is a part of a name only where another word follows.
             if len(word) > 1:
-                stop, parts = part.end(), parts + 1
+                stop = part.end() - 2 * word.endswith(("'s", "\u2019s"))
+                parts += 1
         elif word not in _PARTICLES:
             break
         if parts == _MOST_PARTS:
@@ -240,9 +241,9 @@ class KnownNames:
     def _is_inflected(self, words: tuple[str, ...]) -> bool:
         *first, last = words
         stems = tuple(map(self._inflections.stem_of, words))
-        return stems in self._inflected or any(
-            (*first, it) in self._names for it in self._inflections.forms_of(last)[1:]
-        )
+        if stems in self._inflected or stems in self._names:
+            return True
+        return any((*first, it) in self._names for it in self._inflections.forms_of(last)[1:])
 
 
 def _is_same_person(text: str, stop: int, start: int) -> bool:

@@ -13,7 +13,7 @@ __all__ = [
     "SIGN",
     "UNSPACED",
     "UNSPACED_MARKS",
-    "Reading",
+    "PlainText",
     "read_text",
     "readings",
 ]
@@ -94,7 +94,7 @@ _FORMS: Final = _Forms()
 _SEEN: Final = _Seen()
 
 
-class Reading(NamedTuple):
+class PlainText(NamedTuple):
     """What a text is read as, and where its characters stand in the text itself."""
 
     text: str
@@ -124,7 +124,7 @@ def read_text(text: str) -> str:
     return next(readings(text)).text
 
 
-def readings(text: str) -> Iterator[Reading]:
+def readings(text: str) -> Iterator[PlainText]:
     """Yield how a text is read; what nobody sees once as nothing, then as a blank.
 
     Parameters
@@ -133,14 +133,14 @@ def readings(text: str) -> Iterator[Reading]:
         Any text.
     """
     if text.isascii():
-        yield _moved(text, _MOVES) if "  " in text else Reading(text)
+        yield _moved(text, _MOVES) if "  " in text else PlainText(text)
         return
     yield _moved(text, _MOVES)
     if _HAS_UNSEEN.search(text):
         yield _moved(text, _MOVES_SPACED)
 
 
-def _moved(text: str, moves: re.Pattern[str]) -> Reading:
+def _moved(text: str, moves: re.Pattern[str]) -> PlainText:
     at, parts = 0, []
     starts: list[int] = []
     stops: list[int] = []
@@ -157,7 +157,7 @@ def _moved(text: str, moves: re.Pattern[str]) -> Reading:
         stops += [*range(at + 1, start + 1), *[stop] * len(made)]
         at = stop
     if not at:
-        return Reading(text.translate(_FORMS))
+        return PlainText(text.translate(_FORMS))
     starts += range(at, len(text))
     stops += range(at + 1, len(text) + 1)
-    return Reading("".join([*parts, text[at:]]).translate(_FORMS), starts, stops)
+    return PlainText("".join([*parts, text[at:]]).translate(_FORMS), starts, stops)

@@ -154,6 +154,28 @@ def test_rows_of_nobody_are_in_the_way_and_not_attacked(unprotected):
     assert alone.released.owned.n == people + unprotected.original.height // 2
 
 
+@pytest.mark.parametrize("blank", ["", "  ", "false"])
+def test_blanks_and_truth_values_are_nobody(unprotected, blank):
+    some = pl.Series(np.arange(unprotected.original.height) % 2 == 0)
+    named = unprotected.original.with_columns(
+        pl.when(some).then("user").otherwise(pl.lit(blank)).alias("user")
+    )
+    setup, _ = board_of(replace(unprotected, original=named))
+    assert (setup.people.entity == -1).sum() == unprotected.original.height // 2
+
+
+def test_numbers_of_many_digits_are_known_exactly(unprotected):
+    """As floats all sizes would be one."""
+    tables = {"released": unprotected.released, "original": unprotected.original}
+    sizes = {
+        name: table.with_columns((pl.col("size").cast(pl.Int64) + 2**60).alias("size"))
+        for name, table in tables.items()
+    }
+    setup, _ = board_of(replace(unprotected, control=None, **sizes))
+    known, plain = setup.people.numbers[:, 0], unprotected.original["size"].to_numpy()
+    assert np.array_equal(np.diff(known), np.diff(plain.astype(float)))
+
+
 def test_without_a_pseudonym_single_events_are_looked_for(unprotected):
     setup, _ = board_of(replace(unprotected, pseudonym=""))
     assert setup.released.owned.n == unprotected.released.height

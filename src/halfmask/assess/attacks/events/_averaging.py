@@ -103,8 +103,8 @@ class Averaging:
             for name in target.numbers:
                 left = target.released_name(name)
                 if left:
-                    true = floats(target.original[name])[owners]
-                    made = Repeated.of(group, floats(target.released[left]), true, self.repeats)
+                    true, seen = floats([target.original[name], target.released[left]])
+                    made = Repeated.of(group, seen, true[owners], self.repeats)
                     if len(made.truth):
                         yield made
 

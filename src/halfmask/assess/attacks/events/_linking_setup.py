@@ -114,9 +114,10 @@ class LinkingSetup:
         names = [target.released_name(item) for item in items]
         codes = merged_codes([(left, names), (original, items), *others])
         timed = bool(target.time and target.released_name(target.time))
-        names = [name for name in target.numbers if target.released_name(name)]
+        numbers = _numbers(target)
 
         def known(
+            place: int,
             frame: pl.DataFrame,
             entity: NDArray[np.int64],
             event: NDArray[np.int64],
@@ -127,20 +128,19 @@ class LinkingSetup:
                 event=event,
                 time=_times(frame, target.time, timed=timed),
                 item=code,
-                numbers=_numbers(frame, names, event, sizes=sizes),
+                numbers=_stacked(numbers[place], event, sizes=sizes),
             )
 
-        people = known(original, who.entity, who.event, codes[1])
+        people = known(1, original, who.entity, who.event, codes[1])
         controls = None
         if target.control is not None and who.others is not None:
-            controls = known(target.control, *who.others, codes[2])
+            controls = known(2, target.control, *who.others, codes[2])
         event = who.event[owners]
-        released_names = [target.released_name(name) for name in names]
         released = ReleasedCodes(
             owned=TraceOwners.of(left, target.pseudonym, who.entity[owners], event, who.n, rng),
             time=_times(left, target.released_name(target.time) if timed else "", timed=timed),
             item=codes[0],
-            numbers=_numbers(left, released_names, event, sizes=sizes),
+            numbers=_stacked(numbers[0], event, sizes=sizes),
         )
         usual = _errors(np.abs(released.numbers - people.numbers[owners]))[0]
         if sizes and usual[-1] > 0:  # rows were held back or added: how many are left misleads
@@ -186,13 +186,27 @@ def _times(frame: pl.DataFrame, name: str, *, timed: bool) -> NDArray[np.float64
     return seconds(frame[name]) if timed else np.zeros(frame.height)
 
 
-def _numbers(
-    frame: pl.DataFrame, names: list[str], event: NDArray[np.int64], *, sizes: bool
+def _numbers(target: EventsTarget) -> list[list[NDArray[np.float64]]]:
+    """Return the released numbers of released, original and control rows."""
+    control = target.control
+    found: list[list[NDArray[np.float64]]] = [[], [], []]
+    for name in target.numbers:
+        left = target.released_name(name)
+        if left:
+            columns = [target.released[left], target.original[name]]
+            columns += [] if control is None else [control[name]]
+            for held, numbers in zip(found, floats(columns), strict=False):
+                held.append(numbers)
+    return found
+
+
+def _stacked(
+    numbers: list[NDArray[np.float64]], event: NDArray[np.int64], *, sizes: bool
 ) -> NDArray[np.float64]:
-    columns = [floats(frame[name]) for name in names]
+    columns = list(numbers)
     if sizes:
         columns.append(np.bincount(event, minlength=1)[event].astype(np.float64))
-    return np.column_stack(columns) if columns else np.zeros((frame.height, 0))
+    return np.column_stack(columns) if columns else np.zeros((len(event), 0))
 
 
 def _bounds(behind: NDArray[np.float64], given: tuple[float, float] | None) -> tuple[float, float]:

@@ -8,9 +8,12 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._reading import as_numbers, is_text
+from halfmask.assess.attacks._number_reader import NumberReader
+from halfmask.assess.attacks._reading import is_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["floats", "seconds"]
@@ -18,10 +21,14 @@ __all__ = ["floats", "seconds"]
 _MICROSECONDS = 1e6
 
 
-def floats(column: pl.Series) -> NDArray[np.float64]:
-    """Return numbers and what spells them; NaN where one is missing, infinite, or none."""
-    plain = column.cast(pl.String) if is_text(column.dtype) else column
-    return as_numbers(plain).fill_null(np.nan).to_numpy()
+def floats(columns: Sequence[pl.Series]) -> list[NDArray[np.float64]]:
+    """Return numbers and what spells them; NaN where one is missing, infinite, or none.
+
+    Numbers of more digits than a float has are measured from one origin, so that they differ.
+    """
+    plain = [each.cast(pl.String) if is_text(each.dtype) else each for each in columns]
+    reader = NumberReader.of(pl.Float64(), plain)
+    return [reader.numbers(each).fill_null(np.nan).to_numpy() for each in plain]
 
 
 def seconds(column: pl.Series) -> NDArray[np.float64]:

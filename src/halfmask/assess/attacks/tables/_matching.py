@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from halfmask.assess.attacks._number_reader import NumberReader
 from halfmask.assess.attacks._reading import as_numbers, read_numbers, recast, spelt
-from halfmask.assess.attacks.tables._number_reader import NumberReader
 from halfmask.assess.attacks.tables._parsing import (
     EVERYTHING,
     label_ranges,
@@ -75,7 +75,7 @@ class ReleasedCells:
         low = np.where(np.isinf(self.low), self.high, self.low)
         high = np.where(np.isinf(self.high), self.low, self.high)
         with np.errstate(invalid="ignore"):
-            return np.where(self.silent, np.nan, (low + high) / 2)
+            return np.where(self.silent, np.nan, low / 2 + high / 2)
 
     @property
     def taken(self) -> NDArray[np.float64]:

@@ -228,7 +228,8 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         deviation = multiplier * _VOTE_SENSITIVITY
         noise = (
             f"Each count of the votes of {self.teachers:,} teachers gets noise of standard "
-            f"deviation {deviation:.3g}."
+            f"deviation {deviation:.3g}"
+            + ("." if self.agreement is None else ", for as many public rows as answers.")
         )
         return events, noise, deviation
 

@@ -50,6 +50,8 @@ class NumberReader:
             return cls(dtype)
         exact = (_fractions(_plain(column)).values() for column in columns)
         places = sorted({number for each in exact for number in each if number is not None})
+        if not places:  # digits that spell no number
+            return cls(dtype)
         origin = places[len(places) // 2]
         apart = len({float(number - origin) for number in places}) == len(places)
         return cls(dtype, origin, () if apart else tuple(places))

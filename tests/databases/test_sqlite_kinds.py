@@ -1,0 +1,110 @@
+"""What SQLite does its own way: dates that are texts, keys without case, counters of keys."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from tests.databases.copying import CANARY, copied, rows
+
+from halfmask._errors import SchemaError
+
+KEY_MASK = '{ mask = { name = "token" } }'
+MONTH = '{ mask = { name = "coarsened-dates", to = "month" } }'
+DATES = """
+create table t (k integer primary key, d date, t text, x text);
+insert into t values (1, '2020-02-29', '0001-01-02 10:11:12', '2020-01-01T10:00:00'),
+  (2, null, '9999-12-31 23:59:59', '2020-02-30');
+"""
+
+
+def policy(**columns):
+    listed = "".join(f"{name} = {rule}\n" for name, rule in columns.items())
+    return f"halfmask-database = 1\n[tables.t.columns]\n{listed}"
+
+
+def test_texts_that_are_dates_take_masks_of_dates(tmp_path):
+    _, path = copied(tmp_path, policy(k='"keep"', d=MONTH, t=MONTH, x='"keep"'), DATES)
+
+    assert rows(path, "select d, t, x from t order by k") == [
+        ("2020-02-01", "0001-01-01 00:00:00", "2020-01-01T10:00:00"),
+        (None, "9999-12-01 00:00:00", "2020-02-30"),
+    ]
+
+
+def test_dates_of_a_person_move_together(tmp_path):
+    moved = (
+        '[[tables.t.masks]]\nname = "shifted-dates"\ncolumns = ["d", "t"]\nperson = "k"\n'
+        "max_days = 20\n"
+    )
+    script = DATES.replace("0001-01-02", "2020-03-01").replace("9999-12-31", "2021-01-01")
+    rules = policy(k='"keep"', d='"keep"', t='"keep"', x='"keep"')
+    _, path = copied(tmp_path, rules + moved, script)
+
+    ((d, t),) = rows(path, "select d, t from t where k = 1")
+    by = dt.date.fromisoformat(d) - dt.date(2020, 2, 29)
+    assert dt.datetime.fromisoformat(t) - by == dt.datetime(2020, 3, 1, 10, 11, 12)  # noqa: DTZ001
+    assert 0 < abs(by.days) <= 20
+
+
+def test_other_texts_are_refused_and_the_hint_says_which_are_dates(tmp_path):
+    with pytest.raises(SchemaError, match="'x' has the mask") as caught:
+        copied(tmp_path, policy(k='"keep"', d=MONTH, t=MONTH, x=MONTH), DATES)
+
+    assert "2020-01-31" in (caught.value.hint or "")
+    assert "[input]" not in str(caught.value)
+
+
+NOCASE = """
+create table t (k text primary key collate nocase, v text);
+create table c (t text references t);
+insert into t values ('Ann', 'x'), ('bo', 'y'), ('É', 'z'), ('é', 'w');
+insert into c values ('ANN'), ('BO'), ('é'), (null);
+"""
+
+
+@pytest.mark.parametrize("v", ['"keep"', KEY_MASK])
+@pytest.mark.parametrize(("k", "child"), [('"keep"', '"keep"'), (KEY_MASK, '"reference"')])
+def test_keys_without_case_lead_to_rows(tmp_path, k, child, v):
+    both = f"{policy(k=k, v=v)}[tables.c.columns]\nt = {child}\n"
+    _, path = copied(tmp_path, both, NOCASE)
+
+    assert rows(path, "pragma foreign_key_check") == []
+    assert rows(path, "select count(distinct p.k) from c join t p on p.k = c.t") == [(3,)]
+
+
+def test_a_counter_of_keys_stays_one(tmp_path):
+    script = (
+        "create table t (k integer primary key autoincrement, v text default (lower('X')),"
+        ' "a)b");'
+        "insert into t (k) values (5);"
+    )
+    rules = policy(k='"keep"', v='"keep"') + f"'a)b' = {KEY_MASK}\n"
+    found, path = copied(tmp_path, rules, script)
+
+    assert found.left_out == ()
+    made = rows(path, "select sql from sqlite_schema where name = 't'")[0][0]
+    assert "AUTOINCREMENT" in made
+    assert rows(path, "select v from t") == [("x",)]
+    rules = rules.replace('k = "keep"', 'k = { mask = { name = "reversible-token" } }')
+    found, _ = copied(tmp_path, rules, script, name="other.db")
+    assert "check 'AUTOINCREMENT' of the table 't'" in found.left_out
+
+
+def test_a_kept_definition_has_no_comments(tmp_path):
+    script = f"create table t (k integer, -- {CANARY}\n v text default '-- x' /* {CANARY} */);"
+    _, path = copied(tmp_path, policy(k='"keep"', v='"keep"'), script)
+
+    made = rows(path, "select sql from sqlite_schema")[0][0]
+    assert CANARY not in made
+    assert "'-- x'" in made
+
+
+def test_views_and_triggers_are_listed(tmp_path):
+    script = (
+        "create table t (k integer, v text); create view seen as select k from t;"
+        "create trigger told after insert on t begin select 1; end;"
+    )
+    found, _ = copied(tmp_path, policy(k='"keep"', v='"keep"'), script)
+
+    assert found.left_out == ('trigger "told"', 'view "seen"')

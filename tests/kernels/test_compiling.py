@@ -1,0 +1,130 @@
+"""A job's first run compiles its kernels; runs on other tables compile nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import njit
+from rich.console import Console
+
+from halfmask.kernels.compiling import CompilationBar, compile_all_widths
+
+
+class Pair(NamedTuple):
+    """Codes and what isn't one, as kernels take them."""
+
+    lanes: tuple[np.ndarray, np.ndarray]
+    flags: np.ndarray
+
+
+def pair(dtype):
+    codes = np.ones((2, 2), dtype)
+    return Pair((codes, codes), np.ones(3, np.uint8))
+
+
+def test_a_kernel_is_compiled_for_codes_of_all_widths_at_once():
+    kernel = njit(lambda pair, wide: pair.lanes[0][0, 0] + pair.flags[0] + wide[0, 0])
+    wide = np.ones((1, 1))
+    compile_all_widths(kernel, pair(np.uint16), wide)
+    known = len(kernel.signatures)
+
+    assert [int(kernel(pair(it), wide)) for it in (np.uint8, np.uint16)] == [3, 3]
+    assert len(kernel.signatures) == known == 2
+
+
+def test_a_function_that_is_not_compiled_stays_one():
+    compile_all_widths(len, [1])
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_shows_that_kernels_are_compiled(monkeypatch, terminal):
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=terminal, width=100)
+    monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    bar = CompilationBar()
+    bar.on_start(None)
+    bar.on_start(None)
+    bar.on_end(None)
+    bar.on_end(None)
+
+    assert ("Compiling kernels, once" in out.getvalue()) == terminal
+    bar.on_start(None)
+    assert bar._done == 2
+    bar.on_end(None)
+
+
+JOBS = """
+import sys
+import polars as pl
+import halfmask as hm
+from halfmask.masks import TABLE_MASKS, mask_table
+from halfmask.assess.risk import suda
+from halfmask.data import open_table
+from numba.core import event
+
+class Count(event.Listener):
+    n = 0
+    def on_start(self, _): self.n += 1
+    def on_end(self, _): pass
+
+def table(kind):
+    n = range(300)
+    age = pl.Series("age", [18 + 7 * i % 70 for i in n])
+    if kind == "missing":
+        age = pl.Series("age", [None if i % 9 == 0 else i % 70 for i in n])
+    columns = [age.cast({"float": pl.Float64, "small": pl.Int8}.get(kind, pl.Int64))]
+    columns += [pl.Series("town", ["abcde"[i % 5] for i in n])]
+    if kind == "wide":
+        columns += [pl.Series(f"q{at}", [(at + 3) * i % 299 for i in n]) for at in range(9)]
+    return pl.DataFrame(columns)
+
+def protect(rows, method):
+    columns = []
+    for name, dtype in rows.schema.items():
+        kind = "numeric" if dtype.is_numeric() else "categorical"
+        columns.append(f'{name} = {{ role = "quasi_identifier", kind = "{kind}" }}')
+    text = "halfmask = 1\\n[columns]\\n" + "\\n".join(columns)
+    text += f'\\n[method]\\nname = "{method}"\\n[[guarantees]]\\nmodel = "k-anonymity"\\nk = 5\\n'
+    hm.protect(rows, hm.Policy.from_toml(text), key=bytes(32))
+
+def mask(rows, mask):
+    mask_table(open_table(rows), {}, key=bytes(32), table_masks=[mask]).read()
+
+def run(job, rows):
+    if job in ("mondrian", "full-domain", "mdav"):
+        return protect(rows, job)
+    if job == "suda":
+        return suda(rows, quasi_identifiers=rows.columns[:4])
+    options = {"rank-swapping": {"max_rank_distance": 0.1}, "microaggregation": {"k": 3}}[job]
+    mask(rows, TABLE_MASKS[job](columns=("age",), **options))
+
+first, other = Count(), Count()
+with event.install_listener("numba:compile", first):
+    run(sys.argv[1], table("plain"))
+with event.install_listener("numba:compile", other):
+    for kind in ("float", "missing", "small", "wide"):
+        run(sys.argv[1], table(kind))
+print(first.n, other.n)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "job", ["mondrian", "full-domain", "mdav", "rank-swapping", "microaggregation", "suda"]
+)
+def test_other_tables_compile_nothing(tmp_path, job):
+    """With missing values, other types, more columns and more values."""
+    done = subprocess.run(
+        [sys.executable, "-c", JOBS, job], check=True, capture_output=True, text=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+    )  # fmt: skip
+    first, other = map(int, done.stdout.split())
+
+    assert first > 0
+    assert other == 0

@@ -126,9 +126,9 @@ def compilation_announced(err: Console) -> Iterator[None]:
             """Say nothing: the stage that waited for it ends by itself."""
 
     # One of both speaks: the bar of Python would write over that of the stages.
-    event.unregister("numba:compile", BAR)
+    event.unregister("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's
     try:
         with event.install_listener("numba:compile", Announcement()):
             yield
     finally:
-        event.register("numba:compile", BAR)
+        event.register("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's

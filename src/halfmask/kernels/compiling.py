@@ -25,6 +25,7 @@ __all__ = [
 _USUAL_WIDTHS = (types.uint8, types.uint16)
 _WIDTHS = (*_USUAL_WIDTHS, types.uint32)
 _compiled: set[object] = set()
+_Tuples: Any = types.BaseTuple  # numba's types of some of it only
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -102,13 +103,13 @@ def _with_width(kind: Any, width: Any) -> Any:  # noqa: ANN401 # numba's types
     """Return a type whose arrays of codes have another width."""
     if isinstance(kind, types.Array):
         return kind.copy(dtype=width) if kind.ndim == 2 and kind.dtype in _WIDTHS else kind
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, _Tuples):
         of = getattr(kind, "instance_class", tuple)
-        return types.BaseTuple.from_types([_with_width(each, width) for each in kind], of)
+        return _Tuples.from_types([_with_width(each, width) for each in kind], of)
     return kind
 
 
-class CompilationBar(event.Listener):  # type: ignore[misc] # numba ships no types
+class CompilationBar(event.Listener):
     """Shows on a terminal or in a notebook that kernels are compiled, and how many are.
 
     Without it the first run looks as if it hung. The command line has words of its own.
@@ -150,4 +151,4 @@ class CompilationBar(event.Listener):  # type: ignore[misc] # numba ships no typ
 
 
 BAR: Final = CompilationBar()
-event.register("numba:compile", BAR)
+event.register("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's

@@ -84,13 +84,13 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     @property
     def key(self) -> bytes | None:
         """The key that was given; it isn't shown where parameters are printed."""
-        given: bytes | None = vars(self)["key"]
+        given: bytes | None = self.__dict__["key"]
         return given
 
     @key.setter
     def key(self, key: bytes | None) -> None:
         # scikit-learn's clone asks for the object that it gave, so one that is withheld is kept.
-        vars(self)["key"] = SecretBytes(key) if type(key) is bytes else key
+        self.__dict__["key"] = SecretBytes(key) if type(key) is bytes else key
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
         """Look at the values of columns whose masks need them.

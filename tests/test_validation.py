@@ -92,3 +92,11 @@ def test_a_share_of_rows_is_that_of_its_digits(thousandths, rows):
 
     assert rows_of_share(share, rows) == thousandths * rows // 1000
     assert rows_of_share(share, rows, nearest=True) == (thousandths * rows + 500) // 1000
+
+
+@given(st.integers(1, 10**6), st.data())
+def test_a_share_of_rows_is_the_quotient_that_it_was_computed_as(rows, data):
+    part = data.draw(st.integers(0, rows))
+
+    assert rows_of_share(part / rows, rows) == part
+    assert rows_of_share(part / rows, rows, nearest=True) == part

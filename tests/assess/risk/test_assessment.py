@@ -227,6 +227,7 @@ def test_risks_that_read_missing_cells_otherwise_say_so():
     assert counted.worse is counted.as_value
     found = assess_risk(TABLE, quasi_identifiers=KEYS, sampling_fraction=0.1)
     assert found.individual is not None
+    assert found.individual.as_wildcard is not None
     other = replace(found.individual, as_value=found.individual.as_wildcard)
     other = replace(other, as_wildcard=found.individual.as_value)
 

@@ -150,3 +150,11 @@ def test_public_doors_refuse_other_shapes_with_errors_of_the_tree(tmp_path):
         for wrong in ("a", [{"a": 1}], {0: 1}, 3.5, object()):
             with pytest.raises(HalfmaskError):
                 door(wrong)
+
+
+@given(st.integers(1, 10**6), st.data())
+def test_a_share_of_rows_is_the_quotient_that_it_was_computed_as(rows, data):
+    part = data.draw(st.integers(0, rows))
+
+    assert rows_of_share(part / rows, rows) == part
+    assert rows_of_share(part / rows, rows, nearest=True) == part

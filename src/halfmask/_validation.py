@@ -39,12 +39,17 @@ def decimal(number: float) -> Fraction:
 def rows_of_share(share: float, rows: int, *, nearest: bool = False) -> int:
     """Return how many rows a share of them is, rounded down or to the nearest.
 
+    The share is the decimal that was typed, or a quotient that Python computed.
+
     Examples
     --------
-    >>> rows_of_share(0.29, 100), int(0.29 * 100)
-    (29, 28)
+    >>> rows_of_share(0.29, 100), int(0.29 * 100), rows_of_share(2 / 48, 48)
+    (29, 28, 2)
     """
-    return math.floor(decimal(share) * rows + (Fraction(1, 2) if nearest else 0))
+    twice = 2 if nearest else 1  # half a row more is rounded up
+    units = math.floor(decimal(share) * rows * twice)
+    units += rows > 0 and (units + 1) / (rows * twice) <= share
+    return (units + 1) // 2 if nearest else units
 
 
 def _range(low: float, high: float, *, low_open: bool, high_open: bool) -> str:

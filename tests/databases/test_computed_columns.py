@@ -52,3 +52,12 @@ def test_an_expression_without_a_literal_is_computed_again(postgres, tmp_path):
 
     rows = postgres.run("SELECT name, mark FROM masked.people")
     assert [mark for _, mark in rows] == [name.upper() for name, _ in rows]
+
+
+def test_a_digit_of_a_name_is_no_literal(postgres, tmp_path):
+    postgres.run(TABLE.format(expression="upper(name)").replace("name", "name2"))
+
+    copy(postgres, tmp_path, POLICY.replace("\nname = {", "\nname2 = {"))
+
+    rows = postgres.run("SELECT name2, mark FROM masked.people")
+    assert [mark for _, mark in rows] == [name.upper() for name, _ in rows]

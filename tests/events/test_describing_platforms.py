@@ -29,6 +29,7 @@ MAPS = {
     "lists": lambda some: {"shared": {it: ["read"] for it in some}},
     "beneath": lambda some: {"a": {"b": {"by_user": {it: len(it) / 3 for it in some}}}},
     "in a list": lambda some: {"rooms": [{"seats": {it: True}} for it in some]},
+    "of nothing": lambda some: {"votes": dict.fromkeys(some)},
     "with gaps": lambda some: {"votes": {it: n or None for n, it in enumerate(some)}},
     "of several types": lambda some: {"x": {it: (1, "a", [2])[n] for n, it in enumerate(some)}},
 }
@@ -71,3 +72,20 @@ def test_fields_that_some_kinds_of_events_have_stay_fields():
     found = describe_events("\n".join(map(json.dumps, events)).encode())
 
     assert "payload.number3" in {it.path for it in found.fields}
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("birthDate", [f"19{10 + i}-01-01" for i in range(60)]),
+        ("user_agent", [f"agent {i % 20}" for i in range(60)]),
+        ("repo", [{"name": f"repo-{i % 20}"} for i in range(60)]),
+        ("account_type", ["a", "b"] * 30),
+    ],
+    ids=["birth", "agent", "repository", "type"],
+)
+def test_what_is_no_time_and_no_person_is_not_taken_for_one(field, values):
+    """Also where there is nothing else: none is better than a wrong one."""
+    events = [{field: value, "n": i} for i, value in enumerate(values)]
+
+    assert describe_events("\n".join(map(json.dumps, events)).encode()).stream == {}

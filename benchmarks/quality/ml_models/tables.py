@@ -233,7 +233,9 @@ def _verdict_lines(table: Table, columns: Sequence[tuple[str, str]]) -> list[str
 
 def _verdicts(findings: list[dict[str, Any]], attack: str, measure: str) -> dict[str, int]:
     of_one = findings_of({"findings": findings}, attack, measure)
-    return {verdict: sum(each["verdicts"][verdict] for each in of_one) for verdict in VERDICTS}
+    return {
+        verdict: sum(each["verdicts"].get(verdict, 0) for each in of_one) for verdict in VERDICTS
+    }
 
 
 def _accuracy_lines(grid: Grid, place: Place, facts: Facts) -> list[str]:

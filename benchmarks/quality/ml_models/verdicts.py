@@ -25,7 +25,7 @@ Finding = dict[str, Any]
 
 MOST_EXCESS = 0.03
 MOST_TPR = 0.005
-VERDICTS = ("broken", "resisted", "INVALID")
+VERDICTS = ("broken", "resisted", "nothing to resist", "INVALID")
 #: What `attack` counts as resisted, and what it asks of the raw model, unless told otherwise: the
 #: cells were measured so. Lines have the first, scaled by the measure.
 TOLERANCE, LEAST_POWER = 0.03, 0.05
@@ -61,7 +61,7 @@ class Found:
 
     @property
     def valid(self) -> bool:
-        return bool(self.finding["verdict"] != "INVALID")
+        return self.finding["verdict"] not in {"INVALID", "nothing to resist"}
 
     @property
     def attacked(self) -> str:
@@ -102,7 +102,7 @@ def findings_of(line: dict[str, Any], attack: str, measure: str) -> list[Finding
 
 
 def counted(findings: Iterable[Finding]) -> dict[str, int]:
-    """Count verdicts, all three by their names."""
+    """Count verdicts, all by their names."""
     counts = Counter(finding["verdict"] for finding in findings)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 

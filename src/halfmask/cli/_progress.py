@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -126,10 +126,9 @@ def compilation_announced(err: Console) -> Iterator[None]:
             """Say nothing: the stage that waited for it ends by itself."""
 
     # One of both speaks: the bar of Python would write over that of the stages.
-    events: Any = event  # numba states no types
-    events.unregister("numba:compile", BAR)
+    event.unregister("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's
     try:
         with event.install_listener("numba:compile", Announcement()):
             yield
     finally:
-        events.register("numba:compile", BAR)
+        event.register("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's

@@ -66,10 +66,9 @@ class ReadOptions:
     table
         The name of the table to read of a database file that has several.
     dtypes
-        Types of columns by name: a polars type, or one of ``"string"``, ``"integer"``,
-        ``"float"``, ``"boolean"``, ``"date"``, ``"datetime"`` (without a zone), ``"datetime_utc"``
-        or such as ``"datetime_Europe/Berlin"`` (each with a zone or offset, on the clock of that
-        zone afterwards). A cell that doesn't fit is an error.
+        By column, a polars type or ``"string"``, ``"integer"``, ``"float"``, ``"boolean"``,
+        ``"date"``, ``"datetime"`` (no zones), ``"datetime_utc"`` or ``"datetime_Europe/Berlin"``
+        (each has a zone; kept on that clock). A cell that doesn't fit is an error.
     date_formats
         The date format of text columns, by column name, in ``strftime`` codes such as
         ``"%d.%m.%Y"`` or ``"%m/%d/%Y %H:%M"``. A cell that doesn't fit is an error. ISO 8601

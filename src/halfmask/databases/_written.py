@@ -24,7 +24,7 @@ __all__ = ["CopyRules", "TypeName", "objects_of", "with_dates", "written_table"]
 #: From a column, the type of what is written and its mask, to the type as SQL writes it.
 TypeName: TypeAlias = Callable[[TableColumn, "pl.DataType", "Mask | TableMask"], str]
 #: A text or a number in an expression of SQL.
-_LITERAL = re.compile(r"['\d]")
+_LITERAL = re.compile(r"'|(?<![\w\"])\d")
 _UNIQUE_INDEX = re.compile(r"\s*CREATE\s+UNIQUE\b", re.IGNORECASE)
 _NO_DATES = (
     "Take another mask. In a file of SQLite, texts are dates if all are written as 2020-01-31, or "

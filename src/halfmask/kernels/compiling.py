@@ -25,6 +25,7 @@ __all__ = [
 _USUAL_WIDTHS = (types.uint8, types.uint16)
 _WIDTHS = (*_USUAL_WIDTHS, types.uint32)
 _compiled: set[object] = set()
+_Tuples: Any = types.BaseTuple  # numba's types of some of it only
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -102,11 +103,9 @@ def _with_width(kind: Any, width: Any) -> Any:  # noqa: ANN401 # numba's types
     """Return a type whose arrays of codes have another width."""
     if isinstance(kind, types.Array):
         return kind.copy(dtype=width) if kind.ndim == 2 and kind.dtype in _WIDTHS else kind
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, _Tuples):
         of = getattr(kind, "instance_class", tuple)
-        tuples: Any = types.BaseTuple
-        members: Any = kind
-        return tuples.from_types([_with_width(each, width) for each in members], of)
+        return _Tuples.from_types([_with_width(each, width) for each in kind], of)
     return kind
 
 
@@ -152,5 +151,4 @@ class CompilationBar(event.Listener):
 
 
 BAR: Final = CompilationBar()
-register: Any = event.register  # numba states no types
-register("numba:compile", BAR)
+event.register("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's

@@ -85,7 +85,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     @property
     def key(self) -> bytes | None:
         """The key that was given; it isn't shown where parameters are printed."""
-        given: bytes | None = vars(self)["key"]
+        given: bytes | None = self.__dict__["key"]
         return given
 
     @key.setter

@@ -219,3 +219,21 @@ def test_two_estimates_of_unique_people_that_lie_far_apart_are_named(far):
     assert len(seen.warnings) == far
     if far:
         assert "6.0 by the log-linear model, and 100.0 by the sizes of classes" in seen.warnings[0]
+
+
+def test_risks_that_read_missing_cells_otherwise_say_so():
+    """After local suppression wildcards may give the higher chance of right links."""
+    counted = table_risk(TABLE, quasi_identifiers=KEYS)
+    assert counted.worse is counted.as_value
+    found = assess_risk(TABLE, quasi_identifiers=KEYS, sampling_fraction=0.1)
+    assert found.individual is not None
+    assert found.individual.as_wildcard is not None
+    other = replace(found.individual, as_value=found.individual.as_wildcard)
+    other = replace(other, as_wildcard=found.individual.as_value)
+
+    sentences = replace(found, individual=other).sentences
+
+    named = [each for each in sentences if each.endswith("missing cells are read as any value.")]
+    assert len(named) == (other.worse is other.as_wildcard)
+    assert counted.read_otherwise(as_wildcard=True).endswith("are read as any value.")
+    assert counted.read_otherwise(as_wildcard=False) == ""

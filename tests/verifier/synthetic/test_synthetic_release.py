@@ -295,6 +295,7 @@ def test_rows_of_all_types_are_compared_in_all_formats(tmp_path):
             "truth": rng.random(n) < 0.5,
             "share": rng.choice([0.1, np.nan, 1e16], n),
             "small": pl.Series(rng.choice([0.1, 0.7], n)).cast(pl.Float32),
+            "hour": pl.Series(rng.integers(0, 3, n) * 3_600_500_000_000).cast(pl.Time),
             "price": pl.Series(rng.integers(1, 3, n)).cast(pl.Decimal(9, 2)),
             "note": rng.choice(["=1+1", "fine", "-5"], n),
         }

@@ -69,17 +69,14 @@ class RiskAssessment:
     @property
     def sentences(self) -> tuple[str, ...]:
         """One sentence for each risk, where missing cells are read in the worse way."""
-        estimated = (
-            None if self.individual is None else self.individual.worse,
-            self.log_linear,
-            self.uniqueness,
-            self.suda.worse,
-            self.separation,
-        )
-        return (
-            *self.counted.sentences,
-            *(part.sentence for part in estimated if part is not None),
-        )
+        sentences, otherwise = list(self.counted.sentences), self.counted.read_otherwise
+        for part in (self.individual, self.log_linear, self.uniqueness, self.suda, self.separation):
+            if isinstance(part, IndividualRisk | SudaRisk):
+                as_wildcard = part.worse is part.as_wildcard
+                sentences.append(part.worse.sentence + otherwise(as_wildcard=as_wildcard))
+            elif part is not None:
+                sentences.append(part.sentence + otherwise(as_wildcard=False))
+        return tuple(sentences)
 
     @property
     def warnings(self) -> tuple[str, ...]:

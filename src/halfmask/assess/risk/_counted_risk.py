@@ -57,7 +57,11 @@ class CountedRisk:
         others = (self.uniqueness, self.separation)
         return (
             *self.counted.sentences,
-            *(part.sentence for part in others if part is not None),
+            *(
+                part.sentence + self.counted.read_otherwise(as_wildcard=False)
+                for part in others
+                if part is not None
+            ),
         )
 
     def to_dict(self) -> dict[str, object]:

@@ -23,6 +23,8 @@ from halfmask.guarantees import Classes, class_of_row
 
 Ints = npt.NDArray[np.int64]
 
+_VALUE, _WILDCARD = "a value of their own", "any value"
+
 __all__ = ["Reidentification", "TableRisk", "classes_risk", "combinations_risk", "table_risk"]
 
 
@@ -103,16 +105,26 @@ class TableRisk:
         """One sentence for each risk of the worse reading, and which reading it is."""
         return (*self._reading, *self.worse.sentences)
 
+    def read_otherwise(self, *, as_wildcard: bool) -> str:
+        """Return how a risk reads missing cells, if those of `worse` are read in the other way.
+
+        Parameters
+        ----------
+        as_wildcard
+            Whether it reads them as any value.
+        """
+        if self.as_wildcard is None or as_wildcard == (self.worse is self.as_wildcard):
+            return ""
+        return f" Here, missing cells are read as {_WILDCARD if as_wildcard else _VALUE}."
+
     @property
     def _reading(self) -> tuple[str, ...]:
         """Say how missing cells are read, and what the other reading would say."""
         if self.as_wildcard is None:
             return ()
-        worse, values = self.worse, "a value of their own"
-        ways = {values: self.as_value, "any value": self.as_wildcard}
-        (other,) = (name for name, each in ways.items() if each is not worse)
-        read = values if worse is self.as_value else "any value"
-        less = ways[other]
+        read, other, less = _VALUE, _WILDCARD, self.as_wildcard
+        if self.worse is self.as_wildcard:
+            read, other, less = _WILDCARD, _VALUE, self.as_value
         sentence = (
             f"Missing cells are read as {read}, which gives the higher risk. Read as {other}, "
             f"{row_text(less.uniqueness.rows)} would be the only one with those quasi-identifiers, "

@@ -22,11 +22,15 @@ _TIME: Final = (
     "timestamp", "time", "ts", "datetime", "date", "at", "created", "occurred", "happened",
     "event", "when",
 )  # fmt: skip
-#: Times of something else than of the event: of a person, a version, an end, a later step.
+#: Times that are never those of an event: of a person's birth, and of versions.
+_NO_TIMES: Final = frozenset({
+    "birth", "birthday", "birthdate", "born", "dob", "geburtsdatum", "version", "build",
+})  # fmt: skip
+#: Times of an event, but rather of its end or of a later step.
 _OTHER_TIMES: Final = frozenset({
-    "birth", "birthday", "dob", "expires", "expired", "expiry", "expiration", "due", "end", "ended",
-    "finished", "until", "updated", "modified", "changed", "deleted", "version", "build", "release",
-    "valid", "last", "next", "scheduled", "original", "sent", "stage",
+    "expires", "expired", "expiry", "expiration", "due", "end", "ended", "finished", "until",
+    "updated", "modified", "changed", "deleted", "release", "valid", "last", "next", "scheduled",
+    "original", "sent", "stage",
 })  # fmt: skip
 _TENANT: Final = (
     "tenant", "organization", "organisation", "org", "workspace", "merchant", "shop", "store",
@@ -60,7 +64,11 @@ def roles_of(
 ) -> Mapping[str, tuple[StreamRole, str]]:
     """Return the fields of the stream by their path: what each is, and why."""
     fields = [it for it in found if it[0].of_events and it[0].events >= _LEAST_SHARE * events]
-    times = [facts for facts, verdict in fields if verdict.kind == "time"]
+    times = [
+        facts
+        for facts, verdict in fields
+        if verdict.kind == "time" and not set(facts.words) & _NO_TIMES
+    ]
     others = [it for it in fields if it[1].kind in {"identifier", "category", "quasi-identifier"}]
     # A description of several words isn't an id, whatever it is called.
     ids = [facts for facts, _ in others if facts.profile.mean_words < 3]
@@ -84,10 +92,11 @@ def roles_of(
             for facts, verdict in others
             if verdict.kind == "identifier"
             and facts.path not in chosen
+            and _is_no_thing(facts)
             and 1 < facts.profile.distinct < 0.9 * facts.profile.filled
         ]
         if repeated:
-            best = max(repeated, key=lambda it: (_is_no_thing(it), it.profile.distinct))
+            best = max(repeated, key=lambda it: it.profile.distinct)
             chosen[best.path] = ("entity", _GUESSED)
     return chosen
 

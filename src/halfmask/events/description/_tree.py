@@ -160,7 +160,8 @@ class Node:
         """Return whether fields are of much the same types, and objects of much the same fields."""
         children = list(self.fields.values())
         forms = [child.form for child in children]
-        if len(frozenset().union(*forms)) * len(forms) >= 2 * sum(map(len, forms)):
+        met = frozenset().union(*forms)
+        if met and len(met) * len(forms) >= 2 * sum(map(len, forms)):
             return False
         beneath = [set(child.fields) for child in children if child.star is None]
         return len(set().union(*beneath)) * len(beneath) <= 2 * sum(map(len, beneath))

@@ -201,7 +201,8 @@ class TrainerClient(ModelAdmin):
         a key once. The journal only saves the sending.
 
         **Edge cases.** Two batches that hold the same rows at the same place of two sources count
-        as one, unless they are of different streams. Without rows nothing is sent.
+        as one, unless they are of different streams. Without rows nothing is sent. A model doesn't
+        learn a batch with which learning diverges; `metrics` counts its rows as ``skipped_rows``.
         """
         _check(batch_rows=batch_rows, in_flight=in_flight)
         report = progress or silent

@@ -206,10 +206,10 @@ def _cells(column: MaskedColumn, dtype: pl.DataType) -> pl.Expr:
         return cell.fill_nan(None) if stated.is_float() else cell
     if column.dtype == "Date" and dtype == pl.String:
         return cell.str.to_date()
-    if column.dtype.startswith("Datetime"):
-        return _moments(cell, dtype)
     if column.dtype == "Time" and dtype == pl.String:
         return cell.str.to_time("%H:%M:%S%.f")
+    if column.dtype.startswith("Datetime"):
+        return _moments(cell, dtype)
     return cell if dtype in (pl.Date, pl.Time) else cell.cast(pl.String)
 
 

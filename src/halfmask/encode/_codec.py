@@ -517,7 +517,7 @@ class Codec:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Return the fitted codec that `to_bytes` gave, with its receipts, without the secret.
+        """Return the fitted codec that `to_bytes` gave, without the secret.
 
         Parameters
         ----------

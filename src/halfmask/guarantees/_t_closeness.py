@@ -156,7 +156,7 @@ class TCloseness(Guarantee):
         )
 
     def ordered(self, values: pl.Series, order: tuple[str, ...]) -> TCloseness:
-        """Return the guarantee with the order of its column, where only a type or labels say it.
+        """Return the guarantee with the order that a type or labels give its column.
 
         Parameters
         ----------

@@ -56,10 +56,9 @@ class KeyedHasher(
         Groups of columns, such as ``[("town", "age")]``. The combination of their cells is hashed
         in addition to each cell.
     numbers
-        ``"quantiles"``: a number becomes one of ``bins`` bins of about equal numbers of rows.
-        ``"log"``: a bin for each ``1 / bins_per_octave`` of a power of two, which needs no fit.
-        ``"raw"``: the column name is hashed, and the number itself is sent as a 32-bit float: whole
-        numbers up to ``2 ** 24`` exactly. A `ColumnWarning` names columns of larger ones.
+        ``"quantiles"``: ``bins`` bins of about equal numbers of rows. ``"log"``: a bin for each
+        ``1 / bins_per_octave`` of a power of two, without a fit. ``"raw"``: the column's name is
+        hashed, the number sent as a 32-bit float, exact for whole numbers up to ``2 ** 24``.
     bins
         How many bins of quantiles, at least 2.
     bins_per_octave

@@ -34,7 +34,7 @@ _LEAST_DIGITS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedTokens(Pseudonym):
-    """Write a keyed pseudonym: hexadecimal digits (BLAKE2b), or an integer for an integer.
+    """Write a keyed pseudonym: hexadecimal digits (BLAKE2b), or an integer.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class MaskingAssessment:
 
     @property
     def warning(self) -> str | None:
-        """What to know before the rows are given away: people are found again; None if not."""
+        """The warning that attacks find people in the masked rows; None if they don't."""
         named = "quasi-identifiers" if self.key_columns else "any columns"
         found = [it for it in self.linkage.findings if it.outcome.measure.endswith(named)]
         worst = max(found, key=lambda it: it.outcome.success.value, default=None)

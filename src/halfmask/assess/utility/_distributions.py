@@ -169,7 +169,7 @@ def numeric_distribution(
 
 
 def date_label(days: float, zone: str | None = None) -> Callable[[float], str]:
-    """Return what writes a number of days since 1970 as a date, for `numeric_distribution`.
+    """Return a function that writes days since 1970 as a date.
 
     Parameters
     ----------

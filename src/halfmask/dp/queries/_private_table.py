@@ -72,8 +72,10 @@ class PrivateTable:
     >>> question = adults.select(Count(), Mean(of="age", bounds=(0, 120)))
     >>> print(question.plan(epsilon=1.5).explain())
     Costs epsilon 1.5, for one row. In 95 % of the draws:
-      count: ± 5.991
-      mean_age: ± 885.3 / rows of the group, such as ± 0.8853 for 1,000 rows
+      count: ± 3.994
+      mean_age: ± 590.2 / rows of the group, such as ± 0.5902 for 1,000 rows
+    Intervals cover the noise alone:
+      mean_age: values below 0 count as 0, and values above 120 as 120.
     >>> answer = question.answer(epsilon=1.5)
     >>> answer.frame.columns[:4]
     ['sex', 'count', 'count_low', 'count_high']

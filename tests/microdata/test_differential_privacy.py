@@ -401,7 +401,7 @@ def test_the_command_charges_the_ledger(tmp_path, monkeypatch, capsys):
     assert main([*command, "out", "--ledger", "vault"]) == 0
     assert main([*command, "more", "--ledger", "vault"]) == 1
 
-    assert "costs more than is left" in capsys.readouterr().err
+    assert "is left for what selects keys or draws rows" in capsys.readouterr().err
     assert not Path("more").exists()
     assert len(PrivacyLedger.open("vault", dataset="people").charges) == 1
     assert main([*command, "more", "--dataset", "people"]) == 2

@@ -261,7 +261,7 @@ def test_the_manifest_states_the_parameters_of_masks(people, tmp_path):
     stated = {it["name"]: it.get("mask_parameters") for it in manifest["details"]["columns"]}
     assert stated == {
         "age": None,
-        "name": {"scope": "release", "digits": 16},
+        "name": {"scope": "release", "digits": 16, "integers": False},
         "pay": {"base": 100.0},
         "debt": {"high_share": 0.1},
         "job": {"keep": 0.5, "invariant": False},

@@ -52,3 +52,12 @@ def test_what_columns_say_of_each_other_is_seen():
     assert found.original[0][2] == found.released[0][2]
     assert "most for age and pay" in found.sentence
     assert associations([binned(pairs[0])], ["age"]) is None
+
+
+def test_spans_and_times_are_categories_of_a_picture():
+    for dtype in (pl.Duration, pl.Time):
+        cells = pl.Series("x", [0, 10**9] * 10, dtype=pl.Int64).cast(dtype)
+
+        pairs = column_pairs(cells.to_frame(), cells.to_frame(), ["x"])
+        shown = column_pictures(cells.to_frame(), cells.to_frame(), pairs, min_count=5)
+        assert shown["x"].labels

@@ -114,6 +114,18 @@ def test_names_are_those_of_a_plain_loop(names, words):
     assert found(names, text) == [it for it in words if plain(it) in wanted]
 
 
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("O'Neil", "O\u02bcNeil"),
+        ("Ka\u02bbi", "Ka'i"),
+        ("Anna", "\U0001d400\U0001d427\U0001d427\U0001d41a"),
+    ],
+)
+def test_apostrophes_and_letters_of_mathematics_are_read_as_usual_ones(name, written):
+    assert found([name], f"and {written} said") == [written]
+
+
 def test_nothing_of_a_name_is_shown():
     names = KnownNames(["Secretia Canary", "Xu"])
 

@@ -22,6 +22,7 @@ from halfmask.assess.utility import (
     numeric_distribution,
 )
 from halfmask.assess.utility._associations import cramers_v
+from halfmask.data._hierarchy import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,6 +155,6 @@ def _categories(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribut
 
 def _counts(cells: pl.Series) -> dict[str, float]:
     """Return the rows of each category; missing is one."""
-    texts = cells.cast(pl.String).fill_null("missing")
+    texts = as_text(cells).fill_null("missing")
     values, counts = texts.value_counts()
     return dict(zip(values.to_list(), counts.cast(pl.Float64).to_list(), strict=True))

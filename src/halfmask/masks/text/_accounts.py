@@ -74,7 +74,9 @@ CARD: Final = DetailPattern(
 )
 #: Accounts by their country's length and checksum (ISO 13616, ISO 7064 MOD 97-10).
 IBAN: Final = DetailPattern(
-    r"[A-Za-z]{2}\d{2}",
-    re.compile(rf"{BEFORE}(?=([A-Za-z]{{2}}\d{{2}}(?:(?:{_BY})?[A-Za-z0-9]){{11,30}}))"),
+    rf"[A-Za-z]{{2}}\d{{2}}|[A-Z]{{2}}{_BY}\d{{2}}",
+    re.compile(
+        rf"{BEFORE}(?=((?:[A-Za-z]{{2}}|[A-Z]{{2}}{_BY})\d{{2}}(?:(?:{_BY})?[A-Za-z0-9]){{11,30}}))"
+    ),
     _account,
 )

@@ -12,8 +12,14 @@ from halfmask.masks.text._reading import SIGN
 __all__ = ["EMAIL", "IP", "MAC", "URL", "UUID"]
 
 
+#: Zeros that a decimal number begins with.
+_ZEROS: Final = re.compile(r"(?<![0-9A-Fa-f:])0+(?=\d+(?:\.|$))")
+
+
 def _is_ip(text: str) -> bool:
     try:
+        if "." in text:  # logs pad numbers: 010.000.000.001
+            text = _ZEROS.sub("", text)
         return not ipaddress.ip_address(text).is_unspecified  # "::" stands in code, too
     except ValueError:
         return False
@@ -25,18 +31,22 @@ def _ipv6(text: str) -> int:
     return len(plain) if _is_ip(plain) else 0
 
 
+#: As they are typed: straight, curly, a backtick, an accent, full width.
+_APOSTROPHES: Final = "'`\u00b4\u2018\u2019\uff07"
 #: Before the @: an apostrophe or the like stands between others; in scripts without blanks, a run.
 _LOCAL: Final = (
-    rf"[\w+](?:[\w.%+\-]|['\u2019&!#$?^~*](?=[\w.%+\-])){{0,63}}|{SIGN}{{1,64}}"
+    rf"[\w+](?:[\w.%+\-]|[{_APOSTROPHES}&!#$?^~*](?=[\w.%+\-])){{0,63}}|{SIGN}{{1,64}}"
     r"|\"(?:[^\"\\\r\n]|\\.){1,62}\""
 )
+#: All but the last may hold a low line, as names of hosts do.
+_HOST: Final = rf"(?:[^\W_](?:[\w\-]{{0,61}}[^\W_])?|{SIGN}{{1,63}})\."
 _LABEL: Final = rf"(?:[^\W_](?:(?:[^\W_]|-){{0,61}}[^\W_])?|{SIGN}{{1,63}})"
-#: Addresses as mail programs accept them, quoted ones and those of a number, too (RFC 5321,
-#: sections 4.1.2 and 4.5.3.1: 64 characters before the @).
+#: Addresses as mail programs accept them (RFC 5321, sections 4.1.2 and 4.5.3.1: 64 characters
+#: before the @), quoted ones and those of a number, too; in a URL the @ is written %40.
 EMAIL: Final = DetailPattern(
-    "@",
+    "@|%40",
     re.compile(
-        rf"((?:{_LOCAL})@(?:{_LABEL}(?:\.{_LABEL}){{1,8}}|\[(?:IPv6:)?[0-9A-Fa-f.:]{{2,45}}\]))"
+        rf"((?:{_LOCAL})(?:@|%40)(?:(?:{_HOST}){{1,8}}{_LABEL}|\[(?:IPv6:)?[0-9A-Fa-f.:]{{2,45}}\]))"
     ),
 )
 #: Punctuation of scripts without blanks, which ends an address.

@@ -19,6 +19,7 @@ _MONTHS: Final = (
 )
 _TIME: Final = r"(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?"
 _YEAR: Final = r"(?:1[89]|20)\d\d"
+_DAY: Final = r"(?:0?[1-9]|[12]\d|3[01])"
 _FIGURES: Final = re.compile(r"\d+")
 
 
@@ -54,10 +55,19 @@ DATES: Final = (
     DetailPattern(
         rf"(?i)\d(?:\p{{L}}{{2}}|[.])?(?: de)? (?:{_MONTHS})|(?:{_MONTHS})[.]? \d",
         re.compile(
-            rf"{BEFORE}(?<!\d\.)((?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|[.])?(?: de)? "
+            rf"{BEFORE}(?<!\d\.)({_DAY}(?:st|nd|rd|th|er|[.])?(?: de)? "
             rf"(?:{_MONTHS})\b[.,]?(?:(?: de)? {_YEAR})?"
-            rf"|(?:{_MONTHS})[.]? (?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?(?:, ?{_YEAR}| {_YEAR})?)"
+            rf"|(?:{_MONTHS})[.]? {_DAY}(?:st|nd|rd|th)?(?:, ?{_YEAR}| {_YEAR})?)"
             rf"{AFTER}",
+            re.IGNORECASE,
+        ),
+    ),
+    # 29-Feb-2024, 29-Feb-24, 29/Feb/2024, 29FEB2024, 2024-Feb-29, as Oracle, SAS and logs write
+    DetailPattern(
+        rf"(?i)\d[\-./]?(?:{_MONTHS})",
+        re.compile(
+            rf"{BEFORE}({_DAY}(?P<by>[\-./]?)(?:{_MONTHS})(?P=by){_YEAR}"
+            rf"|{_DAY}-(?:{_MONTHS})-\d\d|{_YEAR}-(?:{_MONTHS})-{_DAY}){AFTER}",
             re.IGNORECASE,
         ),
     ),

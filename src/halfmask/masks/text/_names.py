@@ -107,9 +107,10 @@ class KnownNames:
     Greek letters always, in Latin ones by `countries`: -s, -es and -ens for AT, BE, CH, DE, DK, LI,
     LU, NL, NO and SE, and Slavic endings for CZ, HR, PL, SI and SK.
 
-    **Edge cases.** Misspelt names stay, and so do names with other endings ("Annan" in Finnish) or
-    with another stem ("Павла" for "Павел"). Names of two letters are found only in the case of the
-    table, and a single sign of a script without spaces isn't searched for. Names that are words
+    **Edge cases.** Misspelt names stay, and so do names with other endings ("Annan" in Finnish),
+    with a prefix ("ومحمد") or with another stem ("Павла" for "Павел"). Names of two letters are
+    found only in the case of the table, and a single sign of a script without spaces isn't searched
+    for. Names that are words
     ("Will", "Rose", 高明) are found where the word is meant, too.
 
     Examples
@@ -258,7 +259,9 @@ def _is_same_person(text: str, stop: int, start: int) -> bool:
 def _folded(word: str) -> str:
     if word.isascii():
         return word.lower()
-    split = unicodedata.normalize("NFKD", word.casefold()).translate(_STROKES)
+    # Split first: capitals of mathematics have no small letter of their own.
+    small = unicodedata.normalize("NFKD", word).casefold()
+    split = unicodedata.normalize("NFKD", small).translate(_STROKES)
     return "".join(it for it in split if not unicodedata.combining(it))
 
 

@@ -57,6 +57,8 @@ _MOVES_SPACED: Final = _moves(rf"[{_BLANKS}{_UNSEEN}]+")
 #: Stands for a sign of a script without blanks: no letter, so that a detail may stand next to it.
 SIGN: Final = "\ufffc"
 _SIGNS: Final = re.compile(f"[{UNSPACED}{KATAKANA}]")
+#: Letters by their category, as in "O\u02bcNeil": they would make it another word.
+_APOSTROPHES: Final = "\u02bb\u02bc"
 _FULL_WIDTH: Final = frozenset("@.-+_/:%()#&=")
 
 
@@ -76,6 +78,8 @@ class _Forms(dict[int, str]):
             return " "
         if kind == "Pd" or sign == "\u2212":
             return "-"
+        if sign in _APOSTROPHES:
+            return "'"
         if "\uff01" <= sign <= "\uff5e":
             plain = unicodedata.normalize("NFKC", sign)
             return plain if plain.isalpha() or plain in _FULL_WIDTH else sign

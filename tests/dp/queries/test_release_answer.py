@@ -165,6 +165,33 @@ def test_no_mechanism_may_be_altered_or_missing(case, tmp_path):
     assert halfmask.verify(tmp_path / "out").holds
 
 
+@pytest.mark.parametrize("with_ends", [False, True])
+def test_a_quantile_without_ends_holds_as_earlier_versions_released_it(with_ends, tmp_path):
+    """Ends that no mechanism pays for don't."""
+    ledger = PrivacyLedger.create(tmp_path / "v", ROWS, dataset="p", epsilon=9.0, delta=0.0)
+    query = PrivateTable.open(ROWS, ledger=ledger).select(
+        Quantile(of="age", at=0.5, bounds=(0, 99))
+    )
+    release_answer(query, query.answer(epsilon=1.0), tmp_path / "out")
+    path, file = tmp_path / "out" / "manifest.json", tmp_path / "out" / "data" / "answer.jsonl"
+    manifest = json.loads(path.read_text())
+    (claim,) = manifest["claims"]
+    mechanisms = claim["evidence"]["mechanisms"]
+    (chosen,) = (it for it in mechanisms if it["measure"] == "quantile")
+    claim["evidence"]["mechanisms"] = [chosen]
+    claim["parameters"]["epsilon"] = chosen["epsilon"]
+    if not with_ends:
+        line = json.loads(file.read_text())
+        line |= dict.fromkeys(it for it in line if it.endswith(("_low", "_high")))
+        file.write_text(json.dumps(line) + "\n")
+    stated = manifest["files"][0]
+    stated["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
+    stated["bytes"] = file.stat().st_size
+    path.write_text(json.dumps(manifest))
+
+    assert halfmask.verify(tmp_path / "out").holds != with_ends
+
+
 @pytest.mark.parametrize("free", [{"scale": -1.0}, {"epsilon": -1.0}, {"scale": -1e-3}])
 def test_no_mechanism_pays_for_another(free, tmp_path):
     """A count without noise, paid by a negative price of the other."""

@@ -315,6 +315,22 @@ def test_numbers_of_many_digits_are_read_from_labels(written: str):
     assert rates(DistanceLinkage(), target)["quasi-identifiers"] == pytest.approx(expected)
 
 
+def test_noise_as_large_as_a_code_does_not_drown_other_columns():
+    """Half the cells are a code, so that noise by standard deviations hides the other half."""
+    rng = np.random.default_rng(1)
+    x = rng.choice([1, 2, 3, 4, 5, 999], 600, p=[0.1, 0.1, 0.1, 0.1, 0.1, 0.5])
+    others = {f"q{i}": rng.normal(size=600) for i in range(2)}
+    moved = {name: values + rng.normal(0, 0.1, 600) for name, values in others.items()}
+    original = pl.DataFrame({"x": x, **others})
+    released = pl.DataFrame({"x": x + rng.normal(0, x.std() / 10, 600), **moved})
+    target = TableTarget(released=released, original=original)
+
+    found = rates(DistanceLinkage(), target)["quasi-identifiers"]
+
+    fewer = TableTarget(released=released.drop("x"), original=original.drop("x"))
+    assert found > rates(DistanceLinkage(), fewer)["quasi-identifiers"] > 0.2
+
+
 @pytest.mark.parametrize("code", [999_999, 10**9, 10**12, 1e300], ids=str)
 @pytest.mark.parametrize("attack", [DistanceLinkage(), AssignmentLinkage(n_attacks=600)], ids=str)
 def test_one_cell_sets_no_scale(attack: Attack, code: float):

@@ -23,7 +23,7 @@ from halfmask.assess.attacks.tables._parsing import (
 from halfmask.data import leaf_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -112,8 +112,8 @@ class Matched:
     categories
         The categories that people have, by code; empty for numbers.
     spread, deviation
-        Of numbers: the largest usual value less the smallest, and the standard deviation; 1 where
-        all are equal.
+        Of usual numbers: the largest less the smallest, and the standard deviation; 1 where all are
+        equal.
     average_gap
         How far two people are apart on average, in spreads (numbers) or as a share (categories).
     is_rounded
@@ -175,12 +175,12 @@ def match(
         is_rounded = pl.Float32 in (original.dtype, released.dtype)
         plain = [values for values in (*people, released) if _is_plain(values)]
         reader = NumberReader.of(original.dtype, [] if is_rounded else [original, *plain])
-        numbers = usual_numbers(reader.numbers(original).drop_nulls().to_numpy())
+        known = reader.numbers(original).drop_nulls().to_numpy()
+        numbers = usual_numbers(known)
         cells = _number_cells(released, reader, hierarchy, _resolution(numbers))
         if is_rounded:
             cells = replace(cells, low=_rounded(cells.low), high=_rounded(cells.high))
-        spread = float(np.ptp(numbers)) if len(numbers) else 0.0
-        deviation = float(numbers.std()) if len(numbers) else 0.0
+        spread, deviation = (_scale(of, known, cells.middle) for of in (np.ptp, np.std))
         return Matched(
             name=name,
             is_number=True,
@@ -338,6 +338,19 @@ def usual_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         reach = widths[first] * (FAR_OUT if n >= MANY_VALUES else FAR_OUT_OF_FEW)
         low, high = distinct[first] - reach, distinct[first] + widths[first] + reach
     return np.asarray(numbers[(numbers >= low) & (numbers <= high)])
+
+
+def _scale(
+    of: Callable[..., np.float64], known: NDArray[np.float64], middle: NDArray[np.float64]
+) -> float:
+    """Return the scale of usual numbers, known or released: noise that codes set drowns others.
+
+    At most that of all known numbers.
+    """
+    both = usual_numbers(known), usual_numbers(middle[np.isfinite(middle)])
+    with np.errstate(over="ignore"):
+        largest = max((float(of(each)) for each in both if len(each)), default=0.0)
+        return min(largest, float(of(known))) if len(known) else 0.0
 
 
 def _resolution(numbers: NDArray[np.float64]) -> float:

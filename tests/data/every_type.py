@@ -9,8 +9,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from halfmask._errors import HalfmaskError
-from halfmask.data import describe, open_table
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text, describe, open_table
 
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 DAY = 86_400

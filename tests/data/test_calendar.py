@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data._calendar import day_of, local, moved, next_start, start_of
+from halfmask.data import day_of, local_times, moved_by_days, next_unit_start, unit_start
 
 ZONES = [
     "UTC",
@@ -38,16 +38,16 @@ def zoned(moments, zone):
 )
 def test_each_time_lies_in_one_unit_of_its_clock(moments, zone, unit):
     times = zoned(moments, zone)
-    starts = start_of(times, unit)
-    ends = next_start(starts, unit)
+    starts = unit_start(times, unit)
+    ends = next_unit_start(starts, unit)
 
     clocks = [it.replace(tzinfo=dt.UTC).astimezone(ZoneInfo(zone)) for it in moments]
     assert day_of(times).to_list() == [it.date() for it in clocks]
     assert ((starts <= times) & (times < ends)).all()
     # The moment before an end has another day than the end, and the end starts its own unit.
     before = ends - dt.timedelta(microseconds=1)
-    assert (start_of(before, unit) == starts).all()
-    assert (start_of(ends, unit) == ends).all()
+    assert (unit_start(before, unit) == starts).all()
+    assert (unit_start(ends, unit) == ends).all()
 
 
 def test_a_day_whose_midnight_is_skipped_starts_with_its_first_moment():
@@ -60,10 +60,10 @@ def test_a_day_whose_midnight_is_skipped_starts_with_its_first_moment():
     ).dt.replace_time_zone("UTC")
     times = times.dt.convert_time_zone("America/Toronto")
 
-    starts = start_of(times, "day").unique().sort()
+    starts = unit_start(times, "day").unique().sort()
 
     assert [str(it.time()) for it in starts] == ["00:00:00", "00:30:00"]
-    assert (start_of(times, "day") <= times).all()
+    assert (unit_start(times, "day") <= times).all()
 
 
 @given(
@@ -78,7 +78,7 @@ def test_a_day_whose_midnight_is_skipped_starts_with_its_first_moment():
 )
 def test_times_keep_the_time_of_their_clock(moments, days, zone, unit):
     times = zoned(moments, zone).cast(pl.Datetime(unit, zone))
-    found = moved(times, pl.Series([days] * len(times)))
+    found = moved_by_days(times, pl.Series([days] * len(times)))
 
     assert found.dtype == times.dtype
     for before, after in zip(times, found, strict=True):
@@ -98,6 +98,6 @@ def test_times_keep_the_time_of_their_clock(moments, days, zone, unit):
     ],
 )
 def test_a_time_without_a_zone_is_one_of_the_clock(zone, clock, utc):
-    found = local(pl.Series([clock]).str.to_datetime(), pl.Datetime("us", zone))
+    found = local_times(pl.Series([clock]).str.to_datetime(), pl.Datetime("us", zone))
 
     assert found.dt.convert_time_zone("UTC")[0] == dt.datetime.fromisoformat(f"{utc}+00:00")

@@ -6,11 +6,13 @@ import io
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.event import Event, EventStatus
 from rich.console import Console
 
 from halfmask.kernels.compiling import CompilationBar, compile_all_widths
@@ -43,24 +45,30 @@ def test_a_function_that_is_not_compiled_stays_one():
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_terminal_shows_that_kernels_are_compiled(monkeypatch, terminal):
+@pytest.mark.parametrize("module", ["halfmask.kernels.attacks.linkage", "a_users.module"])
+def test_a_terminal_shows_that_kernels_are_compiled(monkeypatch, terminal, module):
+    """Not what a user compiles with numba: numba tells each listener of all that it compiles."""
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=100)
     monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    function = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
+    compiled = Event("numba:compile", EventStatus.START, data={"dispatcher": function})
+    is_ours = module.startswith("halfmask.")
     bar = CompilationBar()
-    bar.on_start(None)
-    bar.on_start(None)
-    bar.on_end(None)
-    bar.on_end(None)
+    bar.on_start(compiled)
+    bar.on_start(compiled)
+    bar.on_end(compiled)
+    bar.on_end(compiled)
 
-    assert ("Compiling kernels, once" in out.getvalue()) == terminal
-    bar.on_start(None)
-    assert bar._done == 2
-    bar.on_end(None)
+    assert ("Compiling kernels, once" in out.getvalue()) == (terminal and is_ours)
+    bar.on_start(compiled)
+    assert bar._done == 2 * is_ours
+    bar.on_end(compiled)
 
 
 JOBS = """
 import sys
+from types import SimpleNamespace
 import polars as pl
 import halfmask as hm
 from halfmask.masks import TABLE_MASKS, mask_table

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._validation import number_between, one_of
-from halfmask.data._calendar import UNITS, Unit, next_start, start_of
+from halfmask.data import Unit, next_unit_start, unit_start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["RangeGrid", "Unit"]
 
-_OF_DAYS = tuple(UNITS)[tuple(UNITS).index("day") :]
+_UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
+_OF_DAYS = _UNITS[_UNITS.index("day") :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class RangeGrid:
         if self.step is not None:
             number_between(0.0, float("inf"), owner="Ranges", low_open=True, step=self.step)
         if self.unit is not None:
-            one_of(tuple(UNITS), owner="Ranges", unit=self.unit)
+            one_of(_UNITS, owner="Ranges", unit=self.unit)
 
     def fits(self, dtype: pl.DataType) -> bool:
         """Return whether it parts values of a type.
@@ -82,7 +83,7 @@ class RangeGrid:
         """
         self._check(values)
         if self.unit is not None and values.dtype.is_temporal():
-            return start_of(values, self.unit)
+            return unit_start(values, self.unit)
         step = self.step or 1.0
         if values.dtype.is_integer():
             wide = values.cast(pl.Int64)
@@ -103,7 +104,7 @@ class RangeGrid:
             As of `starts`.
         """
         if self.unit is not None and starts.dtype.is_temporal():
-            return next_start(starts, self.unit)
+            return next_unit_start(starts, self.unit)
         step = self.step or 1.0
         if starts.dtype.is_integer():
             return starts + int(step)

@@ -160,17 +160,21 @@ class Declarations:
 
 
 def pairs(
-    given: Sequence[str] | None, form: str, *, names: Collection[str] = ()
+    given: Sequence[str] | None,
+    form: str,
+    *,
+    names: Collection[str] = (),
+    is_file: bool = False,
 ) -> Iterator[tuple[str, str]]:
     """Yield the names and values of options of the form NAME=VALUE.
 
-    The value begins after the first equals sign that ends one of the names, else after the last; a
-    file's name after the first.
+    The value begins after the first equals sign that ends one of the names, else after the last;
+    the name of a file after the first.
     """
     seen: set[str] = set()
     for each in given or ():
         ends = [at for at, letter in enumerate(each) if letter == "=" and each[:at] in names]
-        name, equals, value = each.partition("=") if "FILE" in form else each.rpartition("=")
+        name, equals, value = each.partition("=") if is_file else each.rpartition("=")
         if ends:
             name, value = each[: ends[0]], each[ends[0] + 1 :]
         if not equals or not name or not value:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask._errors import TrainerError
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import OverwriteOption, SayingOptions  # typer reads annotations
 from halfmask.cli._progress import Stages
-from halfmask.cli._remote import InFlightOption, TrainerOptions  # as above
+from halfmask.cli._remote import InFlightOption, TrainerOptions, if_allowed  # as above
 from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
 from halfmask.cli._tables import Reading  # as above
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.client import TrainerClient
 
 __all__ = ["predict"]
-
-_FORBIDDEN = 403
 
 OutArgument = Annotated[
     str,
@@ -125,9 +122,5 @@ def predict(
 
 def _loss_of(client: TrainerClient, model: str) -> str | None:
     """Return what a model minimizes, if the token may know it."""
-    try:
-        return client.model(model).loss
-    except TrainerError as error:
-        if error.status != _FORBIDDEN:
-            raise
-        return None
+    found = if_allowed(lambda: client.model(model))
+    return None if found is None else found.loss

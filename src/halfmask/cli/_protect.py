@@ -75,7 +75,7 @@ PersonsOption = Annotated[
         "are of one person. halfmask verify --persons FILE counts persons again. Keep it private.",
     ),
 ]
-#: A file that is longer than a key is refused by its length, not read.
+#: A longer file is refused unread; of others the message has the length.
 _MOST_BYTES = 1 << 20
 KeyFileOption = Annotated[
     str | None,

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask._errors import TrainerError
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions  # typer reads annotations
 from halfmask.cli._progress import Stages
-from halfmask.cli._remote import InFlightOption, TrainerOptions  # as above
+from halfmask.cli._remote import InFlightOption, TrainerOptions, if_allowed  # as above
 from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
 from halfmask.cli._tables import Reading  # as above
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["push"]
 
-_FORBIDDEN = 403
 #: How long a push waits until the model has learned what is on the disk.
 _LEARNING_SECONDS = 60.0
 
@@ -110,11 +108,8 @@ def push(
 
 def _learned_by(client: TrainerClient, model: str) -> dict[str, int] | None:
     """Return what became of all rows that the model was ever sent; None if it may not be read."""
-    try:
-        found = client.metrics(model, wait_seconds=_LEARNING_SECONDS)
-    except TrainerError as error:
-        if error.status != _FORBIDDEN:
-            raise
+    found = if_allowed(lambda: client.metrics(model, wait_seconds=_LEARNING_SECONDS))
+    if found is None:
         return None
     defended = found.get("defences") or {}
     taken_back = int(defended.get("taken_back", 0))

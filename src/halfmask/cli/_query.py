@@ -114,7 +114,7 @@ def query(
         opened = PrivateTable.open(reading.open(table), ledger=ledger)
         joined = {
             name: open_table(file, called="The table")
-            for name, file in pairs(public, "--public NAME=FILE")
+            for name, file in pairs(public, "--public NAME=FILE", is_file=True)
         }
         public_dtypes = {name: it for each in joined.values() for name, it in each.dtypes.items()}
         question = query_sql(

@@ -5,21 +5,25 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 
 import typer
 
-from halfmask._errors import ParameterError
+from halfmask._errors import ParameterError, TrainerError
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from halfmask.cli._vault_lock import LockOptions
     from halfmask.trainer.client import TrainerClient
 
-__all__ = ["ConnectionOptions", "InFlightOption", "TrainerOptions"]
+__all__ = ["ConnectionOptions", "InFlightOption", "TrainerOptions", "if_allowed"]
 
 CompressionName: TypeAlias = Literal["none", "lz4", "zstd"]
 _MOST_BYTES = 4096
+_FORBIDDEN = 403
+Answer = TypeVar("Answer")
 
 InFlightOption = Annotated[
     int,
@@ -174,6 +178,16 @@ class TrainerOptions(ConnectionOptions):
 
         path, name = Path(beside), work_name(work, self.url, self.model, *more)
         return path.parent / f".{path.name}.{work}-{name[:12]}"
+
+
+def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
+    """Return what a trainer answers; None if the token lacks the scope for it."""
+    try:
+        return ask()
+    except TrainerError as error:
+        if error.status != _FORBIDDEN:
+            raise
+        return None
 
 
 def _token(file: str) -> str:

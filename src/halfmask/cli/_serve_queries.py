@@ -76,7 +76,7 @@ def queries(
     app = create_query_app(
         folder,
         opened,
-        public=dict(pairs(public, "--public NAME=FILE")),
+        public=dict(pairs(public, "--public NAME=FILE", is_file=True)),
         step_seconds=step_seconds,
     )
     with service_log():

@@ -8,11 +8,20 @@ what the owner makes of it, and `write_table` writes what may be released.
 from __future__ import annotations
 
 from halfmask.data._atomic import atomic_file, atomic_folder
+from halfmask.data._calendar import (
+    Unit,
+    check_calendar,
+    day_of,
+    local_times,
+    moved_by_days,
+    next_unit_start,
+    unit_start,
+)
 from halfmask.data._database_url import DatabaseUrl, is_database_url, quoted_name
 from halfmask.data._describe import Batched, Description, describe
 from halfmask.data._formats import Format
 from halfmask.data._frames import count_infinite, like, to_polars
-from halfmask.data._hierarchy import Hierarchy, leaf_text
+from halfmask.data._hierarchy import Hierarchy, as_text, leaf_text
 from halfmask.data._hierarchy_dates import Dates
 from halfmask.data._hierarchy_file import read_hierarchy
 from halfmask.data._hierarchy_rules import Groups, HierarchyRule, Intervals, Order, Prefix
@@ -20,7 +29,7 @@ from halfmask.data._orders import has_order, natural_order, orders_of
 from halfmask.data._owned_buffer import owned_buffer
 from halfmask.data._proposal import Proposal
 from halfmask.data._read_options import ReadOptions
-from halfmask.data._reader import Reader
+from halfmask.data._reader import Reader, ReaderAround
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
 from halfmask.data._singling_out import SinglingOut
 from halfmask.data._source import Source, open_table
@@ -46,20 +55,28 @@ __all__ = [
     "Proposal",
     "ReadOptions",
     "Reader",
+    "ReaderAround",
     "Role",
     "Schema",
     "SinglingOut",
     "Source",
     "TableWriter",
+    "Unit",
+    "as_text",
     "atomic_file",
     "atomic_folder",
+    "check_calendar",
     "count_infinite",
+    "day_of",
     "describe",
     "has_order",
     "is_database_url",
     "leaf_text",
     "like",
+    "local_times",
+    "moved_by_days",
     "natural_order",
+    "next_unit_start",
     "open_table",
     "orders_of",
     "owned_buffer",
@@ -68,5 +85,6 @@ __all__ = [
     "spellings",
     "steps_needed",
     "to_polars",
+    "unit_start",
     "write_table",
 ]

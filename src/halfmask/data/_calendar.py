@@ -10,11 +10,19 @@ import polars as pl
 
 from halfmask._errors import DataError
 
-__all__ = ["UNITS", "Unit", "check_calendar", "day_of", "local", "moved", "next_start", "start_of"]
+__all__ = [
+    "Unit",
+    "check_calendar",
+    "day_of",
+    "local_times",
+    "moved_by_days",
+    "next_unit_start",
+    "unit_start",
+]
 
 #: Units of time, the finest first; weeks start on Monday.
 Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
-UNITS: Final[dict[str, str]] = {
+_UNITS: Final[dict[str, str]] = {
     "second": "1s",
     "minute": "1m",
     "hour": "1h",
@@ -38,6 +46,11 @@ def check_calendar(frame: pl.DataFrame) -> None:
     """Raise unless dates and times lie in the years 1 to 9999.
 
     Infinite dates of databases are stored as the first or the last ones of their type.
+
+    Parameters
+    ----------
+    frame
+        Any table.
 
     Raises
     ------
@@ -66,6 +79,11 @@ def check_calendar(frame: pl.DataFrame) -> None:
 def day_of(values: pl.Series) -> pl.Series:
     """Return the day of each date or time, on its zone's clock.
 
+    Parameters
+    ----------
+    values
+        Dates or times.
+
     Examples
     --------
     >>> from datetime import datetime
@@ -76,16 +94,23 @@ def day_of(values: pl.Series) -> pl.Series:
     return values if values.dtype == pl.Date else values.dt.date()
 
 
-def start_of(values: pl.Series, unit: str) -> pl.Series:
+def unit_start(values: pl.Series, unit: str) -> pl.Series:
     """Return the first moment of the unit that each date or time lies in.
 
     A unit whose start the clock skips begins with its first moment; one whose start the clock has
     twice begins with the first of them.
+
+    Parameters
+    ----------
+    values
+        Dates or times.
+    unit
+        One of `Unit`.
     """
     zone = _zone(values.dtype)
     if zone is None or unit in _WITHIN_DAYS:
-        return values.dt.truncate(UNITS[unit])
-    clock = _clock(values).dt.truncate(UNITS[unit])
+        return values.dt.truncate(_UNITS[unit])
+    clock = _clock(values).dt.truncate(_UNITS[unit])
     found = _shown(clock, zone)
     skipped = clock.filter(found.is_null() & clock.is_not_null()).unique()
     if not len(skipped):
@@ -94,19 +119,34 @@ def start_of(values: pl.Series, unit: str) -> pl.Series:
     return found.fill_null(clock.replace_strict(skipped, first.cast(found.dtype), default=None))
 
 
-def next_start(starts: pl.Series, unit: str) -> pl.Series:
-    """Return the first moment after the unit that each start begins."""
+def next_unit_start(starts: pl.Series, unit: str) -> pl.Series:
+    """Return the first moment after the unit that each start begins.
+
+    Parameters
+    ----------
+    starts
+        What `unit_start` returned.
+    unit
+        The same unit.
+    """
     if unit in _WITHIN_DAYS or _zone(starts.dtype) is None:
-        return starts.dt.offset_by(UNITS[unit])
-    clock = _clock(starts).dt.truncate(UNITS[unit]).dt.offset_by(UNITS[unit])
-    return start_of(_on_clock(clock, starts.dtype), unit)
+        return starts.dt.offset_by(_UNITS[unit])
+    clock = _clock(starts).dt.truncate(_UNITS[unit]).dt.offset_by(_UNITS[unit])
+    return unit_start(_on_clock(clock, starts.dtype), unit)
 
 
-def moved(values: pl.Series, days: pl.Series) -> pl.Series:
+def moved_by_days(values: pl.Series, days: pl.Series) -> pl.Series:
     """Return dates or times moved by whole days, with the same time of day.
 
     A time that the clock skips on that day is written later, by what the clock skips; one that it
     has twice is the first of them.
+
+    Parameters
+    ----------
+    values
+        Dates or times.
+    days
+        By how many days each is moved.
     """
     if values.dtype == pl.Date:
         return (values.cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
@@ -115,8 +155,16 @@ def moved(values: pl.Series, days: pl.Series) -> pl.Series:
     return _on_clock(_clock(values) + spans, values.dtype)
 
 
-def local(naive: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return times without a zone as times on the clock of a type."""
+def local_times(naive: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return times without a zone as times on the clock of a type.
+
+    Parameters
+    ----------
+    naive
+        Times without a zone.
+    dtype
+        A type of times, such as that of a column.
+    """
     return _on_clock(naive, dtype).cast(dtype)
 
 

@@ -227,8 +227,7 @@ def _ragged(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no 
         hint = (
             "If the header lacks the name of a column, as R's write.table leaves out that of row "
             "names, replace it: [[ReadOptions(skip_rows=1, header=False, "
-            "column_names=...)|--skip-rows 1 "
-            "--no-header --column-names row,age,...]]."
+            "column_names=...)|--skip-rows 1 --no-header --column-names row,age,...]]."
         )
     return DataError(
         f"{where} of {what[0].lower()}{what[1:]} has {row.actual_columns} cells where the first "

@@ -37,10 +37,9 @@ _VALUES = re.compile(
     re.IGNORECASE,
 )
 _DATA_HINT = (
-    "If the file has no header, say so: [[ReadOptions(header=False)|--no-header]], or header = "
-    "false "
-    "under [input] of a policy. If these are names: [[ReadOptions(header=True)|--header]], or "
-    "header = true."
+    "If the file has no header, say so: [[ReadOptions(header=False)|--no-header]], or "
+    "header = false under [input] of a policy. If these are names: "
+    "[[ReadOptions(header=True)|--header]], or header = true."
 )
 
 
@@ -191,9 +190,8 @@ class Header:
             raise SchemaError(
                 f"The first row of {_inside(self._what)} looks like a title and not like names of "
                 f"columns: 1 of its {len(self._first)} cells has text.",
-                hint="Leave out the lines above the names: "
-                "[[ReadOptions(skip_rows=...)|--skip-rows]], "
-                "or skip_rows under [input] of a policy. If these are names: "
+                hint="Leave out the lines above the names: [[ReadOptions(skip_rows=...)|"
+                "--skip-rows]], or skip_rows under [input] of a policy. If these are names: "
                 "[[ReadOptions(header=True)|--header]], or header = true.",
             )
 

@@ -25,6 +25,11 @@ MAX_LEVELS = 255  # boundaries are bytes
 def as_text(values: pl.Series) -> pl.Series:
     """Return values as texts that differ where the values do.
 
+    Parameters
+    ----------
+    values
+        Values of any type that has a text.
+
     Examples
     --------
     >>> from datetime import time

@@ -23,11 +23,7 @@ _REASONS: Final = (
     ("23505", "A key isn't unique.", "The mask of a key must write different values differently."),
     ("23", "A row doesn't fit a constraint.", "Drop the column, or correct the source."),
     ("42703", "It needs a column that isn't there.", "Copy that column, too, or drop this one."),
-    (
-        "42704",
-        "It needs a type or a collation that isn't there.",
-        "Make it there, first.",
-    ),
+    ("42704", "It needs a type or a collation that isn't there.", "Make it there, first."),
     ("42883", "It needs a function or an operator that isn't there.", "Make it there, first."),
     ("2BP01", "Something else needs the old copy, such as a view.", "Drop that first."),
     ("55P03", "Others use the tables.", "Run the command again when they have ended."),

@@ -101,7 +101,13 @@ class ReaderAround:
         return () if below is None else below.places
 
     def part(self, rows: range) -> Self:
-        """Return a reader of some rows; see `DivisibleReader`."""
+        """Return a reader of some rows; see `DivisibleReader`.
+
+        Parameters
+        ----------
+        rows
+            The numbers of the rows.
+        """
         below = divisible(self._reader)
         if below is None:
             raise TypeError("These rows can only be read from the start.")

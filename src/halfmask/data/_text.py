@@ -105,8 +105,7 @@ class TextStream(io.RawIOBase):
             raise DataError(
                 f"{self._what} has bytes that are not {self._encoding}, near byte {near}.",
                 hint="Say its encoding, such as latin-1 or utf-16: "
-                "[[ReadOptions(encoding=...)|--encoding]], or "
-                "encoding under [input] of a policy.",
+                "[[ReadOptions(encoding=...)|--encoding]], or encoding under [input] of a policy.",
             ) from None
         self._bytes_in += len(chunk)
         if first and not chunk.startswith(_MARKED) and "\x00" in text:

@@ -195,9 +195,8 @@ def _without_marks(
             raise SchemaError(
                 f"Column {name!r} holds values of more than one type: {', '.join(sorted(found))}."
                 + f" {n_texts} of {len(filled)} cells are texts." * bool(n_texts),
-                hint="Name the texts that mean a missing cell ([[missing|--missing]]), or format "
-                "the "
-                "column as one type, such as text, and enter its cells again.",
+                hint="Name the texts that mean a missing cell ([[missing|--missing]]), or "
+                "format the column as one type, such as text, and enter its cells again.",
             )
         kind = _DTYPES.get(next(iter(found), "String"), "string")
         one, _ = _cells(book, number, use_columns=[place], dtypes={place: kind})

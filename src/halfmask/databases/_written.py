@@ -194,9 +194,14 @@ def _check_columns(
             try:
                 mask.written(it.name, it.dtype)
             except SchemaError as error:
-                hint = _NO_DATES if "for dates" in error.what else "Take another mask."
-                faults.append(SchemaError(f"In the table {table!r}: {error.what}", hint=hint))
+                faults.append(_unsupported(table, error))
     raise_all(faults)
+
+
+def _unsupported(table: str, error: SchemaError) -> SchemaError:
+    """Return the error of a mask that doesn't support the type of its column, with the table."""
+    hint = _NO_DATES if "for dates" in error.what else "Take another mask."
+    return SchemaError(f"In the table {table!r}: {error.what}", hint=hint)
 
 
 def _check_unique(
@@ -266,8 +271,7 @@ def _changed(
     try:
         found = mask.written({it.name: it.dtype or pl.String() for it in (*columns, *raw)})
     except SchemaError as error:
-        hint = _NO_DATES if "for dates" in error.what else "Take another mask."
-        raise SchemaError(f"In the table {table.name!r}: {error.what}", hint=hint) from None
+        raise _unsupported(table.name, error) from None
     return [
         _masked(it, found[it.name], mask, type_name) if it.name in found else it for it in columns
     ]

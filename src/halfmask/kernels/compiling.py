@@ -112,21 +112,26 @@ def _with_width(kind: Any, width: Any) -> Any:  # noqa: ANN401 # numba's types
 class CompilationBar(event.Listener):
     """Shows on a terminal or in a notebook that kernels are compiled, and how many are.
 
-    Without it the first run looks as if it hung. The command line has words of its own.
+    Without it the first run looks as if it hung. The command line has words of its own. Functions
+    that others compile with numba aren't ours to announce.
     """
 
     def __init__(self) -> None:
         self._depth = self._done = 0
         self._bar: Progress | None = None
 
-    def on_start(self, event: object) -> None:  # noqa: ARG002 # numba's
+    def on_start(self, event: Any) -> None:  # noqa: ANN401 # numba's
         """Show the bar, unless the kernel is compiled for another one."""
+        if not _is_kernel(event):
+            return
         self._depth += 1
         if self._depth == 1:
             self._open()
 
-    def on_end(self, event: object) -> None:  # noqa: ARG002 # numba's
+    def on_end(self, event: Any) -> None:  # noqa: ANN401 # numba's
         """Count the kernel, and take the bar away with the last one."""
+        if not _is_kernel(event):
+            return
         self._depth -= 1
         self._done += 1
         if self._bar is not None:
@@ -148,6 +153,10 @@ class CompilationBar(event.Listener):
 
     def _says(self) -> str:
         return f"Compiling kernels, once: {self._done} done"
+
+
+def _is_kernel(event: Any) -> bool:  # noqa: ANN401 # numba's
+    return str(event.data["dispatcher"].py_func.__module__).startswith("halfmask.")
 
 
 BAR: Final = CompilationBar()

@@ -10,7 +10,7 @@ from polars.exceptions import PolarsError
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._validation import one_of
-from halfmask.data._calendar import start_of
+from halfmask.data import unit_start
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._technique import Technique
 
@@ -115,7 +115,7 @@ class _Coarsened:
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
         try:
-            found = start_of(column, self.to)
+            found = unit_start(column, self.to)
         except PolarsError:
             raise _too_early(column.name, self.to) from None
         if (found > column).any():  # the type had no room for it

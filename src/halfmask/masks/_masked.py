@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask._random import KEY_BYTES
-from halfmask.data._reader import ReaderAround
+from halfmask.data import ReaderAround
 from halfmask.engines import LocalEngine, map_table
 from halfmask.masks._ordered_columns import known_orders, orders_for, with_texts, with_types
 from halfmask.masks._pseudonym import keyed_by_column, scoped_key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.data._reader import ReaderAround
+from halfmask.data import ReaderAround
 from halfmask.masks._traits import traits_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 

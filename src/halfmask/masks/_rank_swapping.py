@@ -177,9 +177,8 @@ def _words(cells: pl.Series) -> NDArray[np.int64]:
         words = physical.fill_null(0).to_numpy().view(np.int64)
     else:
         words = np.arange(cells.len())
-    words.setflags(
-        write=False
-    )  # whether polars shares its memory or copies: one compilation for all
+    # Whether polars shares its memory or copies: one compilation for both.
+    words.setflags(write=False)
     return words
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least
-from halfmask.data._calendar import day_of, moved
+from halfmask.data import day_of, moved_by_days
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
@@ -178,4 +178,4 @@ class _Shifts:
                 "its type holds.",
                 hint="Make dates that stand for 'unknown' or 'never' missing.",
             )
-        return moved(cells, days).alias(cells.name)
+        return moved_by_days(cells, days).alias(cells.name)

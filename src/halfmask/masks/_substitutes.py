@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._random import KEY_BYTES
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._substitute_pools import (
     SubstituteKind,

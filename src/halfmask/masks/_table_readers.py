@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.data._reader import ReaderAround
+from halfmask.data import ReaderAround
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

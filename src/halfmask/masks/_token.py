@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._integer_permutation import PermutedIntegers, integer_bits
 from halfmask.masks._numbers import EXACT

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

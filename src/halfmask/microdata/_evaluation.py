@@ -30,7 +30,7 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 from halfmask.guarantees import Classes, ClassMembers, size_asked
 from halfmask.microdata._extents import as_numbers, in_days, leaving_extents, numbers_of
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 from halfmask.microdata._extents import as_numbers
 
 if TYPE_CHECKING:

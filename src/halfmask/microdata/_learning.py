@@ -18,7 +18,7 @@ from halfmask.assess.utility import (
     features_of_cells,
     model_utility,
 )
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 from halfmask.microdata._extents import as_numbers, cell_extents, ends_of
 from halfmask.microdata._giveaways import giveaways
 

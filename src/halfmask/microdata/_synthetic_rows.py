@@ -177,10 +177,11 @@ class SyntheticRows:
     @property
     def unchanged_sentence(self) -> str:
         """How many rows their unchanged cells single out, in words; empty where none are kept."""
-        if self.unique_unchanged is None:
+        alone = self.unique_unchanged
+        if alone is None:
             return ""
         return (
-            f"{self.unique_unchanged:,} of {self.learnt.height:,} rows are the only ones with "
+            f"{alone:,} of {self.learnt.height:,} rows are the only ones with "
             "their cells that weren't drawn: an attacker who knows these cells finds the row."
         )
 

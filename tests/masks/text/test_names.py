@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import unicodedata
 
 import pytest
@@ -131,3 +133,12 @@ def test_nothing_of_a_name_is_shown():
 
     assert repr(names) == "KnownNames(2 names)"
     assert len(names) == 2
+
+
+def test_names_can_be_copied_and_pickled():
+    """A pickle, as engines make one, searches as the names do, also after a text was searched."""
+    names = KnownNames(["Ann", "Müller"], countries=["DE"])
+    found = list(names.spans("Müllers Ann"))
+    for again in (copy.deepcopy(names), pickle.loads(pickle.dumps(names))):  # noqa: S301 # our own bytes
+        assert list(again.spans("Müllers Ann")) == found
+        assert list(again.spans("Bob")) == []

@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask.anonymize.lattice._column_levels import root_label
 from halfmask.anonymize.recodings._ranges import Ranges
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ import polars as pl
 from halfmask._errors import SchemaError
 from halfmask._validation import one_of
 from halfmask.anonymize._range_grid import RangeGrid, Unit
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from halfmask.data import leaf_text
-from halfmask.data._calendar import local
+from halfmask.data import leaf_text, local_times
 
 __all__ = ["as_numbers", "common_type", "is_text", "read_numbers", "read_times", "recast", "spelt"]
 
@@ -64,7 +63,7 @@ def read_times(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     naive = [texts.str.to_datetime(form, strict=False, time_unit=unit) for form in MOMENTS]
     zoned = texts.str.to_datetime("%+", strict=False, time_unit=unit)
     if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
-        return _first_read([*(local(it, dtype) for it in naive), recast(zoned, dtype)])
+        return _first_read([*(local_times(it, dtype) for it in naive), recast(zoned, dtype)])
     moments = _first_read([*naive, zoned.dt.replace_time_zone(None)])
     if dtype == pl.Date:
         days = moments.cast(pl.Date)

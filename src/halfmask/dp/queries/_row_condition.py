@@ -9,7 +9,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
 from halfmask._optional import need
-from halfmask.data._calendar import local
+from halfmask.data import local_times
 from halfmask.dp.queries._sql_nodes import (
     HINT,
     check_tables,
@@ -354,4 +354,8 @@ def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: AN
         if getattr(found, "tzinfo", None) is not None:
             raise wrong
         return found
-    return local(pl.Series([found]), dtype)[0] if found.tzinfo is None else found.astimezone(dt.UTC)
+    return (
+        local_times(pl.Series([found]), dtype)[0]
+        if found.tzinfo is None
+        else found.astimezone(dt.UTC)
+    )

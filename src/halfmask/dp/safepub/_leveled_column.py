@@ -11,8 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask._errors import HierarchyError, ParameterError
-from halfmask.data import Dates, Groups, Hierarchy, Intervals, Order, Prefix, leaf_text
-from halfmask.data._hierarchy import as_text
+from halfmask.data import Dates, Groups, Hierarchy, Intervals, Order, Prefix, as_text, leaf_text
 
 if TYPE_CHECKING:
     from halfmask.data import HierarchyRule

@@ -188,9 +188,8 @@ class Running:
             raise KeyMismatchError(
                 error.what.replace("The state", "What the vault knows of the stream"),
                 hint="Other events: give their policy another release, or [[another "
-                "stream|--stream a name]]. "
-                "A policy that was changed: [[restart=True|--restart]] starts again and forgets "
-                "its numbers.",
+                "stream|--stream a name]]. A policy that was changed: [[restart=True|--restart]] "
+                "starts again and forgets its numbers.",
             ) from None
         if found.status == "complete":
             # Numbers go on; all else is of the next input.

@@ -314,8 +314,8 @@ class Transform:
             raise DataError(
                 "The state is of a version that this halfmask doesn't read.",
                 hint="This version gives numbers other pseudonyms. Start again with "
-                "[[restart=True|--restart]]; set "
-                "another release in the policy to keep the old output apart.",
+                "[[restart=True|--restart]]; set another release in the policy to "
+                "keep the old output apart.",
             )
         if header != wanted:
             raise KeyMismatchError("The state is of another policy or secret.")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import DataError, SchemaError
+from halfmask.data import check_calendar
 from halfmask.data._arrow_types import check_times, refuse_foreign_types
-from halfmask.data._calendar import check_calendar
 from halfmask.events.streams._chunk import Chunk
 
 if TYPE_CHECKING:

@@ -70,6 +70,8 @@ _LEAST_LETTERS: Final = 2
 _LEAST_DIGITS: Final = 4
 #: Up to this length a name is found only in the case of the table: "An" isn't "an".
 _AS_WRITTEN: Final = 2
+#: How many different words of texts are remembered.
+_MOST_MET: Final = 100_000
 #: Letters whose stroke or dot isn't an accent of Unicode's.
 _STROKES: Final = str.maketrans("\u0111\u0131\u0142\u00f8", "dilo")
 #: What stands between the names of one person: a space, or a middle initial.
@@ -124,8 +126,8 @@ class KnownNames:
         "_inflected",
         "_inflections",
         "_lengths",
-        "_lengths_from",
         "_lower_case",
+        "_met",
         "_names",
         "_short",
     )
@@ -160,10 +162,9 @@ class KnownNames:
                     self._inflected.add(stems)
                 for first in {words[0], stems[0]}:
                     lengths.setdefault(first, set()).add(len(words))
+        self._met: dict[str, Sequence[int]] = {}
         # The longest first, so that a name isn't cut by one that it begins with.
         self._lengths = {first: sorted(of, reverse=True) for first, of in lengths.items()}
-
-        self._lengths_from = functools.lru_cache(maxsize=100_000)(self._find_lengths)
 
     def __repr__(self) -> str:
         return f"KnownNames({len(self)} names)"
@@ -224,11 +225,16 @@ class KnownNames:
                 reached = stop
                 yield word.start(), stop
 
-    def _find_lengths(self, word: str) -> Sequence[int]:
+    def _lengths_from(self, word: str) -> Sequence[int]:
         """Return how many words the names have that begin with a word, the most first."""
-        forms = self._inflections.forms_of(_folded(word))
-        found = [self._lengths[it] for it in forms if it in self._lengths]
-        return sorted(itertools.chain(*found), reverse=True)
+        known = self._met.get(word)
+        if known is None:
+            if len(self._met) >= _MOST_MET:
+                self._met.clear()
+            forms = self._inflections.forms_of(_folded(word))
+            found = [self._lengths[it] for it in forms if it in self._lengths]
+            known = self._met[word] = sorted(itertools.chain(*found), reverse=True)
+        return known
 
     def _is_name(self, parts: list[re.Match[str]], text: str) -> bool:
         words = tuple(_folded(it.group()) for it in parts)

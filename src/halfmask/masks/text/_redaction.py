@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
-from halfmask.data._hierarchy import as_text
+from halfmask.data import as_text
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._labels import bound_fits, node_fits, value_fits
-from halfmask.verifier.tables._values import label_of
+from halfmask.verifier.tables._values import exact_texts, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -212,10 +212,8 @@ def _fits(
 
 def _spelt(series: pl.Series) -> pl.Series:
     """Return values as labels spell them: whole floats without ``.0``, the rest as polars does."""
-    if series.dtype in (pl.Time, pl.Duration):
-        return series.dt.to_string("iso")
     if not series.dtype.is_float():
-        return series.cast(pl.String)
+        return exact_texts(series)
     whole = (series == series.floor()) & (series.abs() < 2**53)
     plain = series.set(~whole.fill_null(value=False), None).cast(pl.Int64).cast(pl.String)
     return plain.zip_with(plain.is_not_null(), series.cast(pl.String))

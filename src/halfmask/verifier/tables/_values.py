@@ -22,6 +22,7 @@ __all__ = [
     "dictionaries",
     "dictionaries_of",
     "different_texts",
+    "exact_texts",
     "is_judgeable",
     "joined_texts",
     "label_of",
@@ -217,9 +218,10 @@ def _from_bits(text: str) -> float:
     return float(number)
 
 
-def _is_span(dtype: pl.DataType) -> bool:
-    """Return whether a cast to text would raise, or cut fractions of a second."""
-    return dtype in (pl.Time, pl.Duration)
+def exact_texts(values: pl.Series) -> pl.Series:
+    """Return values as texts; a cast of times and spans raises, or cuts fractions of a second."""
+    is_span = values.dtype in (pl.Time, pl.Duration)
+    return values.dt.to_string("iso") if is_span else values.cast(pl.String)
 
 
 def label_of(text: str, dtype: pl.DataType) -> str:
@@ -230,6 +232,5 @@ def label_of(text: str, dtype: pl.DataType) -> str:
         whole = math.isfinite(number) and number == math.floor(number) and abs(number) < 2**53
         return str(int(number)) if whole else str(pl.Series([number]).cast(pl.String).item())
     if dtype.is_temporal():
-        value = pl.Series([int(text)]).cast(dtype)
-        return str((value.dt.to_string("iso") if _is_span(dtype) else value.cast(pl.String)).item())
+        return str(exact_texts(pl.Series([int(text)]).cast(dtype)).item())
     return text

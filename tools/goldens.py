@@ -339,7 +339,7 @@ def _run(out: Path, name: str, *words: str) -> None:
 
 def _names(out: Path) -> None:
     """Write each public name of a room with its signature, and those of its methods."""
-    lines = []
+    lines: list[str] = []
     for module in sorted(_rooms()):
         room = importlib.import_module(module)
         for name in sorted(getattr(room, "__all__", ())):

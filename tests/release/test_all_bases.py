@@ -199,7 +199,10 @@ def test_a_quote_that_is_never_closed_ends_no_row(tmp_path):
 
 def test_what_is_only_stated_is_marked_and_holds_nothing(tmp_path):
     stated = replace(COUNTED, model="groups", basis="stated", evidence={"smallest": 5})
+    publish(product(COUNTED), tmp_path / "counted")
     publish(product(COUNTED, stated), tmp_path / "out")
+    pages = [(tmp_path / it / "report.html").read_text() for it in ("counted", "out")]
+    assert ["is only stated wasn" in page for page in pages] == [False, True]
 
     found = halfmask.verify(tmp_path / "out")
     assert isinstance(found, CheckedRelease)

@@ -119,7 +119,7 @@ def _drawing_block(rows: SyntheticRows) -> AnyBlock:
     else:
         sentences.append(
             f"A column is drawn given those before it, by {section.model}, from {section.min_leaf} "
-            "rows at least. A category of fewer rows isn't written."
+            "rows at least. A category of fewer rows isn't drawn."
         )
     sentences.append(rows.unchanged_sentence)
     aside = f"{rows.learnt.height:,} rows were learnt from. {rows.control.height:,} were set aside"

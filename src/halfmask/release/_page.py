@@ -197,6 +197,9 @@ def page_of(
     kind: str, claims: Sequence[Claim], weaknesses: Sequence[str], blocks: Sequence[AnyBlock]
 ) -> str:
     """Return the page of a folder that `publish` has verified."""
+    lead = ["The verifier confirmed these claims on disk before the release got its name."]
+    if any(it.basis == "stated" for it in claims):
+        lead.append("What is only stated wasn't confirmed.")
     return html_page(
         f"Release report: {kind}",
         [
@@ -204,7 +207,7 @@ def page_of(
             TextBlock(title="Weaknesses", sentences=weaknesses),
             *blocks,
         ],
-        lead=["The verifier confirmed these claims on disk before the release got its name."],
+        lead=lead,
     )
 
 

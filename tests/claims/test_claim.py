@@ -12,7 +12,7 @@ WORDS = {
     "accounted": "were not seen",
     "measured": "an attack",
     "estimated": "a model of",
-    "stated": "stated by who",
+    "stated": "stated by the maker",
 }
 
 

@@ -99,6 +99,8 @@ def test_the_ledger_shows_what_it_charged(table, vault, capsys):
     assert (shown["delta_spent"], shown["delta_left"]) == (4e-7, pytest.approx(1e-7))
     plain = run(capsys, "budget", "show", "people", "--vault", vault)[1]
     assert "charges spent 4e-07" in plain
+    assert "booked (UTC)" in plain
+    assert shown["charges"][0]["booked"].removesuffix("+00:00").replace("T", " ") in plain
     assert "may spend 1e-07" in plain
     assert "lied" not in plain
     assert "COUNT(*)" in plain

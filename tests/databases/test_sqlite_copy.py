@@ -297,8 +297,9 @@ def test_what_exists_is_not_overwritten(tmp_path):
     with pytest.raises(ReleaseError, match="exists"):
         copied(tmp_path)
     (tmp_path / "masked.db.report").rename(tmp_path / "elsewhere")
-    with pytest.raises(ReleaseError, match="The file to write exists"):
+    with pytest.raises(ReleaseError, match="The file to write exists") as refused:
         copied(tmp_path)
+    assert "allow an earlier copy" in str(refused.value.hint)
 
     assert (tmp_path / "masked.db").read_bytes() == before
 

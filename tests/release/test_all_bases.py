@@ -208,7 +208,9 @@ def test_what_is_only_stated_is_marked_and_holds_nothing(tmp_path):
     assert isinstance(found, CheckedRelease)
     assert found.holds
     assert [(each.holds, each.checked) for each in found.claims] == [(True, True), (False, False)]
-    assert found.claims[1].sentence.startswith("groups with n = 8: stated by who made the release")
+    assert found.claims[1].sentence.startswith(
+        "groups with n = 8: stated by the maker of the release"
+    )
     found.raise_if_broken()
     with pytest.raises(VerificationError, match="nothing to verify"):
         publish(product(stated), tmp_path / "alone")

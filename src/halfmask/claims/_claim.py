@@ -22,7 +22,8 @@ BASES: Final[Mapping[Basis, str]] = MappingProxyType(
         ),
         "measured": "measured by an attack, with its interval; not proven",
         "estimated": "estimated by a model of the population from counts in the files",
-        "stated": "stated by who made the release; the files can't show it, so nothing is verified",
+        "stated": "stated by the maker of the release; the files can't show it, so nothing is "
+        "verified",
     }
 )
 

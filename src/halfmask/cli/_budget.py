@@ -201,16 +201,17 @@ def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:
     if terms.delta:
         of_delta = math.fsum(each.delta for each in charges)
         out.print(
-            f"Of delta {terms.delta:g}, charges spent {of_delta:.4g} themselves, as for selected "
-            f"keys; the next may spend {ledger.delta_left:.4g}",
+            f"Of delta {terms.delta:g}, charges spent {of_delta:.4g} by themselves, such as for "
+            f"selected keys; the next may spend {ledger.delta_left:.4g}",
             soft_wrap=True,
         )
     if charges:
-        table = listing("", "purpose", *_COSTS, "analyst", "booked", right=("", *_COSTS))
+        table = listing("", "purpose", *_COSTS, "analyst", "booked (UTC)", right=("", *_COSTS))
         for each in charges:
             purpose, who = printable(each.purpose), printable(each.analyst or "")
             costs = f"{each.epsilon_at(terms.delta):.4g}", f"{each.delta:g}"
-            table.add_row(str(each.number), purpose, *costs, who, each.booked)
+            when = each.booked.removesuffix("+00:00").replace("T", " ")
+            table.add_row(str(each.number), purpose, *costs, who, when)
         out.print(table)
         out.print(
             "A charge's epsilon is what it costs by itself, at the budget's delta. Together they "

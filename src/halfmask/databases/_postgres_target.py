@@ -151,7 +151,8 @@ class PostgresTarget:
         if there and not (self._overwrite and is_copy):
             raise ReleaseError(
                 "The schema to write exists in the target database, and isn't empty.",
-                hint="Name a new one, as in ?schema=masked. Only a copy by halfmask is replaced.",
+                hint="Name a new one, as in ?schema=masked, or allow an earlier copy by halfmask "
+                "to be overwritten.",
             )
         # Whoever reads the old copy ends first; who waits for itself doesn't.
         self._connection.execute("SET LOCAL lock_timeout = '5min'")

@@ -44,7 +44,7 @@ class SqliteTarget:
         if os.path.lexists(self._path) and not (overwrite and _is_copy(self._path)):
             raise ReleaseError(
                 "The file to write exists.",
-                hint="Choose another name. Only a copy by halfmask is replaced.",
+                hint="Choose another name, or allow an earlier copy by halfmask to be overwritten.",
             )
         if not self._path.parent.is_dir():
             raise ReleaseError(

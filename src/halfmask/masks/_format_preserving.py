@@ -134,7 +134,8 @@ class FormatPreserving(Pseudonym):
             raise SchemaError(
                 f"Column {column!r} has the mask {self.name!r}, which is for text. "
                 f"Got the type {dtype.base_type()}.",
-                hint="Read the column as text: numbers lose leading zeros.",
+                hint="Read the column as text, in a policy by dtypes of [input]: numbers lose "
+                "leading zeros.",
             )
         return pl.String()
 

@@ -94,7 +94,8 @@ def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:
         raise DataError(
             f"Column {column.name!r} has whole numbers beyond 2**53, which the mask {mask!r} "
             "can't treat exactly.",
-            hint="Read the column as text, and give it the mask 'token'.",
+            hint="Read the column as text, in a policy by dtypes of [input], and give it the mask "
+            "'token'.",
         )
     return numbers
 

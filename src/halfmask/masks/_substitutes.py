@@ -128,7 +128,7 @@ class Substitutes(Pseudonym):
             raise SchemaError(
                 f"Column {column!r} has the mask {self.name!r}, which is for text. "
                 f"Got the type {dtype.base_type()}.",
-                hint="Read the column as text.",
+                hint="Read the column as text, in a policy by dtypes of [input].",
             )
         return pl.String()
 

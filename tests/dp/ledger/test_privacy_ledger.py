@@ -95,7 +95,7 @@ def test_gaussian_noise_needs_what_is_left_of_delta(ledger):
     ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=1e-6)], purpose="keys")
     with pytest.raises(BudgetError, match="takes a delta, and the budget has none left"):
         ledger.charge([GaussianEvent(noise_multiplier=100.0, coordinates=1)], purpose="a sum")
-    with pytest.raises(BudgetError, match=r"spent are 0\.1"):
+    with pytest.raises(BudgetError, match=r"0\.1 of it is spent"):
         ledger.charge([laplace(0.95)], purpose="a sum")
 
 

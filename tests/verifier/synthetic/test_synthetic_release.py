@@ -381,7 +381,7 @@ def test_groups_of_a_hybrid_are_only_stated(tmp_path, basis):
     assert found.holds
     assert (claim.holds, claim.checked, claim.is_stated) == (False, False, True)
     assert claim.sentence == (
-        "hybrid-groups with k = 4: stated by who made the release; the files can't show it, so "
+        "hybrid-groups with k = 4: stated by the maker of the release; the files can't show it, so "
         "nothing is verified."
     )
     restated(tmp_path / "out", lambda it: it["claims"].remove(of(it, "released-columns")))

@@ -383,8 +383,8 @@ class PrivacyLedger:
                 hint = f"Gaussian noise is counted up to an epsilon of {LARGEST_LOSS:g}."
             raise BudgetError(
                 f"This costs more than is left of {what}, which has epsilon "
-                f"{allowed:g} at delta {self.terms.delta:g}; spent are "
-                f"{self._cost_of(before, allowed):.4g}. Nothing was charged.",
+                f"{allowed:g} at delta {self.terms.delta:g}; "
+                f"{self._cost_of(before, allowed):.4g} of it is spent. Nothing was charged.",
                 hint=hint,
             )
 

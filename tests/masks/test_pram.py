@@ -260,6 +260,8 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no row": ({"matrix": {"a": {"canary": 1.0}}}, "Row 1 .* writes 1 values that have no row"),
     "identity": ({"matrix": {"canary": {"canary": 1.0}}}, "changes no value"),
     "empty": ({"matrix": {}}, "changes no value"),
+    "no mapping": ({"matrix": [["canary"]]}, "must map each value to a mapping"),
+    "rows that are lists": ({"matrix": {"canary": [1.0]}}, "must map each value to a mapping"),
 }
 
 

@@ -62,6 +62,11 @@ def check_matrix(matrix: Matrix, *, mask: str) -> None:
     ParameterError
         If so. Rows are named by their number, no value is quoted.
     """
+    if not (isinstance(matrix, Mapping) and all(isinstance(it, Mapping) for it in matrix.values())):
+        raise ParameterError(
+            f"The 'matrix' of the mask {mask!r} must map each value to a mapping of probabilities.",
+            hint='Write {"cook": {"cook": 0.9, "nurse": 0.1}, "nurse": {"nurse": 1.0}}.',
+        )
     for number, row in enumerate(matrix.values(), start=1):
         if not all(0 <= each <= 1 for each in row.values()):
             raise ParameterError(

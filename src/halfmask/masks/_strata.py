@@ -36,7 +36,8 @@ def check_apart(
     ParameterError
         If so.
     """
-    if isinstance(columns, str) or isinstance(others, str):
+    texts: tuple[object, ...] = (columns, others)  # any caller's
+    if any(isinstance(it, str) for it in texts):
         raise ParameterError(
             f"The mask {mask!r} takes several names of columns. Got a text.",
             hint='Write ("age",) for one column.',

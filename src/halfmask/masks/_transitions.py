@@ -66,7 +66,8 @@ def check_matrix(matrix: Matrix, *, mask: str) -> None:
     ParameterError
         If so. Rows are named by their number, no value is quoted.
     """
-    if not (isinstance(matrix, Mapping) and all(isinstance(it, Mapping) for it in matrix.values())):
+    given: object = matrix  # any caller's
+    if not isinstance(given, Mapping) or not all(isinstance(it, Mapping) for it in given.values()):
         raise ParameterError(
             f"The 'matrix' of the mask {mask!r} must map each value to a mapping of probabilities.",
             hint='Write {"cook": {"cook": 0.9, "nurse": 0.1}, "nurse": {"nurse": 1.0}}.',

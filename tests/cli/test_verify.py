@@ -48,6 +48,14 @@ name = "level"
 """
 
 
+def test_a_database_is_no_release(run):
+    answer = run("verify", "sqlite:///shop.db")
+
+    assert answer.status == 1
+    assert "the URL of a database, where files are wanted" in answer.err
+    assert "s3://" not in answer.err
+
+
 def _falsify(desk) -> None:
     """Give one person an age of their own, and the manifest the hash of what then stands there."""
     part = desk.out / "data" / "part-00000.parquet"

@@ -74,5 +74,7 @@ def test_the_first_bytes_say_the_format(start, declared, found):
 )
 @pytest.mark.parametrize(("sure", "word"), [(True, "declared"), (False, "named")])
 def test_bytes_that_are_of_another_format_are_refused(start, declared, seen, sure, word):
-    with pytest.raises(DataError, match=f"It is {word} to be {declared}, but .* {seen}"):
+    with pytest.raises(DataError, match=f"It is {word} to be {declared}, but .* {seen}") as refused:
         format_of_bytes(start, declared=declared, sure=sure, what="It")
+    assert "format=" in str(refused.value)
+    assert "--format" in str(refused.value.at_terminal[1])

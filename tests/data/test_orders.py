@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from halfmask._errors import SchemaError
 from halfmask.data import has_order, natural_order, open_table, orders_of
 
 SIZES = ("S", "M", "L", "XL")
@@ -43,6 +44,19 @@ def test_types_without_order_say_none():
     assert orders_of(pa.Table.from_pandas(unordered)) == {}
     assert orders_of(pl.DataFrame({"size": CELLS}, schema={"size": pl.Categorical})) == {}
     assert orders_of({"size": CELLS}) == {}
+
+
+@pytest.mark.parametrize("library", [lambda it: it, pa.Table.from_pandas])
+def test_numbers_have_the_order_of_numbers_or_are_refused(library):
+    def frame(*order):
+        return library(
+            pd.DataFrame({"x": pd.Categorical([1, 3, 2], categories=order, ordered=True)})
+        )
+
+    assert orders_of(frame(1, 2, 3)) == {}
+    assert open_table(frame(1, 2, 3)).read()["x"].to_list() == [1, 3, 2]
+    with pytest.raises(SchemaError, match="'x' has ordered categories that are no texts"):
+        open_table(frame(3, 1, 2))
 
 
 @pytest.mark.parametrize("written", ["polars", "pandas"])

@@ -29,6 +29,13 @@ def test_options_that_can_not_be_are_refused(options):
         ReadOptions(**options)
 
 
+@pytest.mark.parametrize("options", [{"delimiter": "ab"}, {"encoding": "utf-9"}])
+def test_the_terminal_names_the_option_and_python_the_parameter(options):
+    with pytest.raises(ParameterError, match=f"{next(iter(options))}' parameter") as refused:
+        ReadOptions(**options)
+    assert refused.value.at_terminal[0].startswith(f"--{next(iter(options))} must ")
+
+
 def test_types_are_said_by_words_or_by_polars():
     options = ReadOptions(dtypes={"a": "datetime", "b": pl.Int8, "c": pl.Date()})
 

@@ -59,6 +59,14 @@ def test_a_schema_of_postgresql_is_proposed(postgres):
     }
 
 
-def test_one_table_is_not_a_database():
-    with pytest.raises(ParameterError, match="is for all tables"):
-        propose_database_policy("sqlite:///shop.db?table=t")
+@pytest.mark.parametrize(
+    ("url", "hint"),
+    [
+        ("sqlite:///shop.db?table=t", "Leave 'table' out"),
+        ("duckdb:///shop.db?table=t", "Name one of its tables"),
+        ("duckdb:///shop.db", "Name one of its tables"),
+    ],
+)
+def test_one_table_is_not_a_database(url, hint):
+    with pytest.raises(ParameterError, match=f"(?s)is for all tables.*{hint}"):
+        propose_database_policy(url)

@@ -55,6 +55,14 @@ def test_other_texts_are_refused_and_the_hint_says_which_are_dates(tmp_path):
     assert "[input]" not in str(caught.value)
 
 
+@pytest.mark.parametrize("cell", ["2020-02-30", "2021-04-31", "2020-01-01 24:00:00"])
+def test_dates_that_no_calendar_has_are_texts(tmp_path, cell):
+    script = DATES.replace("2020-01-01T10:00:00", cell).replace("'2020-02-30'", f"'{cell}'")
+
+    with pytest.raises(SchemaError, match=r"'x' has the mask .* for dates"):
+        copied(tmp_path, policy(k='"keep"', d=MONTH, t=MONTH, x=MONTH), script)
+
+
 NOCASE = """
 create table t (k text primary key collate nocase, v text);
 create table c (t text references t);

@@ -260,6 +260,11 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no row": ({"matrix": {"a": {"canary": 1.0}}}, "Row 1 .* writes 1 values that have no row"),
     "identity": ({"matrix": {"canary": {"canary": 1.0}}}, "changes no value"),
     "empty": ({"matrix": {}}, "changes no value"),
+    "keep that is a text": ({"keep": "canary"}, "below 1. Got str"),
+    "keeps that are texts": ({"keep": {"a": "canary"}}, "from 0 to 1"),
+    "rows of texts": ({"matrix": {"a": {"a": "canary"}}}, "Row 1 .* no probability"),
+    "no mapping": ({"matrix": [["canary"]]}, "must map each value to a mapping"),
+    "rows that are lists": ({"matrix": {"canary": [1.0]}}, "must map each value to a mapping"),
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halfmask._errors import VerificationError
+from halfmask._errors import ParameterError, VerificationError
 from halfmask.verifier import verify
 from halfmask.verifier.events import ReleaseVerdict
 from halfmask.verifier.tables import Verification
@@ -27,6 +27,12 @@ def test_a_table_of_version_0_1_verifies():
         ("t-closeness", 0.3625, 12),
     ]
     assert [each.n_rows for each in found.files] == [80, None]
+
+
+@pytest.mark.parametrize("release", [None, 5, ["folder"]])
+def test_what_is_no_path_is_refused_by_type(release):
+    with pytest.raises(ParameterError, match=f"Got a value of type {type(release).__name__}"):
+        verify(release)
 
 
 def test_a_changed_one_does_not(tmp_path):

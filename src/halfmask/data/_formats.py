@@ -113,6 +113,8 @@ def format_of_bytes(start: bytes, *, declared: Format | None, sure: bool, what: 
         raise DataError(
             f"{what} is {'declared' if sure else 'named'} to be {declared}, but its first bytes "
             f"are {'not of that format' if seen is None else f'of {seen}'}.",
-            hint="Say its format with format=." if not sure else "Leave format= away.",
+            hint="Say its format with [[format=|--format]]."
+            if not sure
+            else "Leave [[format=|--format]] away.",
         )
     return declared

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
 from halfmask._errors import DataError, MissingDependencyError, ParameterError, ReleaseError
+from halfmask.data._database_url import is_database_url
 
 __all__ = ["ObjectFolder", "is_object_address", "refuse_object_address"]
 
@@ -100,6 +101,12 @@ class ObjectFolder:
         >>> ObjectFolder.parse("s3://bucket/people", called="The table to read").path
         'bucket/people'
         """
+        if is_database_url(address):
+            raise ParameterError(
+                f"{called} is the URL of a database, where files are wanted.",
+                hint="Databases are copied by halfmask protect URL POLICY URL, from one to another "
+                "of the same engine. halfmask verify is for files.",
+            )
         if "@" in address:
             raise ParameterError(
                 f"{called} has an address with a user name, a password or another @.",

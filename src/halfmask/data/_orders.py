@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from halfmask._errors import SchemaError
 from halfmask.data._frames import library_of
 
 __all__ = ["has_order", "natural_order", "orders_of", "with_orders"]
@@ -42,6 +43,11 @@ def orders_of(table: object) -> dict[str, tuple[str, ...]]:
     By name of the column: the categories as texts. Polars' ``Enum``, pandas' ordered categories
     and Arrow's ordered dictionaries have an order; polars' ``Categorical`` has none.
 
+    Raises
+    ------
+    SchemaError
+        If ordered categories are numbers or dates, and their order isn't that of numbers or dates.
+
     Examples
     --------
     >>> orders_of(pl.DataFrame({"size": ["L", "S"]}, schema={"size": pl.Enum(["S", "M", "L"])}))
@@ -57,12 +63,12 @@ def orders_of(table: object) -> dict[str, tuple[str, ...]]:
     library = library_of(table)
     if library == "pandas" and hasattr(table, "dtypes"):
         found = {str(name): dtype for name, dtype in zip(table.columns, table.dtypes, strict=True)}  # type: ignore[attr-defined] # pandas isn't imported here
-        return {
-            name: tuple(dtype.categories)
+        orders = {
+            name: _order_of(name, tuple(dtype.categories))
             for name, dtype in found.items()
             if getattr(dtype, "ordered", False)
-            and all(isinstance(c, str) for c in dtype.categories)
         }
+        return {name: order for name, order in orders.items() if order}
     return _orders_of_arrow(table) if library == "pyarrow" else {}
 
 
@@ -96,10 +102,32 @@ def _orders_of_arrow(table: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         written = {tuple(chunk.dictionary.to_pylist()) for chunk in chunks}
         # Parts that number their categories differently say nothing of a common order.
-        order = next(iter(written)) if len(written) == 1 else ()
-        if order and all(isinstance(category, str) for category in order):
+        if len(written) == 1 and (order := _order_of(field.name, next(iter(written)))):
             orders[field.name] = order
     return orders
+
+
+def _order_of(name: str, categories: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return categories that are texts; others are read as numbers or dates, in the order of those.
+
+    Raises
+    ------
+    SchemaError
+        If their type says another order.
+    """
+    if all(isinstance(it, str) for it in categories):
+        return categories
+    try:
+        is_natural = list(categories) == sorted(categories)
+    except TypeError:  # of several types, which no column has
+        return ()
+    if not is_natural:
+        raise SchemaError(
+            f"Column {name!r} has ordered categories that are no texts, in another order than "
+            "their own.",
+            hint="Make the categories texts: column.cat.rename_categories(str) in pandas.",
+        )
+    return ()
 
 
 def has_order(values: pl.Series) -> bool:

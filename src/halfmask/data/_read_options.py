@@ -136,7 +136,8 @@ class ReadOptions:
             codecs.lookup(self.encoding)
         except (LookupError, TypeError, ValueError):
             raise ParameterError(
-                "The 'encoding' parameter of ReadOptions must name an encoding that Python knows.",
+                "[[The 'encoding' parameter of ReadOptions|--encoding]] must name an encoding that "
+                "Python knows.",
                 hint='Try "utf-8", "utf-16", "latin-1" or "cp1252".',
             ) from None
         if isinstance(self.missing, str):
@@ -270,8 +271,8 @@ class ReadOptions:
 def _one_character(name: str, value: object) -> None:
     if not (isinstance(value, str) and len(value) == 1 and value.isascii() and value not in "\r\n"):
         raise ParameterError(
-            f"The {name!r} parameter of ReadOptions must be one ASCII character that is no line "
-            "end."
+            f"[[The {name!r} parameter of ReadOptions|--{name}]] must be one ASCII character that "
+            "is no line end."
         )
 
 

@@ -51,7 +51,9 @@ def propose_database_policy(source: str) -> str:
     if url.engine == "duckdb" or url.table is not None:
         raise ParameterError(
             "A policy of a database is for all tables of a PostgreSQL schema or an SQLite file.",
-            hint="Leave 'table' out of the URL.",
+            hint="Leave 'table' out of the URL."
+            if url.table is not None and url.engine != "duckdb"
+            else "Name one of its tables, as in duckdb:///shop.duckdb?table=people.",
         )
     with closing(open_source(url)[0]) as base:
         tables = [

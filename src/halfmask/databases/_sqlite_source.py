@@ -128,8 +128,10 @@ class SqliteSource:
             return replace(column, dtype=dtype)
         name = quoted_name(column.name)
         for kind, (function, _) in DATES.items():
-            # Each text is the one that SQLite writes for its date.
-            query = f"SELECT count({name}), sum({name} IS {function}({name})), min({name}) FROM"
+            # Each text is the one that SQLite writes for its date; without a step of no days it
+            # takes 2020-02-30 and 24:00:00 as they are.
+            same = f"{name} IS {function}({name}, '+0 days')"
+            query = f"SELECT count({name}), sum({same}), min({name}) FROM"
             ((n, n_dates, first),) = self._rows(f"{query} {self.named(table)} WHERE {name} NOTNULL")
             if not n:
                 return replace(column, dtype=_affinity(column.type))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from halfmask._errors import DataError
@@ -9,7 +10,7 @@ from halfmask._validation import rows_of_share
 from halfmask.data import quoted_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from halfmask.databases._policy import SubsetSection
     from halfmask.databases._schema import ForeignKey, SourceDatabase, TargetDatabase
@@ -95,6 +96,21 @@ def kept_rows(
     return _Kept(source, tables, keys).choose(subset, key)
 
 
+@contextmanager
+def _asking(subset: SubsetSection) -> Iterator[None]:
+    """Turn the hint of a refused query to the condition, which is the user's own SQL."""
+    try:
+        yield
+    except DataError as error:
+        if subset.where is None:
+            raise
+        raise DataError(
+            f"The rows of [subset] can't be chosen by its 'where'. {error.what}",
+            hint=f"Try it in the database: SELECT count(*) FROM {quoted_name(subset.table)} WHERE "
+            "and the condition.",
+        ) from None
+
+
 class _Kept:
     """The kept rows of each table, in temporary tables."""
 
@@ -105,14 +121,11 @@ class _Kept:
         self._lists = {name: f"halfmask_kept_{n}" for n, name in enumerate(tables)}
 
     def choose(self, subset: SubsetSection, key: bytes) -> dict[str, str]:
-        row = self._source.row_id
-        chosen = self._chosen(subset, key)
+        with _asking(subset):
+            self._list(subset.table, self._chosen(subset, key))
         for name in self._tables:
-            where = chosen if name == subset.table else "WHERE 1 = 0"
-            self._source.run(
-                f"CREATE TEMPORARY TABLE {self._lists[name]} AS "
-                f"SELECT c.{row} AS halfmask_row FROM {self._source.named(name)} c {where}"
-            )
+            if name != subset.table:
+                self._list(name, "WHERE 1 = 0")
         if not self._count(subset.table):
             raise DataError(
                 "The subset has no row of its table.",
@@ -122,6 +135,12 @@ class _Kept:
         reached |= self._go_up()
         self._restrict([name for name in self._tables if name not in reached])
         return self._lists
+
+    def _list(self, table: str, where: str) -> None:
+        self._source.run(
+            f"CREATE TEMPORARY TABLE {self._lists[table]} AS SELECT c.{self._source.row_id} AS "
+            f"halfmask_row FROM {self._source.named(table)} c {where}"
+        )
 
     def _chosen(self, subset: SubsetSection, key: bytes) -> str:
         """Return the condition of the rows to begin with."""

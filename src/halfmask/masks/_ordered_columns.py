@@ -62,6 +62,12 @@ def check_orders(orders: Mapping[str, Sequence[str]], columns: Sequence[str], *,
     ParameterError
         If so.
     """
+    stated: object = orders  # any caller's
+    if not isinstance(stated, Mapping) or any(isinstance(it, str) for it in stated.values()):
+        raise ParameterError(
+            f"The 'orders' of the mask {mask!r} must map names of columns to lists of values.",
+            hint='Write {"size": ("small", "large")}.',
+        )
     for name, order in orders.items():
         if name not in columns:
             raise ParameterError(f"The 'orders' of the mask {mask!r} must name its columns.")

@@ -112,7 +112,9 @@ class OrdinalTailCoding:
             raise SchemaError(
                 f"Column {column!r} has the mask {self.name!r}, which is for ordered categories, "
                 f"or for texts with an 'order'. Got the type {dtype.base_type().__name__}.",
-                hint="Give the mask an 'order'; for numbers choose the mask 'tails'.",
+                hint="Give the mask an 'order'."
+                if isinstance(dtype, pl.String | pl.Categorical)
+                else "Turn the column into texts first; for numbers choose the mask 'tails'.",
             )
         return self.order
 

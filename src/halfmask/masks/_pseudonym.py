@@ -50,7 +50,8 @@ class Pseudonym:
     def __post_init__(self) -> None:
         if self.scope not in {"table", "release", "vault"}:
             raise ParameterError("The 'scope' of pseudonyms is 'table', 'release' or 'vault'.")
-        if self.domain is not None and not self.domain:
+        domain: object = self.domain  # any caller's
+        if domain is not None and not (isinstance(domain, str) and domain):
             raise ParameterError("The 'domain' of pseudonyms must be a name.")
 
 

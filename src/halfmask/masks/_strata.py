@@ -36,6 +36,12 @@ def check_apart(
     ParameterError
         If so.
     """
+    texts: tuple[object, ...] = (columns, others)  # any caller's
+    if any(isinstance(it, str) for it in texts):
+        raise ParameterError(
+            f"The mask {mask!r} takes several names of columns. Got a text.",
+            hint='Write ("age",) for one column.',
+        )
     if not columns:
         raise ParameterError(f"The mask {mask!r} has no columns.", hint="Name one at least.")
     for name, given in (("columns", columns), (named, others)):

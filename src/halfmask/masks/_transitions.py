@@ -11,6 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import as_text
+from halfmask.masks._numbers import is_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,12 +44,15 @@ def check_keep(keep: Keep, *, mask: str) -> None:
         If so. No value is quoted.
     """
     if not isinstance(keep, Mapping):
-        if not 0 <= keep < 1:
+        if not (is_number(keep) and 0 <= keep < 1):
             raise ParameterError(
-                f"The 'keep' of the mask {mask!r} must be at least 0 and below 1. Got {keep}."
+                f"The 'keep' of the mask {mask!r} must be at least 0 and below 1. Got "
+                f"{keep if is_number(keep) else type(keep).__name__}."
             )
         return
-    if not all(0 <= each <= 1 for each in keep.values()) or all(it == 1 for it in keep.values()):
+    if not all(is_number(it) and 0 <= it <= 1 for it in keep.values()) or all(
+        it == 1 for it in keep.values()
+    ):
         raise ParameterError(
             f"The probabilities 'keep' of the mask {mask!r} must be from 0 to 1, not all of them 1."
         )
@@ -62,8 +66,14 @@ def check_matrix(matrix: Matrix, *, mask: str) -> None:
     ParameterError
         If so. Rows are named by their number, no value is quoted.
     """
+    given: object = matrix  # any caller's
+    if not isinstance(given, Mapping) or not all(isinstance(it, Mapping) for it in given.values()):
+        raise ParameterError(
+            f"The 'matrix' of the mask {mask!r} must map each value to a mapping of probabilities.",
+            hint='Write {"cook": {"cook": 0.9, "nurse": 0.1}, "nurse": {"nurse": 1.0}}.',
+        )
     for number, row in enumerate(matrix.values(), start=1):
-        if not all(0 <= each <= 1 for each in row.values()):
+        if not all(is_number(it) and 0 <= it <= 1 for it in row.values()):
             raise ParameterError(
                 f"Row {number} of the 'matrix' of the mask {mask!r} has a number that is no "
                 "probability."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from halfmask._errors import VerificationError
+from halfmask._errors import ParameterError, VerificationError
 from halfmask.claims import read_manifest
 from halfmask.claims._events_manifest import EVENTS
 from halfmask.claims._manifest import (
@@ -78,6 +79,8 @@ def verify(
 
     Raises
     ------
+    ParameterError
+        If the release isn't a path.
     VerificationError
         If there is no manifest, or this version can't read it. A claim that doesn't hold raises
         no error; it is part of the result.
@@ -101,8 +104,9 @@ def verify(
     The manifest isn't signed: someone who changes the files can also write a
     manifest that matches them. Get the hash of the manifest from a source that you trust.
     """
-    path = manifest_path(Path(release))
-    manifest = read_manifest(Path(release))
+    where = _path_of(release)
+    path = manifest_path(where)
+    manifest = read_manifest(where)
     if (persons is not None or population is not None) and manifest.kind != MICRODATA:
         raise VerificationError(
             "Only the release of a protected table has claims about persons or a population."
@@ -148,3 +152,13 @@ def verify(
             "what was counted.",
         )
     return check_release(path, manifest)
+
+
+def _path_of(release: object) -> Path:
+    if not isinstance(release, str | PathLike):
+        raise ParameterError(
+            "The 'release' parameter of verify must be the path of a release. "
+            f"Got a value of type {type(release).__name__}.",
+            hint="Files are verified: write the release to a folder, and give that.",
+        )
+    return Path(release)

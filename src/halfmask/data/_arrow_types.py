@@ -49,7 +49,7 @@ def refuse_foreign_types(schema: Any, columns: Collection[str] | None = None) ->
 
 
 def check_times(rows: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    """Raise unless polars reads all times unchanged.
+    """Raise unless polars reads all times exactly.
 
     It would read times of day of 24 hours or more as missing, and seconds that it has no room for
     as milliseconds of another time.
@@ -104,7 +104,7 @@ def _leaves(cells: Any) -> Iterator[Any]:  # noqa: ANN401 - as above
 
 
 def bounds_of(kind: Any) -> tuple[int, int] | None:  # noqa: ANN401 - as above
-    """Return the ends of what polars reads unchanged of a type of time; None where that is all."""
+    """Return the ends of what polars reads exactly of a type of time; None where that is all."""
     import pyarrow as pa  # noqa: PLC0415 - as above
 
     if pa.types.is_dictionary(kind):

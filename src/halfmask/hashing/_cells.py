@@ -147,7 +147,7 @@ def check_exact(array: Any, column: str) -> None:  # noqa: ANN401 # pyarrow ship
     """Raise DataError where different cells of a category would have the same 64 bits."""
     dtype, lost = array.type, 0
     if pa.types.is_decimal(dtype) and dtype.precision > _FLOAT_DIGITS:
-        # Of the longer decimals with one float, only the shortest keeps a hash of its own.
+        # Of a longer decimal only the shortest one that gives its float differs from others.
         cells = pc.drop_null(pc.unique(array)).to_pylist()
         long = (cell for cell in cells if len(cell.as_tuple().digits) > _FLOAT_DIGITS)
         lost = sum(Decimal(repr(float(cell))) != cell for cell in long)

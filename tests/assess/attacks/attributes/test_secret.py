@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -141,3 +142,39 @@ def test_without_a_value_there_is_nothing_to_tell_apart():
 
     assert codes.tolist() == [0, 0]
     assert values.tolist() == [None]
+
+
+@pytest.mark.parametrize("of_a_library", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "origin"), [(pl.Int64, 2**60), (pl.Int64, -(2**63)), (pl.UInt64, 2**64 - 301)]
+)
+def test_secrets_of_many_digits_have_the_bins_of_small_ones(dtype, origin, of_a_library):
+    """As floats they were one value, which each guess of it found."""
+    small = np.arange(301) * 7 % 301
+    rows = pl.DataFrame({"secret": small})
+    large = pl.DataFrame({"secret": pl.Series([origin + int(it) for it in small], dtype=dtype)})
+    positive = large["secret"].to_numpy()[10] if of_a_library else origin + 70
+
+    expected = secret_of(rows, rows, "secret", bins=5, positive=70)
+    found = secret_of(large, large, "secret", bins=5, positive=positive)
+
+    assert found.members.tolist() == expected.members.tolist()
+    middles = [int(it) - origin for it in found.candidates]
+    assert middles == expected.candidates.tolist()
+    assert found.positive == expected.positive
+
+
+@pytest.mark.parametrize("origin", [2**60, -(2**62)])
+def test_known_numbers_of_many_digits_tell_of_the_secret(origin):
+    """Whose account was opened early has the secret: floats tell no account from another."""
+    chances = []
+    for first in (0, origin):
+        known = pl.Series([first + it for it in range(N)])
+        rows = pl.DataFrame({"account": known, "secret": np.arange(N) > N // 2})
+        target = replace(target_of(pl.Series([0] * N)), members=rows, non_members=rows)
+        target = replace(target, secrets=("secret",))
+        (outcome,) = QueryInference(learner=GaussianNB()).run(target, random_state=0)
+        chances.append((outcome.success.value, outcome.control.value))
+
+    assert chances[0] == chances[1]
+    assert chances[0][1] > 0.9

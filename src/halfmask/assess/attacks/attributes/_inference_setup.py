@@ -11,7 +11,13 @@ from halfmask._errors import DataError
 from halfmask.assess.attacks._answers import classes_of_model, pool_labels
 from halfmask.assess.attacks.attributes._imputation import Imputation, fitted_imputation
 from halfmask.assess.attacks.attributes._rows import column_names, column_of, taken
-from halfmask.assess.attacks.attributes._secret import SecretColumn, factorised, secret_of
+from halfmask.assess.attacks.attributes._secret import (
+    SecretColumn,
+    factorised,
+    numbers_apart,
+    origin_of,
+    secret_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -154,7 +160,7 @@ def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> N
     ]
     found.append(factorised(labels)[0])
     numbers = [each if each.dtype.kind in "iufb" else factorised(each)[0] for each in found]
-    return np.column_stack([_present(each.astype(np.float64)) for each in numbers])
+    return np.column_stack([_present(numbers_apart(each, origin_of(each))) for each in numbers])
 
 
 def _present(values: NDArray[np.float64]) -> NDArray[np.float64]:

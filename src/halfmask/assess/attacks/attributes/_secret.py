@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from halfmask.data._arrays import is_missing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SecretColumn", "factorised", "secret_of"]
+__all__ = ["SecretColumn", "factorised", "numbers_apart", "origin_of", "secret_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,13 +70,14 @@ def secret_of(
     values = np.concatenate([ours, theirs])
     codes, there = factorised(values)
     if values.dtype.kind in "iuf" and len(there) > bins:
-        found = theirs[np.isfinite(theirs)].astype(float)
+        origin = origin_of(values)
+        numbers = numbers_apart(values, origin)
+        found = numbers[len(ours) :][np.isfinite(theirs)]
         cuts = np.unique(np.quantile(found, np.arange(1, bins) / bins)) if len(found) else [0.0]
-        numbered = _binned(values.astype(float), cuts)
-        used, codes = np.unique(numbered, return_inverse=True)
-        middles = [np.median(values[codes.ravel() == each]) for each in range(len(used))]
-        there = np.asarray(middles).astype(values.dtype)
-        places = np.flatnonzero(used == _bin_of(positive, cuts))
+        used, codes = np.unique(_binned(numbers, cuts), return_inverse=True)
+        middles = [np.median(numbers[codes.ravel() == each]) for each in range(len(used))]
+        there = np.array([int(it) + origin if origin else it for it in middles], values.dtype)
+        places = np.flatnonzero(used == _bin_of(positive, cuts, origin))
     else:
         places = np.flatnonzero(_same(there, positive))
     if len(there) < 2:
@@ -118,9 +120,27 @@ def _same(values: NDArray[np.generic], wanted: Any) -> NDArray[np.bool_]:  # noq
     return np.array([not is_missing(each) and bool(each == wanted) for each in values])
 
 
-def _bin_of(wanted: Any, cuts: Any) -> int:  # noqa: ANN401 # a value, and numbers
+def origin_of(values: NDArray[Any]) -> int:
+    """Return where integers that floats don't hold are measured from, the least; else 0."""
+    if values.dtype.kind not in "iu":
+        return 0
+    least, most = int(values.min()), int(values.max())
+    return least if max(-least, most) > 2**53 else 0
+
+
+def numbers_apart(values: NDArray[Any], origin: int) -> NDArray[np.float64]:
+    """Return how far numbers are from an origin, which keeps their differences; 0: as they are."""
+    if not origin:
+        return values.astype(np.float64)
+    # Differences of signed integers may be larger than these.
+    return (values.astype(np.uint64) - np.uint64(origin % 2**64)).astype(np.float64)
+
+
+def _bin_of(wanted: Any, cuts: Any, origin: int) -> int:  # noqa: ANN401 # a value, and numbers
     """Return the number of a value's bin; one that no bin has, if it is no number."""
     try:
+        if origin:
+            wanted = (int(wanted) if isinstance(wanted, Integral) else float(wanted)) - origin
         number = np.array([wanted if _is_value(wanted) else "none"], dtype=np.float64)
     except (TypeError, ValueError):
         return -2

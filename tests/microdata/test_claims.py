@@ -139,6 +139,20 @@ def test_ends_of_a_hierarchy_and_members_of_sets_are_no_ends_of_ranges(town):
     assert sentence not in named[True]
 
 
+def test_ends_of_a_step_are_no_values():
+    """Ranges that end at multiples of ten end at nobody's age."""
+    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
+
+    table = pl.DataFrame({"age": [it % 97 for it in range(300)]})
+    said = {"halfmask": 1, "guarantees": [K], "recoding": {"name": "ranges", "step": 10}}
+    age = {"role": "quasi_identifier", "kind": "numeric"}
+    policy = Policy.model_validate({**said, "columns": {"age": age}})
+
+    named = _weaknesses(protect(table, policy).prepared)
+
+    assert weakness_sentence("range-ends-are-values") not in named
+
+
 def test_sensitive_columns_leave_as_they_are_and_that_is_named():
     """A salary to the cent is one person's own, whatever diversity its class has."""
     from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here

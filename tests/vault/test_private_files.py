@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from halfmask._errors import IntegrityError, VaultError
+from halfmask.vault import read_private_file
 from halfmask.vault._private_files import read_private, replace_private, write_private
 
 
@@ -68,3 +69,17 @@ def test_a_file_that_others_may_read(tmp_path):
     (tmp_path / "file").chmod(0o644)
     with pytest.raises(VaultError, match="0644"):
         read_private(tmp_path / "file", what="It", most=5)
+
+
+def test_a_file_of_a_caller_is_read_or_refused_without_its_path(tmp_path):
+    """Absent, a link, or one that others may read: an error that names its role."""
+    write_private(tmp_path / "mine", b"secret")
+    assert read_private_file(tmp_path / "mine", what="The key file", most=6) == b"secret"
+
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    (tmp_path / "open").write_bytes(b"secret")
+    (tmp_path / "open").chmod(0o644)
+    for name in ("absent", "link", "open"):
+        with pytest.raises(VaultError, match="The key file") as refused:
+            read_private_file(str(tmp_path / name), what="The key file", most=6)
+        assert str(tmp_path) not in str(refused.value)

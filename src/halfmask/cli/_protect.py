@@ -361,14 +361,9 @@ def key_in(where: str | None) -> bytes | None:
     """Return the key in a file, or none without a file."""
     if where is None:
         return None
-    from halfmask.vault._private_files import (  # noqa: PLC0415 - --help needs none
-        absolute,
-        keeping,
-        read_private,
-    )
+    from halfmask.vault import read_private_file  # noqa: PLC0415 - --help needs none
 
-    with keeping("The key file"):
-        key = read_private(absolute(where), what="The key file", most=_MOST_BYTES)
+    key = read_private_file(where, what="The key file", most=_MOST_BYTES)
     if len(key) != KEY_BYTES:
         raise ParameterError(
             f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",

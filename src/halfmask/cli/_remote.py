@@ -191,17 +191,12 @@ def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
 
 
 def _token(file: str) -> str:
-    from halfmask.vault._private_files import (  # noqa: PLC0415 # --help needs none
-        absolute,
-        keeping,
-        read_private,
-    )
+    from halfmask.vault import read_private_file  # noqa: PLC0415 # --help needs none
 
     if file == "-":
         found = sys.stdin.buffer.read(_MOST_BYTES)
     else:
-        with keeping("The token file"):
-            found = read_private(absolute(file), what="The token file", most=_MOST_BYTES)
+        found = read_private_file(file, what="The token file", most=_MOST_BYTES)
     try:
         return found.decode("ascii").strip()
     except UnicodeDecodeError:

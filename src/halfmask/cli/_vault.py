@@ -220,18 +220,12 @@ def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
 
 
 def _read_parts(paths: Sequence[str]) -> list[bytes]:
-    from halfmask.vault._private_files import (  # noqa: PLC0415 # --help needs none
-        absolute,
-        keeping,
-        read_private,
-    )
+    from halfmask.vault import read_private_file  # noqa: PLC0415 # --help needs none
 
-    found = []
-    for place, path in enumerate(paths, start=1):
-        what = f"Part number {place} of those given"
-        with keeping(what):
-            found.append(read_private(absolute(path), what=what, most=PART_BYTES))
-    return found
+    return [
+        read_private_file(path, what=f"Part number {place} of those given", most=PART_BYTES)
+        for place, path in enumerate(paths, start=1)
+    ]
 
 
 def _ask(question: str) -> None:

@@ -157,11 +157,6 @@ def _asked(*, confirm: bool) -> str:
 def _read(file: str) -> bytes:
     if file == "-":
         return sys.stdin.buffer.read(_MOST_BYTES)
-    from halfmask.vault._private_files import (  # noqa: PLC0415 # the same as above
-        absolute,
-        keeping,
-        read_private,
-    )
+    from halfmask.vault import read_private_file  # noqa: PLC0415 # the same as above
 
-    with keeping("The passphrase file"):
-        return read_private(absolute(file), what="The passphrase file", most=_MOST_BYTES)
+    return read_private_file(file, what="The passphrase file", most=_MOST_BYTES)

@@ -101,8 +101,9 @@ def verify(
 ) -> int:
     """Verify the claims of a release from its files.
 
-    Independent code counts each claim again. The exit code is 0 if every claim was checked and
-    holds, 3 if nothing is wrong and some claims couldn't be checked, otherwise 1.
+    Independent code counts each claim again. The exit code is 0 if every claim holds, apart
+    from those that are only stated; 3 if nothing is wrong and some claims couldn't be checked,
+    otherwise 1.
     """
     from halfmask.verifier import CheckedRelease  # noqa: PLC0415 - the same
     from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while

@@ -28,7 +28,7 @@ __all__ = ["write_report"]
 _LEAD = (
     "The target was read again before it was committed.",
     "Each table has the rows of the source, or of its subset. Each foreign key leads to a row.",
-    "Columns without a mask have the cells of the source. Tokens that are texts are none of them.",
+    "Columns without a mask have the cells of the source. No token of text is one of them.",
     "Masks are no privacy model: nothing here says how hard it is to recognise a person.",
 )
 

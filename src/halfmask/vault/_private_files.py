@@ -25,6 +25,7 @@ __all__ = [
     "keeping",
     "overwrite",
     "read_private",
+    "read_private_file",
     "replace_private",
     "sync_folder",
     "write_private",
@@ -171,6 +172,30 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def read_private_file(where: str | Path, *, what: str, most: int) -> bytes:
+    """Read a file that nobody but its owner may read or write.
+
+    Parameters
+    ----------
+    where
+        The file.
+    what
+        Its name in an error, such as ``"The key file"``.
+    most
+        How many bytes it may have.
+
+    Raises
+    ------
+    VaultError
+        If it isn't there, is a link or no file, if others may read or write it, or if it isn't
+        ours.
+    IntegrityError
+        If it is longer.
+    """
+    with keeping(what):
+        return read_private(absolute(where), what=what, most=most)
 
 
 @contextmanager

@@ -286,6 +286,8 @@ def _as_polars(frame: object) -> pl.DataFrame:
 def _from_arrow(table: Any) -> pl.DataFrame:  # noqa: ANN401 - pyarrow has no types
     check_names(table.schema.names)
     refuse_foreign_types(table.schema)
+    if hasattr(table, "read_all"):  # a stream
+        table = table.read_all()
     check_times(table)
     turned = pl.from_arrow(table, rechunk=False)
     if not isinstance(turned, pl.DataFrame):

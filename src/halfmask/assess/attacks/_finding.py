@@ -135,6 +135,8 @@ class Finding:
         control = self.positive_control
         if not self.raw_may_resist or control is None or self.failure or self.control_failure:
             return ""
+        if self.outcome.census:
+            return ""  # counts of everyone need no positive control
         high = control.excess.bounds(self.error)[1]
         measured = not self.has_few and control.trials >= max(1, control.needed)
         if not measured or self.excess_high > self.allowed or high >= self._min_effect:

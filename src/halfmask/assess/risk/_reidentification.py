@@ -106,7 +106,7 @@ class TableRisk:
         return (*self._reading, *self.worse.sentences)
 
     def read_otherwise(self, *, as_wildcard: bool) -> str:
-        """Return how a risk reads missing cells, if those of `worse` are read in the other way.
+        """Return how a risk reads missing cells, if `worse` reads them in the other way.
 
         Parameters
         ----------

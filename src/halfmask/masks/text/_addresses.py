@@ -31,7 +31,7 @@ def _ipv6(text: str) -> int:
     return len(plain) if _is_ip(plain) else 0
 
 
-#: As they are typed: straight, curly, a backtick, an accent, full width.
+#: Apostrophes that people type: straight, curly, a backtick, an accent, full width.
 _APOSTROPHES: Final = "'`\u00b4\u2018\u2019\uff07"
 #: Before the @: an apostrophe or the like stands between others; in scripts without blanks, a run.
 _LOCAL: Final = (

@@ -112,14 +112,21 @@ def test_a_missing_target_stays_missing(table, secret):
         (np.array(1.0), "0 dimensions"),
         (np.zeros((2, 2, 2)), "3 dimensions"),
         ([[1.0], [1.0, 2.0]], "a row for each encoded row"),
-        (np.array([[0.5, 0.5, 0, 0], [7, 1, 0, 0]]), "1 rows have probabilities below 0 or above"),
-        (np.array([[0.5, 0.5, 0, 0], [-0.1, 1.1, 0, 0]]), "1 rows have probabilities below 0"),
+        (np.array([[0, 0.5, 0.5, 0], [7, 1, 0, 0]]), "nothing but whole numbers"),
+        (np.array([[-1, 0.5, 0.5, 0], [0, 1, 0, 0]]), "nothing but whole numbers"),
         (np.full((2, 3), 1 / 3), "probabilities for 3 codes; the target has 4"),
     ],
 )
 def test_answers_that_no_model_gave_are_refused(known, secret, answer, said):
     with pytest.raises(DataError, match=said):
         _fitted(known, secret).decode_predictions(answer)
+
+
+def test_scores_of_a_regression_may_lie_beyond_0_and_1(known, secret):
+    scores = np.array([[1.2, -0.3, 0.1, 0.0], [0.0, 1.0, 0.0, 0.0]])
+
+    decoded = _fitted(known, secret).decode_predictions(scores, batch=None)
+    assert np.allclose(decoded.sum(axis=1), 1.0)
 
 
 def test_without_a_target_nothing_is_predicted(table, secret):

@@ -28,8 +28,6 @@ __all__ = [
 ]  # fmt: skip
 
 _SHARES = 2
-#: By how much a 32-bit float may miss 0 and 1.
-_ROUNDED = 1e-5
 # One row may become so many at most.
 _MAX_ROWS = 50_000_000
 
@@ -69,11 +67,11 @@ def decoded(
             f"{len(target.value_of)}.",
             hint="Give a column for each code, in ascending order, zeros for one never learnt.",
         )
-    # A column that is none, such as the index of a frame, is often beyond them.
-    beyond = int(((predictions < -_ROUNDED) | (predictions > 1 + _ROUNDED)).any(axis=1).sum())
-    if beyond:
+    # Scores of a regression may lie beyond 0 and 1, too; the index of a frame has whole numbers.
+    is_whole = (predictions == np.floor(predictions)).all(axis=0)
+    if (is_whole & ((predictions < 0) | (predictions > 1)).any(axis=0)).any():
         raise DataError(
-            f"{beyond:,} rows have probabilities below 0 or above 1.",
+            "A column of probabilities has nothing but whole numbers, some below 0 or above 1.",
             hint="Give a column of probabilities for each code, and no other column.",
         )
     belongs = target.value_of[:, None] == np.arange(len(target.values))

@@ -367,7 +367,7 @@ def key_in(where: str | None) -> bytes | None:
     if len(key) != KEY_BYTES:
         raise ParameterError(
             f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",
-            hint=f"Make one with: (umask 077; head -c {KEY_BYTES} /dev/urandom > FILE)",
+            hint=f"Run (umask 077; head -c {KEY_BYTES} /dev/urandom > FILE) to make one.",
         )
     return key
 

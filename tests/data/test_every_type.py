@@ -105,7 +105,9 @@ def test_plain_types_are_read(folder, form):
     for name in PLAIN:
         cell = {"bool": True, "null": None, "text": "x", "dictionary": "x", "date64": 0}
         ordinary = cell.get(name.partition("_")[0], 5)
-        through(form, TYPES[name][0], [ordinary, None], folder, may_fail=False)
+        # Older versions of polars read seconds of Parquet as others, so that they are refused.
+        is_wrong = (form, name) == ("parquet", "time32_s") and pl.__version__ < "2.1"
+        through(form, TYPES[name][0], [ordinary, None], folder, may_fail=is_wrong)
 
 
 @pytest.mark.slow

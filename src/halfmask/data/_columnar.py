@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import polars as pl
 
-from halfmask._errors import DataError
+from halfmask._errors import DataError, SchemaError
 from halfmask.data._arrow_types import bounds_of, check_times, refuse_foreign_types
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
@@ -28,6 +29,8 @@ __all__ = ["ColumnarReader"]
 
 Kind = Literal["parquet", "arrow", "arrows"]
 _COUNTED_ROWS = 1 << 18
+#: Polars 1.42 reads five seconds after midnight in Parquet as 5,000; 2.1 reads them right.
+_READS_SECONDS = (2, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +139,29 @@ def _parquet_facts(place: Place) -> _Facts:
         check_names(written.schema_arrow.names)
         refuse_foreign_types(written.schema_arrow)
         rows = written.metadata.num_rows
+        _check_seconds(written.metadata)
         _check_times_in_groups(place, written.schema_arrow)
         orders = _orders_in_groups(place, written.schema_arrow)
     with here.local() as local:
         dtypes = dict(_scan(local).collect_schema())
     return _Facts(dtypes, rows, orders_of(pl.DataFrame(schema=dtypes)) | orders)
+
+
+def _check_seconds(metadata: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    """Raise if this polars would read times of day in seconds as others."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+    known = tuple(int(part) for part in pl.__version__.split(".")[:2])
+    stated = (metadata.metadata or {}).get(b"ARROW:schema")
+    if known >= _READS_SECONDS or stated is None:
+        return
+    for field in pa.ipc.read_schema(pa.py_buffer(base64.b64decode(stated))):
+        if field.type == pa.time32("s"):
+            raise SchemaError(
+                f"Column {field.name!r} holds times of day in seconds, which polars "
+                f"{pl.__version__} reads as others from Parquet.",
+                hint="Install polars 2.1 or newer, or write the column in milliseconds.",
+            )
 
 
 def _check_times_in_groups(place: Place, schema: Any) -> None:  # noqa: ANN401 - no types

@@ -85,7 +85,9 @@ def jobs(draw):
             cell = st.sampled_from(draw(st.lists(cell, min_size=1, max_size=3)))
         table[name] = pl.Series(name, draw(st.lists(cell, min_size=n, max_size=n)))
         missing = draw(st.sampled_from(["value", "value", "suppress", "reject"]))
-        columns[name] = {"role": role, "kind": kind, "missing": missing}
+        columns[name] = {"role": role, "kind": kind}
+        if role != "identifier":  # an identifier isn't read: a setting for its cells is refused
+            columns[name]["missing"] = missing
         if role == "sensitive":
             sensitive.append(name)
     if sensitive and draw(st.booleans()):

@@ -6,8 +6,9 @@ key. Without one, a fresh key is drawn from the operating system and forgotten.
 
 from __future__ import annotations
 
+import math
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +17,16 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KEY_BYTES", "SecretBytes", "check_key", "fresh_key", "keyed_integers", "keyed_order"]
+__all__ = [
+    "KEY_BYTES",
+    "SecretBytes",
+    "SecretParameter",
+    "check_key",
+    "fresh_key",
+    "keyed_integers",
+    "keyed_order",
+    "type_of_key",
+]
 
 KEY_BYTES = 32
 _INTEGERS_OF_BLOCK = 8  # a block of ChaCha20 has 64 bytes
@@ -39,9 +49,47 @@ class SecretBytes(bytes):
     __str__ = __repr__
 
 
+class _NoSecret:
+    """What stands for a key of a wrong type: it may be a key all the same, so it isn't kept."""
+
+    def __init__(self, given: object) -> None:
+        self.given = type(given).__name__
+
+    def __repr__(self) -> str:
+        return f"<a {self.given}>"
+
+
+class SecretParameter:
+    """A key as an estimator's parameter: scikit-learn prints parameters, and logs keep them."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+        self.__doc__ = "The key that was given; where parameters are printed it isn't shown."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, estimator: object, owner: type | None = None) -> Any:  # noqa: ANN401 # checked where it is used
+        return self if estimator is None else vars(estimator)[self._name]
+
+    def __set__(self, estimator: object, given: object) -> None:
+        # scikit-learn's checks ask for the objects that they gave: these, and what a clone has.
+        is_known = given is None or isinstance(given, self._kind | SecretBytes | _NoSecret)
+        if not (is_known or (isinstance(given, float) and math.isinf(given))):
+            given = SecretBytes(given) if isinstance(given, bytes) else _NoSecret(given)
+        vars(estimator)[self._name] = given
+
+
 def fresh_key() -> bytes:
     """Return 32 bytes from the operating system."""
     return os.urandom(KEY_BYTES)
+
+
+def type_of_key(key: object) -> str:
+    """Return the name of the type that was given for a key."""
+    if isinstance(key, _NoSecret):
+        return key.given
+    return "bytes" if isinstance(key, bytes) else type(key).__name__
 
 
 def check_key(key: object) -> None:
@@ -53,7 +101,7 @@ def check_key(key: object) -> None:
         If it isn't.
     """
     if not isinstance(key, bytes):
-        raise ParameterError(f"The key must be bytes. Got a {type(key).__name__}.")
+        raise ParameterError(f"The key must be bytes. Got a {type_of_key(key)}.")
     if len(key) != KEY_BYTES:
         raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
 

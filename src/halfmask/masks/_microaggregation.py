@@ -13,6 +13,7 @@ from halfmask._validation import integer_at_least, one_of
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
 from halfmask.masks._ordered_columns import check_orders
+from halfmask.masks._strata import check_apart, check_names
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
@@ -117,14 +118,9 @@ class Microaggregation:
         integer_at_least(2, owner="Microaggregation", k=self.k)
         integer_at_least(1, owner="Microaggregation", block_rows=self.block_rows)
         one_of(("mdav", "gower", "univariate"), owner="Microaggregation", method=self.method)
-        if not self.columns:
-            raise ParameterError("The mask 'microaggregation' needs at least one column.")
-        both = [name for name in self.by if name in self.columns]
-        if both:
-            raise ParameterError(
-                f"The mask 'microaggregation' has the column {both[0]!r} in 'columns' and in 'by'.",
-                hint="Strata are written unchanged: leave the column out of one of them.",
-            )
+        check_apart(self.columns, self.by, mask=self.name, named="by")
+        check_names(mask=self.name, categories=self.categories)
+        check_orders(self.orders, self.columns, mask=self.name)
         kinds = [*self.orders, *self.categories]
         if kinds and self.method != "gower":
             raise ParameterError(
@@ -138,7 +134,6 @@ class Microaggregation:
                 "The 'orders' and 'categories' of the mask 'microaggregation' must name columns "
                 "that it groups, each once."
             )
-        check_orders(self.orders, self.columns, mask=self.name)
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -71,9 +71,9 @@ class CorrelatedNoise:
     differential privacy: no budget is kept.
 
     **Edge cases.** Means and covariances are those of rows without a missing cell. Missing cells
-    stay missing. A column whose numbers are all equal gets no noise. Whole numbers stay whole
-    with 0 decimals. Numbers can become negative. A number that would need more than 53 bits is
-    refused.
+    stay missing. A column whose numbers are all equal gets no noise. Whole numbers stay whole with
+    0 decimals. Numbers can become negative. A number that would need more than 53 bits is refused.
+    Float32 becomes Float64.
 
     Examples
     --------

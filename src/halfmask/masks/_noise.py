@@ -64,7 +64,7 @@ class RandomNoise:
 
     **Edge cases.** Large numbers stay large. Averages over many rows are near those of the column.
     What is multiplied stays 0 where it was 0. A number that would need more than 53 bits is
-    refused.
+    refused. Float32 becomes Float64.
 
     Examples
     --------

@@ -52,9 +52,9 @@ class RandomRounding:
     number, which is unknown without the key.
 
     **Edge cases.** Integers with an integer base stay integers, whatever their size; so do
-    decimals. Of floats, a number that is within the precision of a float of a multiple counts as
-    that multiple. Floats of more than 2**53 bases are refused. Rows with the same number can get
-    different multiples: the mean over many of them comes near to it.
+    decimals. Float32 becomes Float64. Of floats, a number that is within the precision of a float
+    of a multiple counts as that multiple. Floats of more than 2**53 bases are refused. Rows with
+    the same number can get different multiples: the mean over many of them comes near to it.
 
     Examples
     --------

@@ -58,10 +58,11 @@ class Rounding:
     base; with digits, by at most half of the last digit that is kept. Equal numbers stay equal. A
     number half-way is rounded to the even multiple or digit, so that sums have no bias.
 
-    **Edge cases.** Integers with an integer base are rounded exactly and keep their type. So are
-    decimals with any base, and integers and decimals with digits. Floats of more than 2**53 bases
-    are refused. Rare large numbers stay rare: code the tails as well (`TailCoding`). Digits keep
-    small numbers small: 0.0123 stays near, where a base would write 0.
+    **Edge cases.** Integers with an integer base are rounded exactly and become Int64. Decimals
+    stay decimals with any base, and so do integers and decimals with digits. Float32 becomes
+    Float64. Floats of more than 2**53 bases are refused. Rare large numbers stay rare: code the
+    tails as well (`TailCoding`). Digits keep small numbers small: 0.0123 stays near, where a base
+    would write 0.
 
     Examples
     --------

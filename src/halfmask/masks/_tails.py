@@ -50,8 +50,9 @@ class TailCoding:
     is changed by its bound.
 
     **Edge cases.** Whole numbers with whole bounds, and decimals, are compared exactly, whatever
-    their size. A bound by share is a number that somebody has; ties stay together, so that
-    fewer cells may be in the tail. How many lie beyond a bound is seen.
+    their size. Whole numbers become Int64. Float32 becomes Float64 if it doesn't hold a bound. A
+    bound by share is a number that somebody has; ties stay together, so that fewer cells may be in
+    the tail. How many lie beyond a bound is seen.
 
     Examples
     --------
@@ -118,6 +119,10 @@ class TailCoding:
         """Return Int64 for whole numbers and bounds, a decimal for decimals; see `Mask`."""
         check_numeric(column, dtype, mask=self.name, decimals=True)
         bounds = [it for it in (self.low, self.high) if it is not None]
+        if dtype == pl.Float32:
+            held = pl.Series(bounds, dtype=pl.Float64).cast(dtype)
+            if held.to_list() == bounds:
+                return dtype
         return exact_type(column, dtype, bounds, mask=self.name)
 
     def fit(

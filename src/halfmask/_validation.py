@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import sys
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -22,6 +24,7 @@ __all__ = [
     "number_between",
     "one_of",
     "rows_of_share",
+    "shown",
 ]
 
 
@@ -69,10 +72,10 @@ def integer_at_least(minimum: int, *, owner: str, **named: object) -> None:
     range [2, inf). Got 1 instead.
     """
     for name, value in named.items():
-        if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < minimum:
+        if not _is_integer(value) or int(value) < minimum:  # type: ignore[call-overload] # it is one
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be an int in the range "
-                f"[{minimum}, inf). Got {_shown(value)} instead."
+                f"[{minimum}, inf). Got {shown(value)} instead."
             )
 
 
@@ -91,7 +94,7 @@ def number_between(
         fits = (
             isinstance(value, int | float)
             and not isinstance(value, bool)
-            and math.isfinite(value)
+            and abs(value) <= sys.float_info.max  # of an integer that no float holds, too
             and (low < value or (value == low and not low_open))
             and (value < high or (value == high and not high_open))
         )
@@ -99,7 +102,7 @@ def number_between(
             interval = _range(low, high, low_open=low_open, high_open=high_open or math.isinf(high))
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be a number in the range "
-                f"{interval}. Got {_shown(value)} instead."
+                f"{interval}. Got {shown(value)} instead."
             )
 
 
@@ -111,10 +114,10 @@ def fraction(*, owner: str, **named: object) -> None:
 def one_of(allowed: Collection[str], *, owner: str, **named: object) -> None:
     """Raise unless each named argument is one of the allowed words."""
     for name, value in named.items():
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be one of "
-                f"{', '.join(sorted(map(repr, allowed)))}. Got {_shown(value)} instead."
+                f"{', '.join(sorted(map(repr, allowed)))}. Got {shown(value)} instead."
             )
 
 
@@ -192,7 +195,15 @@ def _first_type(values: Iterable[object]) -> str:
     return type(next(iter(values))).__name__
 
 
-def _shown(value: object) -> str:
+def _is_integer(value: object) -> bool:
+    try:
+        operator.index(value)  # type: ignore[arg-type] # that is asked
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
+
+
+def shown(value: object) -> str:
     """Return what may be said of an argument: a number or short word as it is, else its type."""
     if (
         isinstance(value, int | float)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import sys
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask._validation import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,8 +20,10 @@ __all__ = [
     "check_bounds",
     "check_decimals",
     "check_numeric",
+    "check_size",
     "floats",
     "is_number",
+    "may_overflow",
     "rounded_to",
 ]
 
@@ -28,10 +32,11 @@ EXACT: Final = 2.0**53
 _MOST_DECIMALS: Final = 9
 
 
-def is_number(value: object) -> bool:
-    """Return whether a parameter is a number: truth values and texts are none."""
-    is_one = isinstance(value, int | float | np.integer | np.floating)
-    return is_one and not isinstance(value, bool)
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a parameter is a number that a float can hold: truth values are none."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float | np.integer | np.floating)
 
 
 def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool = False) -> None:
@@ -54,6 +59,16 @@ def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool 
         f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
         hint="Declare its type under [input], or choose another mask.",
     )
+
+
+def check_size(*, mask: str, **named: object) -> None:
+    """Raise unless a base or scale is above 0, and small enough for exact whole numbers."""
+    for name, value in named.items():
+        if not (is_number(value) and 0 < value < EXACT):
+            raise ParameterError(
+                f"The {name!r} of the mask {mask!r} must be a number above 0 and below 2**53. "
+                f"Got {shown(value)}."
+            )
 
 
 def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
@@ -100,6 +115,11 @@ def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:
     return numbers
 
 
+def may_overflow() -> np.errstate:
+    """Return a context for numbers that may become infinite, and are then refused in words."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def as_column(numbers: NDArray[np.float64], *, name: str, dtype: pl.DataType) -> pl.Series:
     """Return numbers as a column; missing where NaN."""
     return pl.Series(name, numbers).fill_nan(None).cast(dtype)
@@ -113,9 +133,10 @@ def check_decimals(decimals: int, *, mask: str) -> None:
     ParameterError
         If it isn't.
     """
-    if isinstance(decimals, bool) or decimals not in range(_MOST_DECIMALS + 1):
+    if not is_number(decimals) or decimals not in range(_MOST_DECIMALS + 1):
         raise ParameterError(
-            f"The 'decimals' of the mask {mask!r} must be 0 to {_MOST_DECIMALS}. Got {decimals}."
+            f"The 'decimals' of the mask {mask!r} must be a whole number from 0 to "
+            f"{_MOST_DECIMALS}. Got {shown(decimals)}."
         )
 
 
@@ -129,7 +150,9 @@ def rounded_to(
     DataError
         If a number has more digits than a float64 holds.
     """
-    if (np.abs(numbers) * 10.0**decimals >= EXACT).any():
+    with may_overflow():
+        units = np.abs(numbers) * 10.0**decimals
+    if (units >= EXACT).any():
         raise DataError(
             f"Column {column!r} has numbers that its mask {mask!r} can't write with {decimals} "
             "decimals.",

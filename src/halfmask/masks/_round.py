@@ -12,7 +12,14 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._validation import integer_at_least, number_between
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
-from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats, is_number
+from halfmask.masks._numbers import (
+    EXACT,
+    as_column,
+    check_numeric,
+    check_size,
+    floats,
+    may_overflow,
+)
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
@@ -91,10 +98,8 @@ class Rounding:
     def __post_init__(self) -> None:
         if (self.base is None) == (self.digits is None):
             raise ParameterError("The mask 'round' has either a 'base' or 'digits'.")
-        if self.base is not None and not (is_number(self.base) and 0 < self.base < EXACT):
-            raise ParameterError(
-                f"The 'base' of the mask 'round' must be a number above 0. Got {self.base!r}."
-            )
+        if self.base is not None:
+            check_size(mask=self.name, base=self.base)
         if self.digits is not None:
             integer_at_least(1, owner="Rounding", digits=self.digits)
             number_between(1, _MOST_DIGITS, owner="Rounding", digits=self.digits)
@@ -140,7 +145,8 @@ class _Rounded:
         return from_units(_to_even(cells, one), self.dtype, mask=self.mask.name)
 
     def _multiples(self, column: pl.Series, base: float) -> NDArray[np.float64]:
-        multiples = np.rint(floats(column, mask=self.mask.name) / base)
+        with may_overflow():
+            multiples = np.rint(floats(column, mask=self.mask.name) / base)
         if (np.abs(multiples) >= EXACT).any():
             raise DataError(
                 f"Column {column.name!r} has numbers of more than 2**53 times the base of its mask "

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import rows_of_share
+from halfmask._validation import number_between, rows_of_share
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
@@ -84,11 +84,8 @@ class TailCoding:
         for side, share in (("low", self.low_share), ("high", self.high_share)):
             if share is None:
                 continue
-            if not 0 < share <= 0.5:  # a half
-                raise ParameterError(
-                    f"The '{side}_share' of the mask 'tails' must be above 0 and at most 0.5. "
-                    f"Got {share}."
-                )
+            named = {f"{side}_share": share}
+            number_between(0, 0.5, owner="TailCoding", low_open=True, **named)  # type: ignore[arg-type] # its own
             if getattr(self, side) is not None:
                 raise ParameterError(f"The mask 'tails' has both '{side}' and '{side}_share'.")
         if (self.low_share or 0) + (self.high_share or 0) >= 1:

@@ -13,6 +13,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
+from halfmask._validation import one_of
 from halfmask.data import as_text
 from halfmask.masks._strata import check_apart, check_names
 from halfmask.masks._table_mask import HeldColumns
@@ -126,11 +127,7 @@ class TextRedaction:
     def __post_init__(self) -> None:
         check_apart(self.columns, self.names_from, mask=self.name, named="names_from")
         check_names(mask=self.name, types=self.types, countries=self.countries)
-        if self.replace not in {"type", "token", "remove"}:
-            raise ParameterError(
-                "The 'replace' of the mask 'free-text' must be 'type', 'token' or 'remove'. "
-                f"Got {self.replace!r}."
-            )
+        one_of(("type", "token", "remove"), owner="TextRedaction", replace=self.replace)
         if not self.types and not self.names_from and self.model is None:
             raise ParameterError(
                 "The mask 'free-text' searches for nothing.",

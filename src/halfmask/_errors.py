@@ -59,8 +59,10 @@ __all__ = [
 ]
 
 
-#: What a program says, and what the command line does: ``[[restart=True|--restart]]``.
-_EITHER = re.compile(r"\[\[([^][|]*)\|([^][|]*)\]\]")
+_ONE = r"((?:[^][|]|\[\w+\])*)"
+#: What a program says, and what the command line does: ``[[restart=True|--restart]]``. A name in
+#: quotes is a user's, and stays; an apostrophe follows a letter.
+_EITHER = re.compile(rf"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\[\[{_ONE}\|{_ONE}\]\]""")
 
 
 class _Words(str):
@@ -72,8 +74,12 @@ class _Words(str):
     def __new__(cls, words: str) -> Self:
         if isinstance(words, cls):
             return words
-        made = super().__new__(cls, _EITHER.sub(r"\1", words))
-        made.at_terminal = _EITHER.sub(r"\2", words)
+        program, terminal = (
+            _EITHER.sub(lambda found, of=of: found[0] if found[of] is None else found[of], words)
+            for of in (1, 2)
+        )
+        made = super().__new__(cls, program)
+        made.at_terminal = terminal
         return made
 
 

@@ -12,6 +12,7 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
+from halfmask.masks._numbers import DECLARE_TYPE
 from halfmask.masks._ordered_columns import check_orders
 from halfmask.masks._strata import check_apart, check_names
 from halfmask.masks._table_mask import HeldColumns
@@ -171,7 +172,7 @@ class Microaggregation:
                 raise SchemaError(
                     f"Column {name!r} has the mask 'microaggregation', whose method "
                     f"{self.method!r} is for numbers, dates and times. Got the type {dtype}.",
-                    hint="Declare its type under [input], or choose method='gower'.",
+                    hint=f"{DECLARE_TYPE}, or choose method='gower'.",
                 )
             is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
             if not (is_text or dtype == pl.Boolean or name in self.categories):

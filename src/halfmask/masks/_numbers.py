@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "DECLARE_TYPE",
     "EXACT",
     "as_column",
     "check_bounds",
@@ -30,6 +31,8 @@ __all__ = [
 #: Beyond it floats don't tell whole numbers apart.
 EXACT: Final = 2.0**53
 _MOST_DECIMALS: Final = 9
+#: The hint of masks that aren't for the type of their column.
+DECLARE_TYPE: Final = "[[Cast the column, or read it with dtypes|Declare its type under [input]]]"
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -57,7 +60,7 @@ def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool 
         )
     raise SchemaError(
         f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
-        hint="Declare its type under [input], or choose another mask.",
+        hint=f"{DECLARE_TYPE}, or choose another mask.",
     )
 
 

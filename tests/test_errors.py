@@ -149,8 +149,8 @@ class TestAHintOfTwoNames:
         )
         failure = failure_of(error)
         assert failure.error == str(error.what) == twice
-        assert failure.hint == f"It's {name!r}: can't --on {name!r}."
-        assert error.hint == f"It's {name!r}: can't on=1 {name!r}."
+        assert failure.hint == f"It's {name!r}: can't --restart {name!r}."
+        assert error.hint == f"It's {name!r}: can't restart=True {name!r}."
 
     def test_may_name_a_section_of_a_policy(self):
         error = SchemaError("It's text.", hint="[[Cast it|Declare it under [input]]], or x[[|y]].")

@@ -9,8 +9,6 @@ import typer
 
 from halfmask.cli._comma_lists import items_of
 
-__all__ = ["HeaderOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderOptions:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.ledger import PrivacyLedger
 
-__all__ = ["Declarations", "LedgerOptions", "ReleaseLedger", "pairs"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerOptions:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["RandomNoise"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomNoise:

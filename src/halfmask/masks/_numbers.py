@@ -14,20 +14,6 @@ from halfmask._validation import shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "DECLARE_TYPE",
-    "EXACT",
-    "as_column",
-    "check_bounds",
-    "check_decimals",
-    "check_numeric",
-    "check_size",
-    "floats",
-    "is_number",
-    "may_overflow",
-    "rounded_to",
-]
-
 #: Beyond it floats don't tell whole numbers apart.
 EXACT: Final = 2.0**53
 _MOST_DECIMALS: Final = 9
@@ -43,13 +29,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool = False) -> None:
-    """Raise unless a column holds integers or floats, or decimals where the mask is for them.
-
-    Raises
-    ------
-    SchemaError
-        If so.
-    """
+    """Raise unless a column holds integers or floats, or decimals where the mask is for them."""
     if dtype.is_integer() or dtype.is_float() or (decimals and dtype.is_decimal()):
         return
     if dtype.is_decimal():
@@ -75,13 +55,7 @@ def check_size(*, mask: str, **named: object) -> None:
 
 
 def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
-    """Raise unless the bounds that are given are finite, floats hold them, and low is below high.
-
-    Raises
-    ------
-    ParameterError
-        If so.
-    """
+    """Raise unless the given bounds are finite, floats hold them, and low is below high."""
     given = [it for it in (low, high) if it is not None]
     if not all(is_number(it) and np.isfinite(it) for it in given):
         raise ParameterError(f"The bounds of the mask {mask!r} must be finite numbers.")
@@ -95,13 +69,7 @@ def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
 
 
 def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:
-    """Return a column's numbers; NaN where missing.
-
-    Raises
-    ------
-    DataError
-        If a number is infinite, or a whole one that no float64 holds exactly.
-    """
+    """Return a column's numbers; NaN where missing."""
     numbers = column.cast(pl.Float64).to_numpy()
     if np.isinf(numbers).any():
         raise DataError(
@@ -129,13 +97,7 @@ def as_column(numbers: NDArray[np.float64], *, name: str, dtype: pl.DataType) ->
 
 
 def check_decimals(decimals: int, *, mask: str) -> None:
-    """Raise unless a number of digits behind the point is 0 to 9.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't.
-    """
+    """Raise unless a number of digits behind the point is 0 to 9."""
     if not is_number(decimals) or decimals not in range(_MOST_DECIMALS + 1):
         raise ParameterError(
             f"The 'decimals' of the mask {mask!r} must be a whole number from 0 to "
@@ -146,13 +108,7 @@ def check_decimals(decimals: int, *, mask: str) -> None:
 def rounded_to(
     numbers: NDArray[np.float64], decimals: int, *, column: str, mask: str
 ) -> NDArray[np.float64]:
-    """Return numbers with so many digits behind the point, for a column and its mask.
-
-    Raises
-    ------
-    DataError
-        If a number has more digits than a float64 holds.
-    """
+    """Return numbers with so many digits behind the point, for a column and its mask."""
     with may_overflow():
         units = np.abs(numbers) * 10.0**decimals
     if (units >= EXACT).any():

@@ -13,30 +13,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["check_apart", "strata_rows"]
-
 
 def check_apart(
     columns: tuple[str, ...], others: tuple[str, ...], *, mask: str, named: str
 ) -> None:
-    """Raise unless a mask has columns, each once, and none of them among those that it reads.
-
-    Parameters
-    ----------
-    columns
-        The columns that the mask changes.
-    others
-        Further columns that it reads.
-    mask
-        Its name, for errors.
-    named
-        The parameter of the others, for errors.
-
-    Raises
-    ------
-    ParameterError
-        If so.
-    """
+    """Raise unless a mask has columns, each once, and none of them among those that it reads."""
     check_names(mask=mask, **{"columns": columns, named: others})
     if not columns:
         raise ParameterError(f"The mask {mask!r} has no columns.", hint="Name one at least.")
@@ -58,14 +39,6 @@ def check_names(*, mask: str, **named: object) -> None:
 
 def strata_rows(table: pl.DataFrame, by: tuple[str, ...]) -> list[NDArray[np.uint32]]:
     """Return the rows of each stratum, in the order of their first rows.
-
-    Parameters
-    ----------
-    table
-        All rows.
-    by
-        Columns whose values make a stratum. A missing cell is a value of its own. Without
-        columns all rows are one stratum.
 
     Examples
     --------

@@ -15,15 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+#: The largest denominator of a quotient that is read from a float; all such differ as floats.
+_QUOTIENT = 10**6
+
+
 def decimal(number: float) -> Fraction:
-    """Read a parameter as the decimal that was typed: 0.1 is one tenth, not the nearest binary.
+    """Read a parameter as what was typed: 0.1 is one tenth, and 1/3 a third, as Python typed it.
 
     Examples
     --------
-    >>> decimal(0.1)
-    Fraction(1, 10)
+    >>> decimal(0.1), decimal(1 / 3), decimal(0.333)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(333, 1000))
     """
-    return Fraction(str(number))
+    typed = Fraction(str(number))
+    quotient = typed.limit_denominator(_QUOTIENT)
+    return quotient if float(quotient) == number else typed
 
 
 def rows_of_share(share: float, rows: int, *, nearest: bool = False) -> int:

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,13 +74,16 @@ class _Words(str):
     def __new__(cls, words: str) -> Self:
         if isinstance(words, cls):
             return words
-        program, terminal = (
-            _EITHER.sub(lambda found, of=of: found[0] if found[of] is None else found[of], words)
-            for of in (1, 2)
-        )
-        made = super().__new__(cls, program)
-        made.at_terminal = terminal
+        made = super().__new__(cls, _of_reader(words, 1))
+        made.at_terminal = _of_reader(words, 2)
         return made
+
+
+def _of_reader(words: str, group: Literal[1, 2]) -> str:
+    def chosen(found: re.Match[str]) -> str:
+        return found[0] if found[group] is None else found[group]
+
+    return _EITHER.sub(chosen, words)
 
 
 class HalfmaskError(ValueError):

@@ -74,6 +74,8 @@ class TestAColumnThatIsNotThere:
 
         assert error.what == "These columns are not in the policy: 'zzz', 'yyy'."
         assert error.hint == "There are 2 columns; check the spelling and the header."
+        error = ColumnNotFoundError.of(["x"], ["age"], where="the table")
+        assert error.hint == "There is 1 column; check the spelling and the header."
 
 
 @pytest.mark.slow

@@ -166,10 +166,11 @@ class ColumnNotFoundError(SchemaError):
             for wrong in wanted
             for name in difflib.get_close_matches(wrong, there, n=1)
         ]
+        held = "There is 1 column" if len(there) == 1 else f"There are {len(there)} columns"
         hint = (
             f"Did you mean {', '.join(near)}?"
             if near
-            else f"There are {len(there)} columns; check the spelling and the header."
+            else f"{held}; check the spelling and the header."
         )
         listed = ", ".join(repr(name) for name in wanted)
         return cls(f"These columns are not in {where}: {listed}.", hint=hint)

@@ -48,25 +48,20 @@ class _NoSecret:
         return f"<a {self.given}>"
 
 
-class SecretParameter:
-    """A key as an estimator's parameter: scikit-learn prints parameters, and logs keep them."""
+def secret_parameter(name: str, kind: type) -> property:
+    """Return a key as an estimator's parameter: scikit-learn prints them, and logs keep that."""
 
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
-        self.__doc__ = "The key that was given; where parameters are printed it isn't shown."
+    def get(estimator: object) -> Any:  # noqa: ANN401 # checked where it is used
+        return vars(estimator)[name]
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, estimator: object, owner: type | None = None) -> Any:  # noqa: ANN401 # checked where it is used
-        return self if estimator is None else vars(estimator)[self._name]
-
-    def __set__(self, estimator: object, given: object) -> None:
+    def put(estimator: object, given: object) -> None:
         # scikit-learn's checks ask for the objects that they gave: these, and what a clone has.
-        is_known = given is None or isinstance(given, self._kind | SecretBytes | _NoSecret)
+        is_known = given is None or isinstance(given, kind | SecretBytes | _NoSecret)
         if not (is_known or (isinstance(given, float) and math.isinf(given))):
             given = SecretBytes(given) if isinstance(given, bytes) else _NoSecret(given)
-        vars(estimator)[self._name] = given
+        vars(estimator)[name] = given
+
+    return property(get, put, doc="The key that was given; printed parameters don't show it.")
 
 
 def fresh_key() -> bytes:

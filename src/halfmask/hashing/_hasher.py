@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfmask._errors import ParameterError
-from halfmask._random import SecretParameter, type_of_key
+from halfmask._random import secret_parameter, type_of_key
 from halfmask.data._arrays import table_like
 from halfmask.hashing._fitting import fitted, plan_of_schema
 from halfmask.hashing._plan import HashPlan
@@ -137,7 +137,7 @@ class KeyedHasher(
     [6, 4, 5]
     """
 
-    secret = SecretParameter(Secret)
+    secret = secret_parameter("secret", Secret)
 
     def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
         self,

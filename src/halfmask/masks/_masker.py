@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask._random import SecretBytes, SecretParameter, check_key, fresh_key
+from halfmask._random import SecretBytes, check_key, fresh_key, secret_parameter
 from halfmask.anonymize._given_rows import collected, is_frame, read
 from halfmask.data import like, open_table, orders_of
 from halfmask.masks._masked import SeenColumn, looked_at
@@ -69,7 +69,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     [41000, 39000]
     """
 
-    key = SecretParameter(SecretBytes)
+    key = secret_parameter("key", SecretBytes)
 
     def __init__(
         self,

@@ -74,6 +74,8 @@ class TestAColumnThatIsNotThere:
 
         assert error.what == "These columns are not in the policy: 'zzz', 'yyy'."
         assert error.hint == "There are 2 columns; check the spelling and the header."
+        error = ColumnNotFoundError.of(["x"], ["age"], where="the table")
+        assert error.hint == "There is 1 column; check the spelling and the header."
 
 
 @pytest.mark.slow
@@ -135,10 +137,35 @@ class TestAHintOfTwoNames:
             assert again.hint == "Start with restart=True."
             assert failure_of(again).hint == "Start with --restart."
 
+    @pytest.mark.parametrize(
+        "name", ["[[a|b]]", "it's [[a|b]]", '"x" [[a|b]]', "it's \"[[a|b]]\\", "'[[a|b]]'", "|]]"]
+    )
+    def test_is_none_in_a_name_that_a_user_gave(self, name):
+        """A column, a file of labels: whatever stands in quotes."""
+        twice = f"{[name, name]} isn't the masks' {name!r}."
+        absent = ColumnNotFoundError.of([name], ["x"], where="the table")
+        assert repr(name) in str(absent)
+        assert repr(name) in failure_of(absent).error
+        error = SchemaError(
+            twice, hint=f"It's {name!r}: can't [[restart=True|--restart]] {name!r}."
+        )
+        failure = failure_of(error)
+        assert failure.error == str(error.what) == twice
+        assert failure.hint == f"It's {name!r}: can't --restart {name!r}."
+        assert error.hint == f"It's {name!r}: can't restart=True {name!r}."
+
+    def test_may_name_a_section_of_a_policy(self):
+        error = SchemaError("It's text.", hint="[[Cast it|Declare it under [input]]], or x[[|y]].")
+        assert (error.hint, failure_of(error).hint) == (
+            "Cast it, or x.",
+            "Declare it under [input], or xy.",
+        )
+
     def test_stands_in_every_message_that_has_an_option(self):
         """Outside of the command line, an option is the second of two names."""
         alone = re.compile(r"(?<![-\w])--[a-z]{2}[a-z-]*")
         pairs = re.compile(r"\[\[[^][|]*\|[^][|]*\]\]")
+        both = re.compile(r"\[\[.*\|.*\]\]")
         found = []
         for path in sorted(SOURCE.rglob("*.py")):
             room = path.relative_to(SOURCE).parts[0]
@@ -148,6 +175,9 @@ class TestAHintOfTwoNames:
                 if isinstance(node, ast.keyword) and node.arg == "hint":
                     texts = [it.value for it in ast.walk(node) if isinstance(it, ast.Constant)]
                     words = "".join(it for it in texts if isinstance(it, str))
+                    if both.search(words):  # an apostrophe before it opens no name in quotes
+                        error = SchemaError("It ran.", hint=words)
+                        assert not both.search(f"{error.hint} {failure_of(error).hint}")
                     if alone.search(pairs.sub("", words)):
                         found.append(f"{path.name}:{node.value.lineno}")
         # Commands of other programs: aws and pip.

@@ -37,7 +37,9 @@ def test_integers_of_at_least_the_minimum_pass(value):
     integer_at_least(2, owner="It", k=value)
 
 
-@pytest.mark.parametrize("value", [1, 0, -5, True, 2.0, "2", None, np.int64(1), math.nan])
+@pytest.mark.parametrize(
+    "value", [1, 0, -5, True, 2.0, "2", None, np.int64(1), math.nan, np.array([2, 3])]
+)
 def test_other_values_are_no_integers_of_at_least_the_minimum(value):
     with pytest.raises(ParameterError, match=r"'k' parameter of It .* \[2, inf\)"):
         integer_at_least(2, owner="It", k=value)
@@ -57,6 +59,7 @@ def test_other_values_are_no_integers_of_at_least_the_minimum(value):
         (math.inf, False, False, False),
         (True, False, False, False),
         ("0.5", False, False, False),
+        (10**400, False, False, False),
     ],
 )
 def test_ends_of_a_range_belong_to_it_unless_they_are_open(value, low_open, high_open, passes):
@@ -73,8 +76,9 @@ def test_ends_of_a_range_belong_to_it_unless_they_are_open(value, low_open, high
 
 def test_no_number_is_infinite_even_where_the_range_is():
     number_between(0, math.inf, owner="It", c=1e300)
-    with pytest.raises(ParameterError, match=r"range \[0, inf\)"):
-        number_between(0, math.inf, owner="It", c=math.inf)
+    for wrong in (math.inf, 10**400):  # no float holds it
+        with pytest.raises(ParameterError, match=r"range \[0, inf\)"):
+            number_between(0, math.inf, owner="It", c=wrong)
 
 
 def test_a_fraction_is_from_0_to_1():

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,8 +59,10 @@ __all__ = [
 ]
 
 
-#: What a program says, and what the command line does: ``[[restart=True|--restart]]``.
-_EITHER = re.compile(r"\[\[([^][|]*)\|([^][|]*)\]\]")
+_ONE = r"((?:[^][|]|\[\w+\])*)"
+#: What a program says, and what the command line does: ``[[restart=True|--restart]]``. A name in
+#: quotes is a user's, and stays; an apostrophe follows a letter.
+_EITHER = re.compile(rf"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\[\[{_ONE}\|{_ONE}\]\]""")
 
 
 class _Words(str):
@@ -72,9 +74,16 @@ class _Words(str):
     def __new__(cls, words: str) -> Self:
         if isinstance(words, cls):
             return words
-        made = super().__new__(cls, _EITHER.sub(r"\1", words))
-        made.at_terminal = _EITHER.sub(r"\2", words)
+        made = super().__new__(cls, _of_reader(words, 1))
+        made.at_terminal = _of_reader(words, 2)
         return made
+
+
+def _of_reader(words: str, group: Literal[1, 2]) -> str:
+    def chosen(found: re.Match[str]) -> str:
+        return found[0] if found[group] is None else found[group]
+
+    return _EITHER.sub(chosen, words)
 
 
 class HalfmaskError(ValueError):
@@ -157,10 +166,11 @@ class ColumnNotFoundError(SchemaError):
             for wrong in wanted
             for name in difflib.get_close_matches(wrong, there, n=1)
         ]
+        held = "There is 1 column" if len(there) == 1 else f"There are {len(there)} columns"
         hint = (
             f"Did you mean {', '.join(near)}?"
             if near
-            else f"There are {len(there)} columns; check the spelling and the header."
+            else f"{held}; check the spelling and the header."
         )
         listed = ", ".join(repr(name) for name in wanted)
         return cls(f"These columns are not in {where}: {listed}.", hint=hint)

@@ -6,8 +6,9 @@ key. Without one, a fresh key is drawn from the operating system and forgotten.
 
 from __future__ import annotations
 
+import math
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,15 +38,48 @@ class SecretBytes(bytes):
     __str__ = __repr__
 
 
+class _NoSecret:
+    """What stands for a key of a wrong type: it may be a key all the same, so it isn't kept."""
+
+    def __init__(self, given: object) -> None:
+        self.given = type(given).__name__
+
+    def __repr__(self) -> str:
+        return f"<a {self.given}>"
+
+
+def secret_parameter(name: str, kind: type) -> property:
+    """Return a key as an estimator's parameter: scikit-learn prints them, and logs keep that."""
+
+    def get(estimator: object) -> Any:  # noqa: ANN401 # checked where it is used
+        return vars(estimator)[name]
+
+    def put(estimator: object, given: object) -> None:
+        # scikit-learn's checks ask for the objects that they gave: these, and what a clone has.
+        is_known = given is None or isinstance(given, kind | SecretBytes | _NoSecret)
+        if not (is_known or (isinstance(given, float) and math.isinf(given))):
+            given = SecretBytes(given) if isinstance(given, bytes) else _NoSecret(given)
+        vars(estimator)[name] = given
+
+    return property(get, put, doc="The key that was given; printed parameters don't show it.")
+
+
 def fresh_key() -> bytes:
     """Return 32 bytes from the operating system."""
     return os.urandom(KEY_BYTES)
 
 
+def type_of_key(key: object) -> str:
+    """Return the name of the type that was given for a key."""
+    if isinstance(key, _NoSecret):
+        return key.given
+    return "bytes" if isinstance(key, bytes) else type(key).__name__
+
+
 def check_key(key: object) -> None:
     """Raise unless a key is 32 bytes."""
     if not isinstance(key, bytes):
-        raise ParameterError(f"The key must be bytes. Got a {type(key).__name__}.")
+        raise ParameterError(f"The key must be bytes. Got a {type_of_key(key)}.")
     if len(key) != KEY_BYTES:
         raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+import sys
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -13,15 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+#: The largest denominator of a quotient that is read from a float; all such differ as floats.
+_QUOTIENT = 10**6
+
+
 def decimal(number: float) -> Fraction:
-    """Read a parameter as the decimal that was typed: 0.1 is one tenth, not the nearest binary.
+    """Read a parameter as what was typed: 0.1 is one tenth, and 1/3 a third, as Python typed it.
 
     Examples
     --------
-    >>> decimal(0.1)
-    Fraction(1, 10)
+    >>> decimal(0.1), decimal(1 / 3), decimal(0.333)
+    (Fraction(1, 10), Fraction(1, 3), Fraction(333, 1000))
     """
-    return Fraction(str(number))
+    typed = Fraction(str(number))
+    quotient = typed.limit_denominator(_QUOTIENT)
+    return quotient if float(quotient) == number else typed
 
 
 def rows_of_share(share: float, rows: int, *, nearest: bool = False) -> int:
@@ -57,10 +65,10 @@ def integer_at_least(minimum: int, *, owner: str, **named: object) -> None:
     range [2, inf). Got 1 instead.
     """
     for name, value in named.items():
-        if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < minimum:
+        if not _is_integer(value) or int(value) < minimum:  # type: ignore[call-overload] # it is one
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be an int in the range "
-                f"[{minimum}, inf). Got {_shown(value)} instead."
+                f"[{minimum}, inf). Got {shown(value)} instead."
             )
 
 
@@ -79,7 +87,7 @@ def number_between(
         fits = (
             isinstance(value, int | float)
             and not isinstance(value, bool)
-            and math.isfinite(value)
+            and abs(value) <= sys.float_info.max  # of an integer that no float holds, too
             and (low < value or (value == low and not low_open))
             and (value < high or (value == high and not high_open))
         )
@@ -87,7 +95,7 @@ def number_between(
             interval = _range(low, high, low_open=low_open, high_open=high_open or math.isinf(high))
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be a number in the range "
-                f"{interval}. Got {_shown(value)} instead."
+                f"{interval}. Got {shown(value)} instead."
             )
 
 
@@ -99,10 +107,10 @@ def fraction(*, owner: str, **named: object) -> None:
 def one_of(allowed: Collection[str], *, owner: str, **named: object) -> None:
     """Raise unless each named argument is one of the allowed words."""
     for name, value in named.items():
-        if value not in allowed:
+        if not isinstance(value, str) or value not in allowed:
             raise ParameterError(
                 f"The {name!r} parameter of {owner} must be one of "
-                f"{', '.join(sorted(map(repr, allowed)))}. Got {_shown(value)} instead."
+                f"{', '.join(sorted(map(repr, allowed)))}. Got {shown(value)} instead."
             )
 
 
@@ -180,7 +188,15 @@ def _first_type(values: Iterable[object]) -> str:
     return type(next(iter(values))).__name__
 
 
-def _shown(value: object) -> str:
+def _is_integer(value: object) -> bool:
+    try:
+        operator.index(value)  # type: ignore[arg-type] # that is asked
+    except TypeError:
+        return False
+    return not isinstance(value, bool)
+
+
+def shown(value: object) -> str:
     """Return what may be said of an argument: a number or short word as it is, else its type."""
     if (
         isinstance(value, int | float)

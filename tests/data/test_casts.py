@@ -23,6 +23,53 @@ def test_marked_texts_and_numbers_are_missing():
     assert found["n"].to_list() == [None, 2, 3, 4]
 
 
+at = dt.datetime.fromisoformat
+MIDNIGHT, LATER = at("9999-12-31"), at("9999-12-31T00:00:01")
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype", "markers", "kept"),
+    [
+        ([MIDNIGHT.date(), dt.date(2000, 1, 1)], pl.Date(), ["9999-12-31"], [1]),
+        ([MIDNIGHT.date(), dt.date(2000, 1, 1)], pl.Date(), ["2000-01-01T00:00:00"], [0]),
+        ([MIDNIGHT.date()], pl.Date(), ["9999-12-31 00:00:01", "9999", "99991231", "-8"], [0]),
+        ([MIDNIGHT, LATER], pl.Datetime("us"), ["9999-12-31"], [1]),
+        ([MIDNIGHT, LATER], pl.Datetime("ms"), ["9999-12-31 00:00:01"], [0]),
+        ([MIDNIGHT, LATER], pl.Datetime("ms"), ["9999-12-31 00:00:00.000001"], [0, 1]),
+        ([MIDNIGHT, LATER], pl.Datetime("us"), ["9999-12-31T00:00:00Z"], [0, 1]),
+        ([at("1970-01-01"), at("2000-01-01")], pl.Datetime("ns"),
+         ["9999-12-31", "1970-01-01"], [1]),
+        ([dt.time(0), dt.time(1, 2, 3, 4)], pl.Time(), ["00:00:00", "1"], [1]),
+        ([dt.time(0), dt.time(1, 2, 3, 4)], pl.Time(), ["01:02:03.000004"], [0]),
+        ([True, False, None], pl.Boolean(), ["false", "0"], [0, 2]),
+    ],
+)  # fmt: skip
+def test_dates_times_and_truth_values_are_missing_where_a_marker_spells_them(
+    cells, dtype, markers, kept
+):
+    frame = pl.DataFrame({"a": pl.Series(cells, dtype=dtype)})
+    found = open_table(frame, options=ReadOptions(missing=markers)).read()
+    assert found["a"].to_list() == [it if i in kept else None for i, it in enumerate(frame["a"])]
+    assert found.schema == frame.schema
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_a_time_with_a_zone_is_compared_as_its_clock_shows_it(zone):
+    frame = pl.DataFrame({"a": [at("1900-01-01"), at("2000-01-01")]})
+    frame = frame.with_columns(pl.col("a").dt.replace_time_zone(zone))
+    found = open_table(frame, options=ReadOptions(missing=["1900-01-01"])).read()["a"]
+    assert found.to_list() == [None, frame["a"][1]]
+    assert found.dtype == frame["a"].dtype
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_marked_day_is_missing_among_times_of_every_file(tmp_path, ending):
+    frame = pl.DataFrame({"a": [MIDNIGHT, at("2000-01-01T12:00")], "n": [1, 2]})
+    write_table(frame, tmp_path / f"t.{ending}")
+    source = open_table(tmp_path / f"t.{ending}", options=ReadOptions(missing=["9999-12-31"]))
+    assert source.read()["a"].to_list() == [None, frame["a"][1]]
+
+
 @pytest.mark.parametrize("markers", [None, ()])
 def test_without_markers_nothing_changes(markers):
     frame = pl.DataFrame({"a": ["", "x"]})

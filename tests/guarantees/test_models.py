@@ -65,6 +65,11 @@ def counts_by_class(rows: list[Row]) -> dict[tuple[int | None, str | None], Coun
     return found
 
 
+def typed(threshold: float) -> Fraction:
+    """Return what was typed: a decimal, or a third."""
+    return {1 / 3: Fraction(1, 3)}.get(threshold, Fraction(str(threshold)))
+
+
 def shares(counts: Counter[int | None], values: list[int | None]) -> list[Fraction]:
     return [Fraction(counts[value], counts.total()) for value in values]
 
@@ -140,11 +145,11 @@ def test_k_is_the_number_of_rows(rows, k):
 
 @given(ROWS, st.sampled_from([0.05, 0.09, 0.1, 0.2, 0.33, 1 / 3, 0.5]))
 @example([(0, "a", 0)] * 10, 0.1)
-@example([(0, "a", 0)] * 3, 1 / 3)  # 0.3333333333333333 is below a third
+@example([(0, "a", 0)] * 3, 1 / 3)
 def test_the_largest_risk_is_one_over_the_rows_of_a_class(rows, risk):
     found = [Fraction(1, counts.total()) for counts in counts_by_class(rows).values()]
 
-    agree(judged(rows, LargestRisk(risk=risk)), found, sum(x > Fraction(str(risk)) for x in found))
+    agree(judged(rows, LargestRisk(risk=risk)), found, sum(x > typed(risk) for x in found))
 
 
 @given(ROWS, st.integers(1, 5))
@@ -166,7 +171,7 @@ def test_entropy_l_is_the_exponential_of_the_entropy(rows, l):
         for counts in classes
         for n in [counts.total()]
     ]
-    failing = sum(not naive_entropy_holds(counts, Fraction(str(l))) for counts in classes)
+    failing = sum(not naive_entropy_holds(counts, typed(l)) for counts in classes)
 
     agree(judged(rows, EntropyLDiversity(l=l, column="s")), levels, failing)
 
@@ -176,7 +181,7 @@ def test_entropy_l_is_the_exponential_of_the_entropy(rows, l):
 @example([(0, "a", 0), *[(0, "a", 1)] * 10], 10.0, 2)  # r1 = c * r2: strictly less is asked
 def test_recursive_c_is_the_most_frequent_over_the_rarer(rows, c, l):
     found = [naive_recursive(counts, l) for counts in counts_by_class(rows).values()]
-    failing = sum(x is None or x >= Fraction(str(c)) for x in found)
+    failing = sum(x is None or x >= typed(c) for x in found)
 
     agree(
         judged(rows, RecursiveCLDiversity(c=c, l=l, column="s")),
@@ -191,9 +196,7 @@ def test_equal_distance_is_half_of_the_absolute_differences(rows, t):
     assume(t <= 1)
     found = naive_equal(rows)
 
-    agree(
-        judged(rows, TCloseness(t=t, column="s")), found, sum(x > Fraction(str(t)) for x in found)
-    )
+    agree(judged(rows, TCloseness(t=t, column="s")), found, sum(x > typed(t) for x in found))
 
 
 @pytest.mark.slow
@@ -205,13 +208,13 @@ def test_ordered_distance_cumulates_differences_in_the_order_of_the_values(rows,
     agree(
         judged(rows, TCloseness(t=t, column="s", distance="ordered")),
         found,
-        sum(x > Fraction(str(t)) for x in found),
+        sum(x > typed(t) for x in found),
     )
 
 
 @given(ROWS, st.sampled_from([0.1, 0.25, 0.3, 1 / 3, 0.5, 0.7, 0.99]), st.integers(1, 5))
 @example([(0, "a", v) for v in (0, 0, 0, 1, 1, 2, 2, 3, 3, 4)], 0.3, 10)  # alpha itself
-@example([(0, "a", v) for v in (0, 1, 2)], 1 / 3, 2)  # 0.3333333333333333 is below a third
+@example([(0, "a", v) for v in (0, 1, 2)], 1 / 3, 2)
 def test_alpha_is_the_share_of_the_most_frequent_value(rows, alpha, k):
     found = [
         Fraction(max(counts.values()), counts.total()) if counts.total() >= k else None
@@ -221,7 +224,7 @@ def test_alpha_is_the_share_of_the_most_frequent_value(rows, alpha, k):
     agree(
         judged(rows, AlphaKAnonymity(alpha=alpha, k=k, column="s")),
         [math.inf if x is None else x for x in found],
-        sum(x is None or x > Fraction(str(alpha)) for x in found),
+        sum(x is None or x > typed(alpha) for x in found),
     )
 
 
@@ -257,7 +260,7 @@ def test_beta_bounds_what_becomes_more_frequent(rows, beta):
     agree(
         judged(rows, BasicBetaLikeness(beta=beta, column="s")),
         found,
-        sum(x > Fraction(str(beta)) for x in found),
+        sum(x > typed(beta) for x in found),
     )
 
 
@@ -275,7 +278,7 @@ def test_enhanced_beta_bounds_frequent_values_too(rows, beta):
     agree(
         judged(rows, EnhancedBetaLikeness(beta=beta, column="s")),
         found,
-        sum(x > Fraction(str(beta)) for x in found),
+        sum(x > typed(beta) for x in found),
     )
 
 
@@ -493,6 +496,27 @@ def test_large_classes_are_settled_exactly_where_their_counts_have_a_common_fact
 
     assert EntropyLDiversity(l=4, column="s").judge(classes).holds
     assert not EntropyLDiversity(l=4.0000000001, column="s").judge(classes).holds
+
+
+@given(st.integers(2, 400).flatmap(lambda n: st.tuples(st.integers(1, n - 1), st.just(n))))
+@example((1, 3))
+@example((2, 3))
+@example((5, 399))
+def test_a_threshold_may_be_a_quotient_and_its_float_is_not_rounded(pair):
+    """The decimal of 1/3 is below a third, that of 2/3 as well: classes of three kept neither."""
+    part, whole = pair
+    ills = [*[0] * part, *range(1, 1 + whole - part)]
+    classes = Classes.from_codes([0] * whole, 1, {"s": (ills, 400)})
+    alone = Classes.from_codes([*range(part), *[part] * (whole - part)], part + 1)
+
+    for share, holds in ((part / whole, True), (math.nextafter(part / whole, 0), False)):
+        judged_ = AlphaKAnonymity(alpha=share, k=1, column="s").judge(classes)
+        assert judged_.holds == holds
+        if whole - part > 1:
+            assert SampleUniques(share=share).judge(alone).holds == holds
+    for fewer in (0, 1):
+        rows = Classes.from_codes([0] * (whole - fewer), 1)
+        assert LargestRisk(risk=1 / whole).judge(rows).holds == (not fewer)
 
 
 def test_a_threshold_is_the_decimal_that_was_typed():

@@ -25,7 +25,7 @@ ABOVE_ZERO = st.sampled_from([0.1, 0.3, 0.7, 1, 2.5, 3, 4, 10, 300, 1 / 3])
 
 
 def exact(amount):
-    return Fraction(str(amount))
+    return {1 / 3: Fraction(1, 3)}.get(amount, Fraction(str(amount)))
 
 
 @given(SIZES, ABOVE_ZERO, AMOUNTS, AMOUNTS, AMOUNTS)

@@ -165,6 +165,16 @@ def test_its_text_shows_no_key():
     assert bytes(range(32)).hex() not in shown
 
 
+@pytest.mark.parametrize("given", [b"canary" * 6, "canary" * 6, ["canary"], bytearray(b"canary")])
+def test_neither_does_it_show_what_is_no_secret(given):
+    hasher = KeyedHasher(secret=given)
+    for each in (hasher, clone(hasher), KeyedHasher(secret=SECRET).set_params(secret=given)):
+        kind = type(given).__name__
+        with pytest.raises(ParameterError, match=f"must be a Secret. Got a {kind}") as refused:
+            each.fit(PEOPLE)
+        assert "canary" not in f"{each!r}{each._repr_html_()}{each.__dict__}{refused.value}"
+
+
 WRONG: dict[str, list[Any]] = {
     "bits": [0, 32, 2.5, "x"],
     "signed": [1, None],

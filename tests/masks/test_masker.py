@@ -65,6 +65,21 @@ def test_the_key_is_shown_nowhere():
     assert "canary" not in repr(masker.fit(PEOPLE).__dict__)
 
 
+@pytest.mark.parametrize("kind", [str, bytearray, np.bytes_, list, int, float])
+def test_what_is_no_key_is_not_shown_either(kind):
+    """It may be one all the same, such as a key's text in hexadecimal digits."""
+    text = "20251128"
+    key = (
+        [text] if kind is list else kind(text.encode() if kind in {bytearray, np.bytes_} else text)
+    )
+    masker = Masker(MASKS, key=key)
+    for each in (masker, clone(masker), Masker(MASKS, key=KEY).set_params(key=key)):
+        with pytest.raises(ParameterError, match=r"must be bytes. Got a |Got 8") as refused:
+            make_pipeline(each).fit(PEOPLE)
+        shown = f"{each!r}{make_pipeline(each)!r}{each._repr_html_()}{each.__dict__}{refused.value}"
+        assert text not in shown
+
+
 def test_a_frame_of_the_same_library_comes_back():
     """With its index, and missing cells missing."""
     frame = PEOPLE.to_pandas().set_index(np.arange(100) + 7)

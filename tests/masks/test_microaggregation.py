@@ -188,7 +188,7 @@ def test_a_table_behind_the_mask_is_the_same_in_each_pass():
     ("given", "error"),
     [
         ({"k": 1}, "'k' parameter"),
-        ({"columns": ()}, "at least one column"),
+        ({"columns": ()}, "has no columns"),
         ({"by": ("a",)}, "in 'columns' and in 'by'"),
         ({"method": "pca"}, "'method' parameter"),
         ({"block_rows": 0}, "'block_rows' parameter"),

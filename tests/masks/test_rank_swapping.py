@@ -208,8 +208,11 @@ def test_columns_without_an_order_are_refused(dtype):
         ({"columns": (), "max_rank_distance": 0.1}, "no columns"),
         ({"columns": ("x", "x"), "max_rank_distance": 0.1}, "twice"),
         ({"columns": ("x",), "max_rank_distance": 0.1, "by": ("x",)}, "both in 'columns' and"),
-        ({"columns": "xy", "max_rank_distance": 0.1}, "several names .* Got a text"),
-        ({"columns": ("x",), "max_rank_distance": 0.1, "by": "g"}, "several names .* Got a text"),
+        ({"columns": "xy", "max_rank_distance": 0.1}, "a list of texts"),
+        (
+            {"columns": ("x",), "max_rank_distance": 0.1, "by": "g"},
+            "a list of texts",
+        ),
         ({"columns": ("x",), "max_rank_distance": 0.1, "orders": {"x": "ab"}}, "lists of values"),
         ({"columns": ("x",), "max_rank_distance": 0.1, "orders": [("x", "ab")]}, "must map names"),
     ],

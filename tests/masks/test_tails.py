@@ -54,6 +54,31 @@ def test_bounds_of_decimals_are_those_that_are_written():
     assert found.to_list() == [Decimal("0.1"), Decimal("0.35")]
 
 
+@given(
+    cells=st.lists(
+        st.none() | st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1
+    ),
+    high=st.floats(width=32, allow_nan=False, allow_infinity=False) | st.just(0.1),
+)
+@example(cells=[0.10000000149011612, 3.0], high=2.5)
+def test_a_column_of_single_precision_stays_one_if_it_holds_the_bounds(cells, high):
+    """Cells between the bounds have the digits that they had: 0.1, not 0.10000000149011612."""
+    column = pl.Series("pay", cells, dtype=pl.Float32)
+
+    found = masked(TailCoding(high=high), column)
+
+    assert found.dtype == (pl.Float64 if high == 0.1 else pl.Float32)
+    assert found.to_list() == [None if it is None else min(it, high) for it in cells]
+
+
+@pytest.mark.parametrize("high", [1e300, 0.1, 2**24 + 1])
+def test_a_bound_that_single_precision_does_not_hold_makes_it_double(high):
+    column = pl.Series("pay", [0.5, 1.0, None, 3e38], dtype=pl.Float32)
+    found = masked(TailCoding(high=high), column)
+    assert found.dtype == pl.Float64
+    assert found.to_list() == [None if it is None else min(it, high) for it in column]
+
+
 def test_a_bound_by_share_is_exact():
     """Of five decimals a fifth may be beyond each bound."""
     cells = [Decimal(it) for it in ("1.01", "10000000000000000.02", "10000000000000000.03", "4e16")]

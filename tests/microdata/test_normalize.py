@@ -83,6 +83,18 @@ def test_the_report_says_of_spellings(tmp_path):
     assert "differ from others only in blanks" not in (tmp_path / "one" / "report.html").read_text()
 
 
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [(["", None], True), ([" ", None], True), (["", "x"], False), ([None, "x"], False)],
+)
+def test_the_report_says_of_blank_texts_beside_missing_cells(tmp_path, cells, says):
+    """They are two values for l; missing = [""] makes them one."""
+    table = TABLE.with_columns(ill=pl.Series(cells * (TABLE.height // 2)))
+    protect(table, policy(city=STEPS)).write(tmp_path / "out")
+    said = "column &#39;ill&#39; has blank texts and missing cells"
+    assert (said in (tmp_path / "out" / "report.html").read_text()) == says
+
+
 def test_what_describe_proposes_is_a_policy_with_one_spelling():
     table = TABLE.with_columns(disease=pl.Series(["Flu", "flu", "cold", "ill"] * 10)).drop("ill")
 

@@ -219,14 +219,14 @@ def _no_numbers(column: Column, values: pl.Series) -> SchemaError:
     if form is None or form.is_number != (column.kind == "numeric"):
         return SchemaError(
             f"Column {column.name!r} has kind {column.kind}, but holds {values.dtype}.",
-            hint="Declare how it is written under [input] date_formats or number_formats, or make "
-            "it categorical.",
+            hint="Declare how it is written by date_formats or number_formats[[| under [input]]], "
+            "or make it categorical.",
         )
     others = f" {form.unread:,} aren't." if form.unread else ""
     return SchemaError(
         f"Column {column.name!r} has kind {column.kind}, but holds texts: {form.fits:,} of "
         f"{len(values):,} different texts are written as {form.spelling}.{others}",
-        hint=f"Declare {form.declared} under [input]"
+        hint=f"Declare {form.declared} [[in ReadOptions|under [input]]]"
         f"{', and list the column under coerce to make the others missing' * bool(others)}.",
     )
 

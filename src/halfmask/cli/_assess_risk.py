@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask.cli._chosen_columns import COLUMNS, names_of
+from halfmask.cli._chosen_columns import COLUMNS
+from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._failures import UsageError
@@ -175,7 +176,7 @@ def risk(  # each is an option
         )
     from halfmask.assess.risk import assess_risk, counted_risk  # noqa: PLC0415 # half a second
 
-    names = names_of(quasi_identifiers)
+    names = items_of(quasi_identifiers, "A name of --quasi-identifiers")
     found: RiskAssessment | CountedRisk
     with where_run.connected() as engine, saying.stages() as stages:
         if engine is not None:

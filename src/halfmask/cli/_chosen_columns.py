@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from halfmask._errors import ReleaseError
+from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._policy_file import with_reading
@@ -130,8 +130,8 @@ class ChosenColumns:
         options = FormOptions(head=head).options(self.missing)
         made = make_policy(
             open_table(table, options=options),
-            quasi_identifiers=names_of(self.quasi_identifiers),
-            sensitive=names_of(self.sensitive or ""),
+            quasi_identifiers=items_of(self.quasi_identifiers, "A name of --quasi-identifiers"),
+            sensitive=items_of(self.sensitive, "A name of --sensitive") if self.sensitive else (),
             label=self.label,
             k=self.k,
             l=self.l,
@@ -166,9 +166,3 @@ def show_decisions(made: MadePolicy, where: Path, out: Console) -> None:
     out.print(
         f"\nPolicy   {printable(str(where))}, which isn't part of the release", soft_wrap=True
     )
-
-
-def names_of(text: str) -> tuple[str, ...]:
-    """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
-    names = next(csv.reader([text]), [])
-    return tuple(name.strip() for name in names if name.strip())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,6 +17,7 @@ from halfmask.cli._codecs import (  # typer reads annotations
     seal_series_codec,
     unseal_series_codec,
 )
+from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._encoded_format import OutFormatOption, encoded_format
 from halfmask.cli._failures import UsageError
@@ -239,7 +239,7 @@ def _event(text: str) -> Event:
     """Return an event from its words; a name with a comma is put in quotes, as in CSV."""
     from halfmask.encode import Event  # noqa: PLC0415 # polars takes half a second
 
-    parts = [part.strip() for part in next(csv.reader([text]), [])]
+    parts = items_of(text, "A part of --event")
     if len(parts) != EVENT_PARTS:
         raise UsageError(
             "An --event needs a name, its first and its last time.",

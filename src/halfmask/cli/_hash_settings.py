@@ -9,6 +9,7 @@ import typer
 
 from halfmask._errors import ParameterError
 from halfmask.cli._codec_settings import CategoricalOption  # noqa: TC001 # typer reads it
+from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ class HashOptions:
             "categorical": self.categorical,
             "text": self.text,
             "sets": self.set_,
-            "interactions": None if together is None else [it.split(",") for it in together],
+            "interactions": together
+            and [items_of(it, "A name of --interaction") for it in together],
             "characters": _lengths(self.characters, "--characters"),
         }
         given = {name: value for name, value in found.items() if value is not None}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+
+from halfmask.cli._comma_lists import items_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +71,10 @@ class HeaderOptions:
             "header": self.header,
             "skip_rows": self.skip_rows,
             "comment": self.comment,
-            "column_names": _names_of(self.column_names),
+            "column_names": None
+            if self.column_names is None
+            else items_of(self.column_names, "A name of --column-names"),
             "sheet": self.sheet,
             "table": self.of_database,
         }
         return {name: text for name, text in found.items() if text is not None}
-
-
-def _names_of(text: str | None) -> tuple[str, ...] | None:
-    """Return the names of columns; one that holds a comma is put in quotes, as in CSV."""
-    if text is None:
-        return None
-    return tuple(next(csv.reader([text]), ()))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from halfmask._errors import ColumnNotFoundError
+from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.dp.ledger import PrivacyLedger
-
-#: A key, quoted or not, up to the next comma.
-_KEY: Final = re.compile(r' *(?:"((?:[^"]|"")*)"|([^",]*?)) *(?=,|$)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +145,7 @@ class Declarations:
         for column, text in pairs(self.keys, "--keys COLUMN=KEY,KEY", names=dtypes):
             if column not in dtypes:
                 raise ColumnNotFoundError.of([column], dtypes, where="the table")
-            listed = _listed(text, column)
+            listed = items_of(text, f"A key of {column!r}")
             try:
                 found[column] = [_key(each, dtypes[column]) for each in listed]
             except ValueError:
@@ -180,21 +177,6 @@ def pairs(
             raise UsageError(f"{form.partition(' ')[0]} is given twice for {name!r}.")
         seen.add(name)
         yield name, value
-
-
-def _listed(text: str, column: str) -> list[str]:
-    """Return keys that commas part; quotes stand around one with a comma, or with outer blanks."""
-    found, at = [], 0
-    while at <= len(text):
-        match = _KEY.match(text, at)
-        if match is None or not match[0].strip():
-            raise UsageError(
-                f"A key of {column!r} is empty, or has a quotation mark within.",
-                hint='Write KEY,KEY. Quote a key with a comma, "A, b", and double a mark, "5""".',
-            )
-        found.append(match[2] if match[1] is None else match[1].replace('""', '"'))
-        at = match.end() + 1
-    return found
 
 
 def _number(text: str) -> float:

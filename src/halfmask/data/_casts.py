@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,38 +20,59 @@ if TYPE_CHECKING:
 def mark_missing(frame: pl.DataFrame, markers: tuple[str, ...] | None) -> pl.DataFrame:
     """Return the frame with null for each cell that is one of the markers.
 
-    A number is one if a marker spells it: ``-8`` marks -8.0, too.
+    A number, a date or a time is one if a marker spells it: ``-8`` marks -8.0, ``9999-12-31`` the
+    midnight of that day, in the column's own zone.
 
     Examples
     --------
     >>> mark_missing(pl.DataFrame({"pay": [100.5, -8.0], "job": ["-8", "?"]}), ("-8", "?")).rows()
     [(100.5, None), (None, None)]
     """
-    if not markers:
-        return frame
     marked = {
-        name: pl.col(name).is_in(pl.Series(list(markers)).implode())
-        if dtype == pl.String
-        else _is_number_of(name, dtype, markers)
+        name: _is_spelled(name, dtype, sorted(set(markers or ())))
         for name, dtype in frame.schema.items()
-        if dtype == pl.String or dtype.is_numeric()
     }
+    found = {name: those for name, those in marked.items() if those is not None}
+    if not found:
+        return frame
     return frame.with_columns(
-        pl.when(~those).then(pl.col(name)).alias(name)
-        for name, those in marked.items()
-        if those is not None
+        pl.when(~those).then(pl.col(name)).alias(name) for name, those in found.items()
     )
 
 
-def _is_number_of(name: str, dtype: pl.DataType, markers: Iterable[str]) -> pl.Expr | None:
-    """Return which numbers a marker spells; None if no marker spells one of the type."""
-    texts = pl.Series(sorted(set(markers)), dtype=pl.String)
-    numbers = texts.cast(pl.Float64 if dtype.is_float() else pl.Decimal(38, 9), strict=False)
-    fitting = numbers.drop_nulls().cast(dtype, strict=False)
+def _is_spelled(name: str, dtype: pl.DataType, markers: Sequence[str]) -> pl.Expr | None:
+    """Return which cells a marker spells; None if no marker spells one of the type."""
+    cells, held = pl.col(name), dtype
+    values = pl.Series(markers, dtype=pl.String)
+    if dtype.is_numeric():
+        values = values.cast(pl.Float64 if dtype.is_float() else pl.Decimal(38, 9), strict=False)
+    elif dtype == pl.Boolean:
+        values = values.replace_strict(
+            {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
+        )
+    elif isinstance(dtype, pl.Date | pl.Datetime):
+        values = pl.Series([_moment(it) for it in markers], dtype=pl.Datetime("us"))
+        if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None:
+            cells, held = cells.dt.replace_time_zone(None), pl.Datetime(dtype.time_unit)
+    elif dtype == pl.Time:
+        values = values.str.to_time("%H:%M:%S%.f", strict=False)
+    elif dtype != pl.String:
+        return None
+    values = values.drop_nulls()
+    fitting = values.cast(held, strict=False)
     if not dtype.is_float():
-        same = fitting.cast(numbers.dtype, strict=False) == numbers.drop_nulls()
+        same = fitting.cast(values.dtype, strict=False) == values
         fitting = fitting.filter(same.fill_null(value=False))
-    return pl.col(name).is_in(fitting.implode()) if len(fitting) else None
+    return cells.is_in(fitting.implode()) if len(fitting) else None
+
+
+def _moment(text: str) -> dt.datetime | None:
+    """Return the date or time of a clock that a text spells, as ISO 8601 writes it."""
+    try:
+        found = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if "-" in text and found.tzinfo is None else None
 
 
 def check_declared(declared: Iterable[str], columns: Iterable[str]) -> None:

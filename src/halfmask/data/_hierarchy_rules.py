@@ -330,7 +330,8 @@ def _numbers(values: pl.Series, column: str) -> pl.Series:
     if numbers.null_count():
         raise HierarchyError(
             f"Column {column!r} has {numbers.null_count()} values that are no finite numbers.",
-            hint="Name the markers of missing values under [input], or choose another hierarchy.",
+            hint="Name the markers of missing values[[| under [input]]], or choose another "
+            "hierarchy.",
         )
     return numbers
 

@@ -46,8 +46,8 @@ class ReadOptions:
         file overrides it.
     missing
         The texts that mean a missing cell, compared whole, quoted or not. ``None`` is the empty
-        text in CSV and nothing elsewhere. Texts that you give apply to columns of text of every
-        file format, and those that spell a number to numbers: ``"-8"`` marks -8.0, too.
+        text in CSV and nothing elsewhere. In every format, a text also marks the number, date or
+        time that it spells: ``"-8"`` marks -8.0, ``"9999-12-31"`` the midnight of that day.
     header
         Whether the first row of a CSV file holds the names. With ``None`` it does, and a
         first row that looks like data is an error. ``False`` calls columns ``column_1``,

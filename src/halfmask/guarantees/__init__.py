@@ -51,8 +51,9 @@ judged; ``EMD`` the earth mover's distance.
 
 All but the last are *monotone*: when classes that meet one are merged, the result meets it, which
 is what lets a method cut classes until a guarantee would break. All comparisons of counts with a
-parameter are exact, the parameter read as the decimal that was typed. Missing is a value of its
-own, among quasi-identifiers and among sensitive values. An empty table is judged by none.
+parameter are exact, the parameter read as the decimal or quotient that was typed. Missing is a
+value of its own, among quasi-identifiers and among sensitive values, and an empty text another.
+An empty table is judged by none.
 """
 
 from __future__ import annotations

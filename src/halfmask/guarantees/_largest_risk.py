@@ -39,8 +39,8 @@ class LargestRisk(Guarantee):
 
     Notes
     -----
-    **Guarantees.** ``risk`` is read as the decimal that was typed and compared in integers, so the
-    judgement is exact. Monotone: merged classes are larger.
+    **Guarantees.** ``risk`` is read as what was typed, 0.09 or 1 / 3, and compared in integers, so
+    the judgement is exact. Monotone: merged classes are larger.
 
     **Edge cases.** 0.09 asks for 12 rows in a class, because 1/11 is above it. For a minimum of 11
     rows, ask for ``KAnonymity(k=11)``.

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfmask._errors import ParameterError
+from halfmask._random import secret_parameter, type_of_key
 from halfmask.data._arrays import table_like
 from halfmask.hashing._fitting import fitted, plan_of_schema
 from halfmask.hashing._plan import HashPlan
@@ -135,6 +136,8 @@ class KeyedHasher(
     >>> [len(row) for row in hasher.hash_batch(people.hstack(notes)).to_csr().tolil().rows]
     [6, 4, 5]
     """
+
+    secret = secret_parameter("secret", Secret)
 
     def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
         self,
@@ -313,7 +316,7 @@ class KeyedHasher(
         if not isinstance(self.secret, Secret):
             raise ParameterError(
                 "The 'secret' parameter of KeyedHasher must be a Secret. "
-                f"Got a {type(self.secret).__name__}.",
+                f"Got a {type_of_key(self.secret)}.",
                 hint="Take one from a vault: vault.secret(name).",
             )
         return self.secret

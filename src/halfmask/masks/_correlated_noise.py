@@ -16,6 +16,7 @@ from halfmask.masks._numbers import (
     check_decimals,
     check_numeric,
     floats,
+    may_overflow,
     rounded_to,
 )
 from halfmask.masks._row_draws import row_fractions
@@ -69,9 +70,9 @@ class CorrelatedNoise:
     differential privacy: no budget is kept.
 
     **Edge cases.** Means and covariances are those of rows without a missing cell. Missing cells
-    stay missing. A column whose numbers are all equal gets no noise. Whole numbers stay whole
-    with 0 decimals. Numbers can become negative. A number that would need more than 53 bits is
-    refused.
+    stay missing. A column whose numbers are all equal gets no noise. Whole numbers stay whole with
+    0 decimals. Numbers can become negative. A number that would need more than 53 bits is refused.
+    Float32 becomes Float64.
 
     Examples
     --------
@@ -139,9 +140,17 @@ class CorrelatedNoise:
                 "a missing cell. It needs 2 at least.",
                 hint="Give each column the mask 'noise'.",
             )
-        mean = complete.mean(axis=0)
-        rest = complete - mean
-        values, vectors = np.linalg.eigh(self.variance_ratio * (rest.T @ rest) / len(rest))
+        with may_overflow():
+            mean = complete.mean(axis=0)
+            rest = complete - mean
+            covariance = self.variance_ratio * (rest.T @ rest) / len(rest)
+        if not np.isfinite(covariance).all():
+            raise DataError(
+                f"The columns of the mask {self.name!r} have numbers whose covariance is too large "
+                "for a float.",
+                hint="Code the tails first.",
+            )
+        values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         bounds = np.array([self._bounds(column[np.isfinite(column)]) for column in numbers.T])
         return _CorrelatedNoisePlan(self, dtypes, mean, root, bounds, key)

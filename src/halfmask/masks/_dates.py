@@ -12,6 +12,7 @@ from halfmask._errors import DataError, SchemaError
 from halfmask._validation import one_of
 from halfmask.data import unit_start
 from halfmask.masks._claims import counted_claim
+from halfmask.masks._numbers import DECLARE_TYPE
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class CoarsenedDates:
             raise SchemaError(
                 f"Column {column!r} has the mask {self.name!r}, which is for dates. "
                 f"Got the type {dtype.base_type().__name__}.",
-                hint="Declare its type under [input].",
+                hint=f"{DECLARE_TYPE}.",
             )
         return dtype
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, is_text, one_of
 from halfmask.masks._check_digits import CheckDigits, check_digits, is_scheme_name
 from halfmask.masks._ff1 import LEAST_DOMAIN, Ff1
 from halfmask.masks._pseudonym import Pseudonym
@@ -100,11 +100,10 @@ class FormatPreserving(Pseudonym):
         Pseudonym.__post_init__(self)
         integer_at_least(0, owner="FormatPreserving", keep_first=self.keep_first)
         integer_at_least(0, owner="FormatPreserving", keep_last=self.keep_last)
-        if self.on_invalid not in {"error", "encrypt"}:
-            raise ParameterError("The 'on_invalid' of FormatPreserving is 'error' or 'encrypt'.")
+        one_of(("error", "encrypt"), owner="FormatPreserving", on_invalid=self.on_invalid)
         if self.check_digits is None:
             return
-        if not is_scheme_name(self.check_digits):
+        if not (is_text(self.check_digits) and is_scheme_name(self.check_digits)):
             raise ParameterError(
                 "The 'check_digits' of FormatPreserving must be a name.",
                 hint="Take 'card', 'iban', or a country and a number, such as 'nl.bsn'.",

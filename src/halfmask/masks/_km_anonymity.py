@@ -141,7 +141,7 @@ class KmAnonymity:
             raise SchemaError(
                 f"Column {self.column!r} has the mask {self.name!r}, which is for texts of items "
                 f"with a separator. Got the type {dtypes[self.column].base_type()}.",
-                hint="Read it as text; a column of lists is read with [input] lists.",
+                hint="Read it as text; a column of lists is read with lists[[| under [input]]].",
             )
         return {self.column: pl.String()}
 

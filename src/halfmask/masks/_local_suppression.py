@@ -102,7 +102,7 @@ class LocalSuppression:
     subsets: int | None = None
 
     def __post_init__(self) -> None:
-        check_apart(self.columns, (), mask=self.name, named="columns")
+        check_apart(self.columns, (), mask=self.name, named="reads")
         integer_at_least(2, owner="LocalSuppression", k=self.k)
         if self.subsets is not None:
             integer_at_least(1, owner="LocalSuppression", subsets=self.subsets)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask._random import SecretBytes, check_key, fresh_key
+from halfmask._random import SecretBytes, check_key, fresh_key, secret_parameter
 from halfmask.anonymize._given_rows import collected, is_frame, read
 from halfmask.data import like, open_table, orders_of
 from halfmask.masks._masked import SeenColumn, looked_at
@@ -69,6 +69,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     [41000, 39000]
     """
 
+    key = secret_parameter("key", SecretBytes)
+
     def __init__(
         self,
         masks: Mapping[str, Mask] | None = None,
@@ -79,17 +81,6 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.masks = masks
         self.table_masks = table_masks
         self.key = key
-
-    @property
-    def key(self) -> bytes | None:
-        """The key that was given; it isn't shown where parameters are printed."""
-        given: bytes | None = self.__dict__["key"]
-        return given
-
-    @key.setter
-    def key(self, key: bytes | None) -> None:
-        # scikit-learn's clone asks for the object that it gave, so one that is withheld is kept.
-        self.__dict__["key"] = SecretBytes(key) if type(key) is bytes else key
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
         """Look at the values of columns whose masks need them.

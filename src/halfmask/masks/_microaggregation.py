@@ -12,7 +12,9 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
+from halfmask.masks._numbers import DECLARE_TYPE
 from halfmask.masks._ordered_columns import check_orders
+from halfmask.masks._strata import check_apart, check_names
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
@@ -115,14 +117,9 @@ class Microaggregation:
         integer_at_least(2, owner="Microaggregation", k=self.k)
         integer_at_least(1, owner="Microaggregation", block_rows=self.block_rows)
         one_of(("mdav", "gower", "univariate"), owner="Microaggregation", method=self.method)
-        if not self.columns:
-            raise ParameterError("The mask 'microaggregation' needs at least one column.")
-        both = [name for name in self.by if name in self.columns]
-        if both:
-            raise ParameterError(
-                f"The mask 'microaggregation' has the column {both[0]!r} in 'columns' and in 'by'.",
-                hint="Strata are written unchanged: leave the column out of one of them.",
-            )
+        check_apart(self.columns, self.by, mask=self.name, named="by")
+        check_names(mask=self.name, categories=self.categories)
+        check_orders(self.orders, self.columns, mask=self.name)
         kinds = [*self.orders, *self.categories]
         if kinds and self.method != "gower":
             raise ParameterError(
@@ -136,7 +133,6 @@ class Microaggregation:
                 "The 'orders' and 'categories' of the mask 'microaggregation' must name columns "
                 "that it groups, each once."
             )
-        check_orders(self.orders, self.columns, mask=self.name)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -174,7 +170,7 @@ class Microaggregation:
                 raise SchemaError(
                     f"Column {name!r} has the mask 'microaggregation', whose method "
                     f"{self.method!r} is for numbers, dates and times. Got the type {dtype}.",
-                    hint="Declare its type under [input], or choose method='gower'.",
+                    hint=f"{DECLARE_TYPE}, or choose method='gower'.",
                 )
             is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
             if not (is_text or dtype == pl.Boolean or name in self.categories):

@@ -18,14 +18,17 @@ from halfmask.masks._numbers import (
     check_bounds,
     check_decimals,
     check_numeric,
+    check_size,
     floats,
-    is_number,
+    may_overflow,
     rounded_to,
 )
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from halfmask.masks._value_counts import ValueCounts
 
 
@@ -62,7 +65,7 @@ class RandomNoise:
 
     **Edge cases.** Large numbers stay large. Averages over many rows are near those of the column.
     What is multiplied stays 0 where it was 0. A number that would need more than 53 bits is
-    refused.
+    refused. Float32 becomes Float64.
 
     Examples
     --------
@@ -94,10 +97,7 @@ class RandomNoise:
         one_of(LAWS, owner="RandomNoise", law=self.law)
         one_of(("add", "multiply"), owner="RandomNoise", how=self.how)
         one_of(("column", "sd"), owner="RandomNoise", unit=self.unit)
-        if not (is_number(self.scale) and 0 < self.scale < EXACT):
-            raise ParameterError(
-                f"The 'scale' of the mask 'noise' must be a number above 0. Got {self.scale!r}."
-            )
+        check_size(mask=self.name, scale=self.scale)
         check_decimals(self.decimals, mask=self.name)
         if self.unit == "sd" and self.how == "multiply":
             raise ParameterError(
@@ -144,8 +144,9 @@ class RandomNoise:
 
 def _sd(column: str, counts: ValueCounts) -> float:
     numbers, n = floats(counts.values, mask="noise"), counts.counts.to_numpy()
-    mean = np.average(numbers, weights=n) if len(n) else 0.0
-    sd = float(np.sqrt(np.average((numbers - mean) ** 2, weights=n))) if len(n) else 0.0
+    with may_overflow():
+        mean = np.average(numbers, weights=n) if len(n) else 0.0
+        sd = float(np.sqrt(np.average((numbers - mean) ** 2, weights=n))) if len(n) else 0.0
     if len(n) and not 0 < sd < EXACT:
         raise DataError(
             f"Column {column!r} has no standard deviation for its mask 'noise': its numbers are "
@@ -164,16 +165,20 @@ class _Noisy:
 
     def _bounds(self) -> tuple[float, float]:
         """Return the bounds that have the decimals which are written."""
-        mask, step = self.mask, 10.0**self.mask.decimals
-        low = -np.inf if mask.low is None else math.ceil(mask.low * step) / step
-        high = np.inf if mask.high is None else math.floor(mask.high * step) / step
-        return low, high
+        low = -np.inf if self.mask.low is None else self._cut(self.mask.low, math.ceil)
+        return low, np.inf if self.mask.high is None else self._cut(self.mask.high, math.floor)
+
+    def _cut(self, bound: float, to_whole: Callable[[float], int]) -> float:
+        step = 10.0**self.mask.decimals
+        has_digits = abs(bound) < EXACT / step  # behind the point, that could be cut
+        return to_whole(bound * step) / step if has_digits else bound
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         mask, numbers = self.mask, floats(column, mask=self.mask.name)
         u = row_fractions(len(numbers), key=self.key, first_row=first_row)
         drawn = noise(u, law=mask.law, scale=self.scale)
-        moved = numbers + drawn if mask.how == "add" else numbers * (1.0 + drawn)
+        with may_overflow():
+            moved = numbers + drawn if mask.how == "add" else numbers * (1.0 + drawn)
         rounded = rounded_to(moved, mask.decimals, column=column.name, mask=mask.name)
         rounded = np.clip(rounded, *self._bounds()) + 0.0  # no -0.0
         return as_column(rounded, name=column.name, dtype=self.dtype)

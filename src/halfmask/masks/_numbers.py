@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import sys
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask._validation import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,12 +17,15 @@ if TYPE_CHECKING:
 #: Beyond it floats don't tell whole numbers apart.
 EXACT: Final = 2.0**53
 _MOST_DECIMALS: Final = 9
+#: The hint of masks that aren't for the type of their column.
+DECLARE_TYPE: Final = "[[Cast the column, or read it with dtypes|Declare its type under [input]]]"
 
 
-def is_number(value: object) -> bool:
-    """Return whether a parameter is a number: truth values and texts are none."""
-    is_one = isinstance(value, int | float | np.integer | np.floating)
-    return is_one and not isinstance(value, bool)
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a parameter is a number that a float can hold: truth values are none."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float | np.integer | np.floating)
 
 
 def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool = False) -> None:
@@ -35,8 +40,18 @@ def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool 
         )
     raise SchemaError(
         f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
-        hint="Declare its type under [input], or choose another mask.",
+        hint=f"{DECLARE_TYPE}, or choose another mask.",
     )
+
+
+def check_size(*, mask: str, **named: object) -> None:
+    """Raise unless a base or scale is above 0, and small enough for exact whole numbers."""
+    for name, value in named.items():
+        if not (is_number(value) and 0 < value < EXACT):
+            raise ParameterError(
+                f"The {name!r} of the mask {mask!r} must be a number above 0 and below 2**53. "
+                f"Got {shown(value)}."
+            )
 
 
 def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
@@ -71,6 +86,11 @@ def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:
     return numbers
 
 
+def may_overflow() -> np.errstate:
+    """Return a context for numbers that may become infinite, and are then refused in words."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
 def as_column(numbers: NDArray[np.float64], *, name: str, dtype: pl.DataType) -> pl.Series:
     """Return numbers as a column; missing where NaN."""
     return pl.Series(name, numbers).fill_nan(None).cast(dtype)
@@ -78,9 +98,10 @@ def as_column(numbers: NDArray[np.float64], *, name: str, dtype: pl.DataType) ->
 
 def check_decimals(decimals: int, *, mask: str) -> None:
     """Raise unless a number of digits behind the point is 0 to 9."""
-    if isinstance(decimals, bool) or decimals not in range(_MOST_DECIMALS + 1):
+    if not is_number(decimals) or decimals not in range(_MOST_DECIMALS + 1):
         raise ParameterError(
-            f"The 'decimals' of the mask {mask!r} must be 0 to {_MOST_DECIMALS}. Got {decimals}."
+            f"The 'decimals' of the mask {mask!r} must be a whole number from 0 to "
+            f"{_MOST_DECIMALS}. Got {shown(decimals)}."
         )
 
 
@@ -88,7 +109,9 @@ def rounded_to(
     numbers: NDArray[np.float64], decimals: int, *, column: str, mask: str
 ) -> NDArray[np.float64]:
     """Return numbers with so many digits behind the point, for a column and its mask."""
-    if (np.abs(numbers) * 10.0**decimals >= EXACT).any():
+    with may_overflow():
+        units = np.abs(numbers) * 10.0**decimals
+    if (units >= EXACT).any():
         raise DataError(
             f"Column {column!r} has numbers that its mask {mask!r} can't write with {decimals} "
             "decimals.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._validation import mapping_of
 from halfmask.data import ReaderAround
 from halfmask.masks._traits import traits_of
 
@@ -42,12 +43,13 @@ def in_order(cells: pl.Series, order: Sequence[str] | None) -> pl.Series:
 
 def check_orders(orders: Mapping[str, Sequence[str]], columns: Sequence[str], *, mask: str) -> None:
     """Raise unless stated orders are of columns of a mask and list each value once."""
-    stated: object = orders  # any caller's
-    if not isinstance(stated, Mapping) or any(isinstance(it, str) for it in stated.values()):
-        raise ParameterError(
-            f"The 'orders' of the mask {mask!r} must map names of columns to lists of values.",
-            hint='Write {"size": ("small", "large")}.',
-        )
+    mapping_of(
+        "lists of values",
+        lambda it: isinstance(it, Sequence) and not isinstance(it, str),
+        owner=f"the mask {mask!r}",
+        hint='Write {"size": ("small", "large")}.',
+        orders=orders,
+    )
     for name, order in orders.items():
         if name not in columns:
             raise ParameterError(f"The 'orders' of the mask {mask!r} must name its columns.")

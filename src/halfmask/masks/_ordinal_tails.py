@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import as_text
+from halfmask.masks._strata import check_names
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
@@ -76,6 +77,7 @@ class OrdinalTailCoding:
                 "The mask 'ordinal-tails' has no bound.", hint="Give low or high, or both."
             )
         if self.order is not None:
+            check_names(mask=self.name, order=self.order)
             if len(set(self.order)) < len(self.order):
                 raise ParameterError(
                     "The 'order' of the mask 'ordinal-tails' has a category twice."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask._errors import ParameterError
 from halfmask._random import KEY_BYTES, check_key
+from halfmask._validation import one_of
 
 if TYPE_CHECKING:
     from halfmask.vault import Vault
@@ -46,8 +47,7 @@ class Pseudonym:
     scope: PseudonymScope = "release"
 
     def __post_init__(self) -> None:
-        if self.scope not in {"table", "release", "vault"}:
-            raise ParameterError("The 'scope' of pseudonyms is 'table', 'release' or 'vault'.")
+        one_of(("table", "release", "vault"), owner="pseudonyms", scope=self.scope)
         domain: object = self.domain  # any caller's
         if domain is not None and not (isinstance(domain, str) and domain):
             raise ParameterError("The 'domain' of pseudonyms must be a name.")

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, ParameterError
+from halfmask._errors import DataError
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
-from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats, is_number
+from halfmask.masks._numbers import (
+    EXACT,
+    as_column,
+    check_numeric,
+    check_size,
+    floats,
+    may_overflow,
+)
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._technique import Technique
 
@@ -50,9 +57,9 @@ class RandomRounding:
     number, which is unknown without the key.
 
     **Edge cases.** Integers with an integer base stay integers, whatever their size; so do
-    decimals. Of floats, a number that is within the precision of a float of a multiple counts as
-    that multiple. Floats of more than 2**53 bases are refused. Rows with the same number can get
-    different multiples: the mean over many of them comes near to it.
+    decimals. Float32 becomes Float64. Of floats, a number that is within the precision of a float
+    of a multiple counts as that multiple. Floats of more than 2**53 bases are refused. Rows with
+    the same number can get different multiples: the mean over many of them comes near to it.
 
     Examples
     --------
@@ -81,10 +88,7 @@ class RandomRounding:
     base: float
 
     def __post_init__(self) -> None:
-        if not (is_number(self.base) and 0 < self.base < EXACT):
-            raise ParameterError(
-                f"The 'base' of the mask {self.name!r} must be a number above 0. Got {self.base!r}."
-            )
+        check_size(mask=self.name, base=self.base)
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
         """Return the claim that numbers are multiples of the base; see `ClaimingMask`."""
@@ -128,7 +132,8 @@ class _RandomlyRounded:
         return from_units(found_units.alias(column.name), self.dtype, mask=self.mask.name)
 
     def _of_floats(self, column: pl.Series, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        multiples = floats(column, mask=self.mask.name) / self.mask.base
+        with may_overflow():
+            multiples = floats(column, mask=self.mask.name) / self.mask.base
         if (np.abs(multiples) >= EXACT).any():
             raise DataError(
                 f"Column {column.name!r} has numbers of more than 2**53 times the base of its mask "

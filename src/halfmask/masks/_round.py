@@ -12,7 +12,14 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._validation import integer_at_least, number_between
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
-from halfmask.masks._numbers import EXACT, as_column, check_numeric, floats, is_number
+from halfmask.masks._numbers import (
+    EXACT,
+    as_column,
+    check_numeric,
+    check_size,
+    floats,
+    may_overflow,
+)
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
@@ -56,10 +63,11 @@ class Rounding:
     base; with digits, by at most half of the last digit that is kept. Equal numbers stay equal. A
     number half-way is rounded to the even multiple or digit, so that sums have no bias.
 
-    **Edge cases.** Integers with an integer base are rounded exactly and keep their type. So are
-    decimals with any base, and integers and decimals with digits. Floats of more than 2**53 bases
-    are refused. Rare large numbers stay rare: code the tails as well (`TailCoding`). Digits keep
-    small numbers small: 0.0123 stays near, where a base would write 0.
+    **Edge cases.** Integers with an integer base are rounded exactly and become Int64. Decimals
+    stay decimals with any base, and so do integers and decimals with digits. Float32 becomes
+    Float64. Floats of more than 2**53 bases are refused. Rare large numbers stay rare: code the
+    tails as well (`TailCoding`). Digits keep small numbers small: 0.0123 stays near, where a base
+    would write 0.
 
     Examples
     --------
@@ -88,10 +96,8 @@ class Rounding:
     def __post_init__(self) -> None:
         if (self.base is None) == (self.digits is None):
             raise ParameterError("The mask 'round' has either a 'base' or 'digits'.")
-        if self.base is not None and not (is_number(self.base) and 0 < self.base < EXACT):
-            raise ParameterError(
-                f"The 'base' of the mask 'round' must be a number above 0. Got {self.base!r}."
-            )
+        if self.base is not None:
+            check_size(mask=self.name, base=self.base)
         if self.digits is not None:
             integer_at_least(1, owner="Rounding", digits=self.digits)
             number_between(1, _MOST_DIGITS, owner="Rounding", digits=self.digits)
@@ -137,7 +143,8 @@ class _Rounded:
         return from_units(_to_even(cells, one), self.dtype, mask=self.mask.name)
 
     def _multiples(self, column: pl.Series, base: float) -> NDArray[np.float64]:
-        multiples = np.rint(floats(column, mask=self.mask.name) / base)
+        with may_overflow():
+            multiples = np.rint(floats(column, mask=self.mask.name) / base)
         if (np.abs(multiples) >= EXACT).any():
             raise DataError(
                 f"Column {column.name!r} has numbers of more than 2**53 times the base of its mask "

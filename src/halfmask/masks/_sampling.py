@@ -12,7 +12,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._random import keyed_order
 from halfmask._validation import decimal, integer_at_least, number_between, rows_of_share
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._strata import strata_rows
+from halfmask.masks._strata import check_names, strata_rows
 from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ class StratifiedSampling:
     n: int | None = None
 
     def __post_init__(self) -> None:
+        check_names(mask=self.name, by=self.by)
         if not self.by:
             raise ParameterError(
                 f"The mask {self.name!r} has no columns in 'by'.",

@@ -14,6 +14,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, Sch
 from halfmask._validation import integer_at_least
 from halfmask.data import day_of, moved_by_days
 from halfmask.masks._pseudonym import Pseudonym
+from halfmask.masks._strata import check_apart
 from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
 
@@ -90,10 +91,7 @@ class ShiftedDates(Pseudonym):
             raise ParameterError(
                 f"The 'max_days' of ShiftedDates is at most {_MOST_DAYS:,}. Got {self.max_days:,}."
             )
-        if not self.columns or self.person in self.columns:
-            raise ParameterError(
-                "ShiftedDates needs columns of dates, and another column for the person."
-            )
+        check_apart(self.columns, (self.person,), mask=self.name, named="person")
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask._validation import is_text, list_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,12 +18,7 @@ def check_apart(
     columns: tuple[str, ...], others: tuple[str, ...], *, mask: str, named: str
 ) -> None:
     """Raise unless a mask has columns, each once, and none of them among those that it reads."""
-    texts: tuple[object, ...] = (columns, others)  # any caller's
-    if any(isinstance(it, str) for it in texts):
-        raise ParameterError(
-            f"The mask {mask!r} takes several names of columns. Got a text.",
-            hint='Write ("age",) for one column.',
-        )
+    check_names(mask=mask, **{"columns": columns, named: others})
     if not columns:
         raise ParameterError(f"The mask {mask!r} has no columns.", hint="Name one at least.")
     for name, given in (("columns", columns), (named, others)):
@@ -33,6 +29,12 @@ def check_apart(
         raise ParameterError(
             f"The mask {mask!r} has the column {both[0]!r} both in 'columns' and in {named!r}."
         )
+
+
+def check_names(*, mask: str, **named: object) -> None:
+    """Raise unless each named parameter of a mask is a list of texts: one text has letters."""
+    owner = f"the mask {mask!r}"
+    list_of("texts", is_text, owner=owner, hint='Write ("age",) for one of them.', **named)
 
 
 def strata_rows(table: pl.DataFrame, by: tuple[str, ...]) -> list[NDArray[np.uint32]]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import rows_of_share
+from halfmask._validation import number_between, rows_of_share
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
@@ -48,8 +48,9 @@ class TailCoding:
     is changed by its bound.
 
     **Edge cases.** Whole numbers with whole bounds, and decimals, are compared exactly, whatever
-    their size. A bound by share is a number that somebody has; ties stay together, so that
-    fewer cells may be in the tail. How many lie beyond a bound is seen.
+    their size. Whole numbers become Int64. Float32 becomes Float64 if it doesn't hold a bound. A
+    bound by share is a number that somebody has; ties stay together, so that fewer cells may be in
+    the tail. How many lie beyond a bound is seen.
 
     Examples
     --------
@@ -81,11 +82,8 @@ class TailCoding:
         for side, share in (("low", self.low_share), ("high", self.high_share)):
             if share is None:
                 continue
-            if not 0 < share <= 0.5:  # a half
-                raise ParameterError(
-                    f"The '{side}_share' of the mask 'tails' must be above 0 and at most 0.5. "
-                    f"Got {share}."
-                )
+            named = {f"{side}_share": share}
+            number_between(0, 0.5, owner="TailCoding", low_open=True, **named)  # type: ignore[arg-type] # its own
             if getattr(self, side) is not None:
                 raise ParameterError(f"The mask 'tails' has both '{side}' and '{side}_share'.")
         if (self.low_share or 0) + (self.high_share or 0) >= 1:
@@ -116,6 +114,10 @@ class TailCoding:
         """Return Int64 for whole numbers and bounds, a decimal for decimals; see `Mask`."""
         check_numeric(column, dtype, mask=self.name, decimals=True)
         bounds = [it for it in (self.low, self.high) if it is not None]
+        if dtype == pl.Float32:
+            held = pl.Series(bounds, dtype=pl.Float64).cast(dtype)
+            if held.to_list() == bounds:
+                return dtype
         return exact_type(column, dtype, bounds, mask=self.name)
 
     def fit(

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import SchemaError
+from halfmask.masks._numbers import DECLARE_TYPE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,7 +100,7 @@ def check_ordered(column: str, dtype: pl.DataType, *, mask: str) -> None:
     raise SchemaError(
         f"Column {column!r} has the mask {mask!r}, which is for numbers, dates and ordered "
         f"categories. Got the type {_named(dtype)}.",
-        hint="Declare its type under [input]; of categories whose type has an order, declare the "
+        hint=f"{DECLARE_TYPE}; of categories whose type has an order, declare the "
         "kind 'ordinal'. Or choose the mask 'pram'.",
     )
 

@@ -210,6 +210,12 @@ def _respelled(prepared: Prepared) -> Iterator[str]:
         return
     first = next(iter(prepared.source.batches(_SPELLED_ROWS, columns=names)))
     for name in names:
+        if first[name].null_count() and (first[name].str.strip_chars() == "").any():
+            yield (
+                f"The column {name!r} has blank texts and missing cells. Classes and guarantees "
+                'count them as different values. missing = [""] in [input] of the policy makes '
+                "empty texts missing."
+            )
         if found := spellings(first[name]):
             steps = ", ".join(f'"{step}"' for step in steps_needed(first[name]))
             yield (

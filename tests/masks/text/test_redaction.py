@@ -157,7 +157,7 @@ def test_texts_without_details_are_unchanged(texts):
         ({"columns": ()}, "has no columns"),
         ({"replace": "hash"}, "Got 'hash'"),
         ({"types": ()}, "searches for nothing"),
-        ({"names_from": ("note",)}, "'note' in 'columns' and in 'names_from'"),
+        ({"names_from": ("note",)}, "'note' both in 'columns' and in 'names_from'"),
         ({"types": ("mail",)}, "'mail'"),
         ({"countries": ("england",)}, "'england'"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from halfmask.claims._table_manifest import ClassClaim as Claim
@@ -44,6 +44,21 @@ MODELS: list[tuple[str, dict[str, object]]] = [
     ("delta-disclosure-privacy", {"delta": 0.7, "column": "ill"}),
     ("basic-beta-likeness", {"beta": 1, "column": "ill"}),
     ("enhanced-beta-likeness", {"beta": 1, "column": "pay"}),
+    # Quotients, whose floats lie on either side of them.
+    ("largest-risk", {"risk": 1 / 3}),
+    ("average-risk", {"risk": 1 / 3}),
+    ("records-at-risk", {"share": 1 / 3, "risk": 1 / 3}),
+    ("alpha-k-anonymity", {"alpha": 2 / 3, "k": 3, "column": "ill"}),
+    (
+        "profitability-prosecutor",
+        {
+            "publisher_benefit": 2,
+            "publisher_loss": 5,
+            "adversary_gain": 10,
+            "adversary_cost": 10 / 3,
+        },
+    ),
+    ("profitability-prosecutor-no-attack", {"adversary_gain": 5, "adversary_cost": 5 / 3}),
 ]
 ROWS = st.lists(
     st.tuples(
@@ -55,6 +70,7 @@ ROWS = st.lists(
     min_size=1,
     max_size=40,
 )
+THIRDS = [("[1, 5]", "z", "flu", 1.5)] * 2 + [("[1, 5]", "z", "ulcer", 1.5)]
 
 
 def asks_for_tree(parameters):
@@ -66,6 +82,8 @@ def asks_for_tree(parameters):
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(rows=ROWS)
+@example(rows=THIRDS)
+@example(rows=THIRDS + [("[6, 9]", "y", "flu", 10.0)] * 3)
 def test_what_the_guarantees_count_is_what_the_verifier_counts(rows, make):
     schema = {"age": pl.String, "zip": pl.String, "ill": pl.String, "pay": pl.Float64}
     frame = pl.DataFrame(rows, schema=schema, orient="row")

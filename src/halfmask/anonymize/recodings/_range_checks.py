@@ -42,7 +42,7 @@ def check_ranges(
         raise SchemaError(
             f"Ranges of the table have a {idle[0]}, and none of its quasi-identifiers without a "
             f"hierarchy or a recoding of its own holds {_HOLDS[idle[0]]}.",
-            hint="Leave it out, or declare how the columns are written under [input].",
+            hint="Leave it out, or declare how the columns are written[[| under [input]]].",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from halfmask._errors import MissingDependencyError, ParameterError
 from halfmask._optional import need
+from halfmask._validation import shown
 
 #: What Presidio calls the entities of language models, and what we call them.
 _ENTITIES: Final = {"PERSON": "name", "LOCATION": "place", "NRP": "group"}
@@ -54,10 +55,10 @@ class ModelEntities:
             yield it.start, it.end, _ENTITIES[it.entity_type]
 
 
-def check_model(model: str) -> None:
-    """Raise if a text isn't the name of a spaCy model, by its form."""
-    if not _MODEL.fullmatch(model):
+def check_model(model: object) -> None:
+    """Raise if it isn't the name of a spaCy model, by its form."""
+    if not isinstance(model, str) or not _MODEL.fullmatch(model):
         raise ParameterError(
-            f"A spaCy model has a name such as 'en_core_web_lg'. Got {model!r}.",
+            f"A spaCy model has a name such as 'en_core_web_lg'. Got {shown(model)}.",
             hint="Name an installed model.",
         )

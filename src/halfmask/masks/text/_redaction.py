@@ -13,7 +13,9 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
+from halfmask._validation import one_of
 from halfmask.data import as_text
+from halfmask.masks._strata import check_apart, check_names
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
@@ -121,23 +123,13 @@ class TextRedaction:
     model: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.columns:
-            raise ParameterError("The mask 'free-text' has no columns.", hint="Name the texts.")
-        if self.replace not in {"type", "token", "remove"}:
-            raise ParameterError(
-                "The 'replace' of the mask 'free-text' must be 'type', 'token' or 'remove'. "
-                f"Got {self.replace!r}."
-            )
+        check_apart(self.columns, self.names_from, mask=self.name, named="names_from")
+        check_names(mask=self.name, types=self.types, countries=self.countries)
+        one_of(("type", "token", "remove"), owner="TextRedaction", replace=self.replace)
         if not self.types and not self.names_from and self.model is None:
             raise ParameterError(
                 "The mask 'free-text' searches for nothing.",
                 hint="Give 'types', 'names_from' or both.",
-            )
-        both = [it for it in self.names_from if it in self.columns]
-        if both:
-            raise ParameterError(
-                f"The mask 'free-text' has {both[0]!r} in 'columns' and in 'names_from'.",
-                hint="Take the names from an identifier column.",
             )
         check_types(self.types)
         check_countries(self.countries)

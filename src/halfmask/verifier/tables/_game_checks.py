@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.verifier.tables._rules import LevelRule, Parameters, Unjudgeable, number
+from halfmask.verifier.tables._rules import LevelRule, Parameters, Unjudgeable, amount
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def prosecutor_payout(parameters: Parameters) -> LevelRule:
     """Bound what an attack that pays is expected to cost the publisher, for each row."""
     benefit = _above_zero(parameters, "publisher_benefit")
-    loss, gain = _amount(parameters, "publisher_loss"), _amount(parameters, "adversary_gain")
-    cost = _amount(parameters, "adversary_cost")
+    loss, gain = amount(parameters, "publisher_loss"), amount(parameters, "adversary_gain")
+    cost = amount(parameters, "adversary_cost")
 
     def expected(rows: int) -> Fraction:
         return loss / rows if gain > cost * rows else Fraction()
@@ -51,15 +51,8 @@ def _of_sizes(cells: Cells, level: Callable[[int], Fraction]) -> NDArray[np.floa
     return np.array([float(level(size)) for size in sizes.tolist()])[place]
 
 
-def _amount(parameters: Parameters, name: str) -> Fraction:
-    value = number(parameters, name, 0)
-    if value == float("inf"):
-        raise Unjudgeable(f"its parameter {name} is infinite")
-    return Fraction(str(value))
-
-
 def _above_zero(parameters: Parameters, name: str) -> Fraction:
-    amount = _amount(parameters, name)
-    if not amount:
+    found = amount(parameters, name)
+    if not found:
         raise Unjudgeable(f"its parameter {name} isn't above 0")
-    return amount
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
-from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,6 +14,7 @@ from halfmask.verifier.tables._rules import (
     Parameters,
     PeopleRule,
     Unjudgeable,
+    amount,
     number,
     whole,
 )
@@ -98,8 +98,8 @@ def journalist_records_at_risk(parameters: Parameters) -> PeopleRule:
 
 def journalist_payout(parameters: Parameters) -> PeopleRule:
     """Return the rule of the game in the population: what an attack costs the publisher."""
-    benefit, loss = _amount(parameters, "publisher_benefit"), _amount(parameters, "publisher_loss")
-    gain, cost = _amount(parameters, "adversary_gain"), _amount(parameters, "adversary_cost")
+    benefit, loss = amount(parameters, "publisher_benefit"), amount(parameters, "publisher_loss")
+    gain, cost = amount(parameters, "adversary_gain"), amount(parameters, "adversary_cost")
 
     def level(fitting: ClassPeople) -> float:
         people = np.unique(fitting.people.clip(1)).tolist()
@@ -111,19 +111,12 @@ def journalist_payout(parameters: Parameters) -> PeopleRule:
 
 def journalist_without_attack(parameters: Parameters) -> PeopleRule:
     """Return the rule of the game in the population where no attack may pay."""
-    gain, cost = _amount(parameters, "adversary_gain"), _amount(parameters, "adversary_cost")
+    gain, cost = amount(parameters, "adversary_gain"), amount(parameters, "adversary_cost")
     return PeopleRule(
         level=lambda fitting: float(gain / max(1, int(fitting.people.min()))),
         worst=max,
         keeps=lambda found: found < float(cost),
     )
-
-
-def _amount(parameters: Parameters, name: str) -> Fraction:
-    value = number(parameters, name, 0)
-    if value == math.inf:
-        raise Unjudgeable(f"its parameter {name} is infinite")
-    return Fraction(str(value))
 
 
 def estimated_k_map(parameters: Parameters) -> LevelRule:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -175,6 +177,16 @@ def number(parameters: Parameters, name: str, low: float) -> float:
     if isinstance(value, str) or not value >= low:
         raise Unjudgeable(f"its parameter {name} guarantees nothing below {low:g}")
     return value
+
+
+def amount(parameters: Parameters, name: str) -> Fraction:
+    """Return a parameter as the decimal that was typed, or as the quotient of two numbers."""
+    value = number(parameters, name, 0)
+    if value > sys.float_info.max:
+        raise Unjudgeable(f"its parameter {name} is infinite")
+    typed = Fraction(str(value))
+    quotient = typed.limit_denominator(1_000_000)
+    return quotient if quotient.numerator / quotient.denominator == value else typed
 
 
 def whole(parameters: Parameters, name: str, low: int) -> int:

@@ -346,3 +346,15 @@ def test_one_cell_sets_no_scale(attack: Attack, code: float):
     )
 
     assert rates(attack, target)["quasi-identifiers"] == 1.0
+
+
+@pytest.mark.parametrize("attack", LINKAGES, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("few", [20, 300])
+def test_numbers_near_the_largest_float_are_linked_without_a_warning(attack: Attack, few: int):
+    """Their squares, sums and differences are no floats; warnings are errors here."""
+    ids = np.arange(300.0)
+    ids[:few] = np.linspace(-1.7, 1.7, few) * 1e308
+    original = pl.DataFrame({"id": ids, "other": np.arange(300) % 7})
+    target = TableTarget(released=original, original=original, quasi_identifiers=("id", "other"))
+
+    assert rates(attack, target)["quasi-identifiers"] > 0.9

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks.tables._matching import usual_numbers
+from halfmask.assess.attacks.tables._matching import finite_scale, usual_numbers
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._links import Linkable
@@ -28,8 +28,8 @@ def d_risk(linkable: Linkable, interval: float) -> float:
     for column in numbers:
         middle, known = column.cells.middle, linkable.known[column.name]
         present = usual_numbers(middle[~np.isnan(middle)])
-        reach = interval * float(present.std(ddof=1)) if len(present) > 1 else 0.0
-        near &= (np.abs(middle[rows] - known) <= reach) | (
-            np.isnan(known) & column.cells.null[rows]
-        )
+        sd = finite_scale(lambda it: it.std(ddof=1), present) if len(present) > 1 else 0.0
+        with np.errstate(over="ignore"):
+            is_near = np.abs(middle[rows] - known) <= interval * sd
+        near &= is_near | (np.isnan(known) & column.cells.null[rows])
     return float(near.mean())

@@ -6,6 +6,7 @@ recodings write ranges, sets, nodes of hierarchies, the middle of a class or one
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: The code of a category that no known row has.
 FOREIGN = np.iinfo(np.int32).max
+#: Squares of larger numbers may be too large for a float.
+_SQUARED = 1e150
 #: Numbers this many times as far from nearly all others as those lie apart set no scale.
 FAR_OUT, FAR_OUT_OF_FEW, MANY_VALUES = 5.0, 100.0, 20
 
@@ -297,16 +300,24 @@ def _scale(
     At most that of all known numbers.
     """
     both = usual_numbers(known), usual_numbers(middle[np.isfinite(middle)])
-    with np.errstate(over="ignore"):
-        largest = max((float(of(each)) for each in both if len(each)), default=0.0)
-        return min(largest, float(of(known))) if len(known) else 0.0
+    largest = max((finite_scale(of, each) for each in both if len(each)), default=0.0)
+    return min(largest, finite_scale(of, known)) if len(known) else 0.0
+
+
+def finite_scale(of: Callable[..., np.float64], numbers: NDArray[np.float64]) -> float:
+    """Return a scale of numbers whose squares, sums and differences may be too large for floats."""
+    most = float(np.abs(numbers).max())
+    if most < _SQUARED:
+        return float(of(numbers))
+    return min(float(of(numbers / most)) * most, sys.float_info.max)
 
 
 def _resolution(numbers: NDArray[np.float64]) -> float:
     """Return how far different numbers are apart at least: 1 for most that are whole."""
-    gaps = np.diff(np.unique(numbers))
-    # What numbers differ by in their last bits isn't a gap.
-    gaps = gaps[gaps > 1e-9 * gaps.sum()]
+    with np.errstate(over="ignore"):
+        gaps = np.diff(np.unique(numbers))
+        # What numbers differ by in their last bits isn't a gap.
+        gaps = gaps[gaps > 1e-9 * gaps.sum()]
     return float(gaps.min()) if len(gaps) else 0.0
 
 
@@ -322,4 +333,4 @@ def _average_gap(numbers: NDArray[np.float64]) -> float:
     if n < 2:
         return 0.0
     ranks = 2 * np.arange(1, n + 1) - n - 1
-    return float(2 * (ranks * np.sort(numbers)).sum() / (n * (n - 1)))
+    return finite_scale(lambda each: 2 * (ranks * np.sort(each)).sum() / (n * (n - 1)), numbers)

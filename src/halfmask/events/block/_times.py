@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Form", "Times", "Unit", "ZoneClock", "read_times", "write_times"]
 
-Form: TypeAlias = Literal["local", "offset", "date", "seconds", "milliseconds"]
 Unit: TypeAlias = Literal["seconds", "milliseconds", "microseconds"]
+Form: TypeAlias = Literal["local", "offset", "date"] | Unit
 #: Digits of a microsecond in a unit.
 _DIGITS = {"seconds": 6, "milliseconds": 3, "microseconds": 0}
 _FORMS = {"date": 0, "local": 1, "offset": 2}
@@ -129,7 +129,7 @@ class ZoneClock:
         The zone of texts that don't say theirs.
     form
         ``local``: date and time of the clock; ``offset``: with how far it is from UTC; ``date``:
-        its date; ``seconds``, ``milliseconds``: since 1970, whole ones.
+        its date; ``seconds``, ``milliseconds``, ``microseconds``: since 1970, whole ones.
     """
 
     __slots__ = ("_form", "_reading", "_zone")
@@ -240,8 +240,8 @@ def write_times(times: Times, ahead: NDArray[np.int64], context: Context, *, for
 
     times = _within(times, context)
     level, fits = times.source.level, times.fits
-    if form in {"seconds", "milliseconds"}:
-        numbers = times.utc // ten_to(6 if form == "seconds" else 3)
+    if form in _DIGITS:
+        numbers = times.utc // ten_to(_DIGITS[form])
         return with_nulls(Values.from_integers(level, numbers, fits), times.source)
     data = np.empty(len(fits) * LONGEST, np.uint8)
     starts, stops = np.empty(len(fits), np.int64), np.empty(len(fits), np.int64)

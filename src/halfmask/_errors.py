@@ -64,16 +64,20 @@ _EITHER = re.compile(r"\[\[([^][|]*)\|([^][|]*)\]\]")
 
 
 class _Words(str):
-    """Words of an error as a program reads them, and as the command line does."""
+    """Words of an error as a program reads them, and as the command line does.
 
-    __slots__ = ("at_terminal",)
+    An error that tells another's words takes those that were `written`: they have both.
+    """
+
+    __slots__ = ("at_terminal", "written")
     at_terminal: str
+    written: str
 
     def __new__(cls, words: str) -> Self:
         if isinstance(words, cls):
             return words
         made = super().__new__(cls, _EITHER.sub(r"\1", words))
-        made.at_terminal = _EITHER.sub(r"\2", words)
+        made.at_terminal, made.written = _EITHER.sub(r"\2", words), words
         return made
 
 

@@ -91,3 +91,18 @@ def test_a_key_of_sqlite_is_told_by_its_column(tmp_path):
 
     with pytest.raises(DataError, match=r"a key isn't unique.*\(t\.k\)"):
         copied(tmp_path, policy, script)
+
+
+@pytest.mark.parametrize("tables", ["t", "tu"], ids=["one fault", "two faults"])
+def test_the_terminal_reads_its_own_option_in_an_error_of_several(tmp_path, tables):
+    script = "".join(f"create table {it} (a text); insert into {it} values ('x');" for it in tables)
+    rule = '{ mask = { name = "format-preserving", scope = "vault" } }'
+    policy = "halfmask-database = 1\n"
+    policy += "".join(f"[tables.{it}.columns]\na = {rule}\n" for it in tables)
+
+    with pytest.raises(Exception, match="vault=") as caught:
+        copied(tmp_path, policy, script)
+
+    assert "--vault" in caught.value.at_terminal[1]
+    assert "vault=" not in caught.value.at_terminal[1]
+    assert "--vault" not in caught.value.hint

@@ -105,7 +105,7 @@ def _asking(subset: SubsetSection) -> Iterator[None]:
         if subset.where is None:
             raise
         raise DataError(
-            f"The rows of [subset] can't be chosen by its 'where'. {error.what}",
+            f"The rows of [subset] can't be chosen by its 'where'. {error.what.written}",
             hint=f"Try it in the database: SELECT count(*) FROM {quoted_name(subset.table)} WHERE "
             "and the condition.",
         ) from None

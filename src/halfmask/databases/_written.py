@@ -201,7 +201,7 @@ def _check_columns(
 def _unsupported(table: str, error: SchemaError) -> SchemaError:
     """Return the error of a mask that doesn't support the type of its column, with the table."""
     hint = _NO_DATES if "for dates" in error.what else "Take another mask."
-    return SchemaError(f"In the table {table!r}: {error.what}", hint=hint)
+    return SchemaError(f"In the table {table!r}: {error.what.written}", hint=hint)
 
 
 def _check_unique(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.databases.copying import CANARY, copied
 
-from halfmask._errors import DataError, SchemaError
+from halfmask._errors import DataError, ReleaseError, SchemaError
 from halfmask.databases import DatabasePolicy, protect_database
 
 ROUND = '{ mask = { name = "round", base = 10 } }'
@@ -106,3 +106,27 @@ def test_the_terminal_reads_its_own_option_in_an_error_of_several(tmp_path, tabl
     assert "--vault" in caught.value.at_terminal[1]
     assert "vault=" not in caught.value.at_terminal[1]
     assert "--vault" not in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("there", "overwrite", "told"),
+    [
+        (lambda at: at.mkdir(), False, "The report folder exists."),
+        (lambda at: at.mkdir(), True, "The report folder exists, and halfmask didn't make it"),
+        (lambda at: at.write_text(""), False, "A file or a link has the name of the report folder"),
+    ],
+    ids=["exists", "not ours", "file"],
+)
+def test_the_report_folder_is_told_by_what_it_is(tmp_path, there, overwrite, told):
+    """The copy writes two things: an error says which of them can't be written."""
+    there(tmp_path / "masked.db.report")
+
+    with pytest.raises(ReleaseError) as caught:
+        copied(tmp_path, overwrite=overwrite)
+
+    assert caught.value.what.startswith(told)
+
+
+def test_a_report_without_a_parent_folder_says_so(tmp_path):
+    with pytest.raises(ReleaseError, match="parent folder of the report folder"):
+        copied(tmp_path, name="none/masked.db")

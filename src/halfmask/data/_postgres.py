@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import polars as pl
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from halfmask.data._read_options import ReadOptions
 
 __all__ = [
+    "DECIMAL_SIZE",
+    "TOO_LONG",
     "PostgresColumn",
     "PostgresConnection",
+    "decimal_of",
     "literal",
     "postgres_reader",
     "table_columns",
@@ -33,6 +36,12 @@ __all__ = [
 ]
 
 _MAX_DIGITS: Final = 38
+TOO_LONG: Final = f"decimals of more than {_MAX_DIGITS} digits"
+#: The most digits before the point, and behind it, of a column's decimals of any size.
+DECIMAL_SIZE: Final = (
+    "max(length(trunc(abs({0}))::text)) FILTER (WHERE {0} NOT IN ('NaN', 'Infinity', '-Infinity')),"
+    " max(scale({0}))"
+)
 #: Days from 1970 to the first of year 1 and the last of 9999, which text, polars and Python all
 #: have. Others, and infinity, which Arrow counts as some other day, have no date of ours.
 _DAYS: Final = (-719_162, 2_932_896)
@@ -418,22 +427,20 @@ def _with_scale(connection: PostgresConnection, column: PostgresColumn, oid: int
         return column
     quoted = quoted_name(column.name)
     table = connection.rows(f"SELECT {oid}::regclass::text")[0][0]
-    ((digits, scale),) = connection.rows(
-        f"SELECT max(length(trunc(abs({quoted}))::text)), max(scale({quoted})) FROM {table}"
-        f" WHERE {quoted} NOT IN ('NaN', 'Infinity', '-Infinity')"
-    )
-    precision = (digits or 1) + (scale or 0)
-    if precision > _MAX_DIGITS:
+    (size,) = connection.rows(f"SELECT {DECIMAL_SIZE.format(quoted)} FROM {table}")
+    dtype = decimal_of(*size)
+    if dtype is None:
         raise SchemaError(
-            f"Column {column.name!r} has decimals of more than {_MAX_DIGITS} digits.",
+            f"Column {column.name!r} has {TOO_LONG}.",
             hint="Read a view in which they are rounded.",
         )
-    return PostgresColumn(
-        name=column.name,
-        type=column.type,
-        base=column.base,
-        dtype=pl.Decimal(precision, scale or 0),
-    )
+    return replace(column, dtype=dtype)
+
+
+def decimal_of(digits: int | None, scale: int | None) -> pl.Decimal | None:
+    """Return the type of decimals by what `DECIMAL_SIZE` gives; ``None`` if none holds them."""
+    precision = (digits or 1) + (scale or 0)
+    return pl.Decimal(precision, scale or 0) if precision <= _MAX_DIGITS else None
 
 
 def _check_readable(column: PostgresColumn) -> None:

@@ -12,7 +12,15 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask.data import quoted_name
-from halfmask.data._postgres import PostgresColumn, PostgresConnection, literal, table_columns
+from halfmask.data._postgres import (
+    DECIMAL_SIZE,
+    TOO_LONG,
+    PostgresColumn,
+    PostgresConnection,
+    decimal_of,
+    literal,
+    table_columns,
+)
 from halfmask.databases import _postgres_catalog as catalog
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
 
@@ -145,6 +153,7 @@ class PostgresSource:
 
     def looked_at(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
         """Return a table with what its cells say of their types; see `SourceDatabase`."""
+        table = self._sized(table, columns)
         wanted = ((it.name, _odd(it)) for it in table.columns if it.name in columns)
         asked = {name: test for name, test in wanted if test is not None}
         if not asked:
@@ -158,7 +167,36 @@ class PostgresSource:
         return replace(
             table,
             columns=tuple(
-                replace(it, dtype=None, odd=odd[it.name]) if it.name in odd else it
+                replace(it, dtype=None, meant=None, odd=odd[it.name]) if it.name in odd else it
+                for it in table.columns
+            ),
+        )
+
+    def _sized(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
+        """Return a table with the size that its decimals of any size have."""
+        any_size = [
+            it.name
+            for it in table.columns
+            if it.name in columns
+            and it.dtype is None
+            and self._readers[table.name, it.name].base == "numeric"
+        ]
+        if not any_size:
+            return table
+        asked = ", ".join(DECIMAL_SIZE.format(quoted_name(name)) for name in any_size)
+        (found,) = self._connection.rows(f"SELECT {asked} FROM ONLY {self.named(table.name)}")
+        sizes = zip(found[::2], found[1::2], strict=True)
+        # A mask may write more digits before the point: the column holds them.
+        meant = {
+            name: pl.Decimal(38, dtype.scale) if (dtype := decimal_of(*size)) else None
+            for name, size in zip(any_size, sizes, strict=True)
+        }
+        return replace(
+            table,
+            columns=tuple(
+                replace(it, meant=meant[it.name], odd="" if meant[it.name] else TOO_LONG)
+                if it.name in meant
+                else it
                 for it in table.columns
             ),
         )
@@ -251,7 +289,7 @@ class PostgresSource:
         """Yield some columns of a table; see `SourceDatabase`."""
         readers = [self._readers[table, it.name] for it in columns]
         asked = ", ".join(
-            f"lower({quoted_name(it.name)}::text) AS {quoted_name(it.name)}"
+            f"{it.folded(f'{quoted_name(it.name)}::text')} AS {quoted_name(it.name)}"
             if it.folds and it.name in masked
             else reader.expression
             for it, reader in zip(columns, readers, strict=True)
@@ -291,6 +329,8 @@ def _odd(column: TableColumn) -> tuple[str, str] | None:
         )
     if isinstance(column.dtype, pl.Time):
         return f"{name} = '24:00'", "times of 24:00"
+    if isinstance(column.meant, pl.Decimal):
+        return f"{name} IN ('NaN', 'Infinity', '-Infinity')", "decimals that are NaN or infinite"
     if isinstance(column.dtype, pl.Decimal):
         return f"{name} = 'NaN'", "decimals that are NaN"
     return None
@@ -322,7 +362,8 @@ def _column(reader: PostgresColumn, own: _OwnType | None, said: _Details) -> Tab
         needs=frozenset(json.loads(said.needs)),
         uses=frozenset(json.loads(said.uses)),
         lost=tuple(lost),
-        folds=reader.base == "citext",
+        meant=pl.Enum(reader.labels) if reader.labels else None,
+        folds=("lower({})",) if reader.base == "citext" else (),
         refused=refused,
     )
 

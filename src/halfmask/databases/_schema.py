@@ -42,10 +42,11 @@ class TableColumn:
         Objects and other columns that its clauses need: ``sequence s``, ``function f()``.
     lost
         What isn't copied of it: a domain, a collation.
-    dates
-        What its texts are as dates, if each of them is one.
+    meant
+        What its texts are for a mask that doesn't take texts: dates, ordered categories, decimals.
     folds
-        Whether its keys ignore case, so that a mask of linked columns must see lower case.
+        SQL that writes keys alike that the database finds equal, such as ``lower({})``: a mask of
+        linked columns must see these alike.
     odd
         Cells that only their text holds, which no mask takes.
     refused
@@ -63,10 +64,16 @@ class TableColumn:
     needs: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     lost: tuple[str, ...] = ()
-    dates: pl.DataType | None = None
-    folds: bool = False
+    meant: pl.DataType | None = None
+    folds: tuple[str, ...] = ()
     odd: str = ""
     refused: str = ""
+
+    def folded(self, cells: str) -> str:
+        """Return SQL of cells that are written alike if the database finds them equal."""
+        for each in self.folds:
+            cells = each.format(cells)
+        return cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["Progress", "WaitingBar", "silent"]
-
 
 class Progress(Protocol):
     """Called with what is being done, and the share of it that is done where that is known."""

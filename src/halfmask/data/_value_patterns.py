@@ -8,8 +8,6 @@ from typing import Final
 
 import polars as pl
 
-__all__ = ["NOBODY", "PATTERNS", "Pattern", "names_nobody", "pattern_shares"]
-
 #: What a program writes where it knows nobody, in the syntax of Python and of Rust's regex crate:
 #: blanks, which are more in Python, and truth values. Those who have them are many.
 NOBODY: Final = r"^[\s\x1c-\x1f]*(?:true|false)?[\s\x1c-\x1f]*$"
@@ -17,21 +15,7 @@ NOBODY: Final = r"^[\s\x1c-\x1f]*(?:true|false)?[\s\x1c-\x1f]*$"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A form of text.
-
-    Parameters
-    ----------
-    about
-        What has this form, as it reads after "have the form of".
-    regex
-        What the whole value matches, in the syntax of Rust's regex crate.
-    check
-        A checksum that the text must satisfy as well.
-    identifies
-        Whether a value of this form points at one person, device or account.
-    least
-        The share of values from which the column is taken to be of this form.
-    """
+    """A form of text."""
 
     about: str
     regex: str

@@ -110,5 +110,8 @@ def compilation_announced(err: Console) -> Iterator[None]:
             begun = True
             err.print(COMPILING, soft_wrap=True)
 
-    with COMPILATION.told_to(announce):
+    before, COMPILATION.progress = COMPILATION.progress, announce
+    try:
         yield
+    finally:
+        COMPILATION.progress = before

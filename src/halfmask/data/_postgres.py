@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from halfmask.data._read_options import ReadOptions
 
 _MAX_DIGITS: Final = 38
-TOO_LONG: Final = f"decimals of more than {_MAX_DIGITS} digits"
-#: The most digits before the point, and behind it, of a column's decimals of any size.
-DECIMAL_SIZE: Final = (
+#: The most digits before the point, and behind it.
+_SIZE: Final = (
     "max(length(trunc(abs({0}))::text)) FILTER (WHERE {0} NOT IN ('NaN', 'Infinity', '-Infinity')),"
     " max(scale({0}))"
 )
@@ -156,6 +155,16 @@ class PostgresConnection:
         with self._asking(), self._connection.cursor() as cursor:
             cursor.execute(query)
             return list(cursor.fetchall())
+
+    def decimal_types(self, table: str, names: Sequence[str]) -> dict[str, pl.Decimal | None]:
+        """Return the types that columns of decimals of any size need; ``None`` if none has it."""
+        asked = ", ".join(_SIZE.format(quoted_name(name)) for name in names)
+        (found,) = self.rows(f"SELECT {asked} FROM {table}")
+        types: dict[str, pl.Decimal | None] = {}
+        for name, digits, scale in zip(names, found[::2], found[1::2], strict=True):
+            precision = (digits or 1) + (scale or 0)
+            types[name] = pl.Decimal(precision, scale or 0) if precision <= _MAX_DIGITS else None
+        return types
 
     def frames(self, query: str) -> Iterator[pl.DataFrame]:
         """Yield the rows of a query as they arrive, in frames of some megabytes."""
@@ -351,22 +360,14 @@ def _with_scale(connection: PostgresConnection, column: PostgresColumn, oid: int
     """Return a column of decimals of any size with the size that its values need."""
     if column.base != "numeric" or column.dtype is not None:
         return column
-    quoted = quoted_name(column.name)
     table = connection.rows(f"SELECT {oid}::regclass::text")[0][0]
-    (size,) = connection.rows(f"SELECT {DECIMAL_SIZE.format(quoted)} FROM {table}")
-    dtype = decimal_of(*size)
+    dtype = connection.decimal_types(table, [column.name])[column.name]
     if dtype is None:
         raise SchemaError(
-            f"Column {column.name!r} has {TOO_LONG}.",
+            f"Column {column.name!r} has decimals of more than {_MAX_DIGITS} digits.",
             hint="Read a view in which they are rounded.",
         )
     return replace(column, dtype=dtype)
-
-
-def decimal_of(digits: int | None, scale: int | None) -> pl.Decimal | None:
-    """Return the type of decimals by what `DECIMAL_SIZE` gives; ``None`` if none holds them."""
-    precision = (digits or 1) + (scale or 0)
-    return pl.Decimal(precision, scale or 0) if precision <= _MAX_DIGITS else None
 
 
 def _check_readable(column: PostgresColumn) -> None:

@@ -93,7 +93,8 @@ def with_folds(
         if at not in domains:
             return replace(column, folds=())
         root = columns[domains[at].root]
-        as_number = _is_text(column) and root.dtype is not None and root.dtype.is_numeric()
+        is_number = root.dtype is not None and root.dtype.is_numeric()
+        as_number = is_number and str(column.dtype) == "String"
         found = sorted(folds[domains[at].root])
         return replace(column, folds=(*found, *([_AS_NUMBER] if as_number else [])))
 
@@ -101,10 +102,6 @@ def with_folds(
         name: replace(table, columns=tuple(folded((name, it.name)) for it in table.columns))
         for name, table in sources.items()
     }
-
-
-def _is_text(column: TableColumn) -> bool:
-    return column.dtype is not None and str(column.dtype) == "String"
 
 
 def _count(at: ColumnAt, column: TableColumn, widest: TableColumn, made: IntegerTokens) -> None:

@@ -12,15 +12,7 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask.data import quoted_name
-from halfmask.data._postgres import (
-    DECIMAL_SIZE,
-    TOO_LONG,
-    PostgresColumn,
-    PostgresConnection,
-    decimal_of,
-    literal,
-    table_columns,
-)
+from halfmask.data._postgres import PostgresColumn, PostgresConnection, literal, table_columns
 from halfmask.databases import _postgres_catalog as catalog
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
 
@@ -175,21 +167,11 @@ class PostgresSource:
         ]
         if not any_size:
             return table
-        asked = ", ".join(DECIMAL_SIZE.format(quoted_name(name)) for name in any_size)
-        (found,) = self._connection.rows(f"SELECT {asked} FROM ONLY {self.named(table.name)}")
-        sizes = zip(found[::2], found[1::2], strict=True)
-        # A mask may write more digits before the point: the column holds them.
-        meant = {
-            name: pl.Decimal(38, dtype.scale) if (dtype := decimal_of(*size)) else None
-            for name, size in zip(any_size, sizes, strict=True)
-        }
+        types = self._connection.decimal_types(f"ONLY {self.named(table.name)}", any_size)
         return replace(
             table,
             columns=tuple(
-                replace(it, meant=meant[it.name], odd="" if meant[it.name] else TOO_LONG)
-                if it.name in meant
-                else it
-                for it in table.columns
+                it if it.name not in types else _sized(it, types[it.name]) for it in table.columns
             ),
         )
 
@@ -326,6 +308,13 @@ def _odd(column: TableColumn) -> tuple[str, str] | None:
     if isinstance(column.dtype, pl.Decimal):
         return f"{name} = 'NaN'", "decimals that are NaN"
     return None
+
+
+def _sized(column: TableColumn, dtype: pl.Decimal | None) -> TableColumn:
+    """Return a column of decimals of any size: a mask may write more digits before the point."""
+    if dtype is None:
+        return replace(column, odd="decimals of more than 38 digits")
+    return replace(column, meant=pl.Decimal(38, dtype.scale))
 
 
 def _column(reader: PostgresColumn, own: _OwnType | None, said: _Details) -> TableColumn:

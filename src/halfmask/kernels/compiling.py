@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from numba import njit, types
 from numba.core import event
@@ -81,7 +80,6 @@ def in_all_widths(kernel: Function) -> Function:
         return kernel
     compiled = False
 
-    @wraps(kernel, updated=())  # not the attributes of a dispatcher
     def run(*arguments: Any) -> Any:  # noqa: ANN401 # a kernel's
         nonlocal compiled
         if not compiled:
@@ -89,7 +87,8 @@ def in_all_widths(kernel: Function) -> Function:
             _compile(dispatcher, tuple(map(dispatcher.typeof_pyval, arguments)))
         return dispatcher(*arguments)
 
-    return cast("Function", run)
+    called: Function = wraps(dispatcher, updated=())(run)  # type: ignore[assignment] # as the kernel
+    return called
 
 
 def _compile(kernel: Any, found: tuple[Any, ...]) -> None:  # noqa: ANN401 # numba's dispatcher
@@ -132,7 +131,7 @@ class Compilation(event.Listener):
 
     def __init__(self, progress: Progress) -> None:
         self._depth = self._done = 0
-        self._progress = progress
+        self.progress = progress  # the terminal has its own, which shows stages
 
     def on_start(self, event: Any) -> None:  # noqa: ANN401 # numba's
         """Tell that kernels are compiled, unless this one is compiled for another one."""
@@ -150,16 +149,7 @@ class Compilation(event.Listener):
 
     def _tell(self) -> None:
         said = f"Compiling kernels, once: {self._done} done"
-        self._progress(said if self._depth else "done")
-
-    @contextmanager
-    def told_to(self, progress: Progress) -> Iterator[None]:
-        """Tell it to another one: that of Python would write over the stages of the terminal."""
-        before, self._progress = self._progress, progress
-        try:
-            yield
-        finally:
-            self._progress = before
+        self.progress(said if self._depth else "done")
 
 
 def _is_kernel(event: Any) -> bool:  # noqa: ANN401 # numba's

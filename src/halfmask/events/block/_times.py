@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halfmask.events.running._context import Context
 
 Unit: TypeAlias = Literal["seconds", "milliseconds", "microseconds"]
-Form: TypeAlias = Literal["local", "offset", "date"] | Unit
+Form: TypeAlias = Literal["local", "offset", "date", "seconds", "milliseconds", "microseconds"]
 #: Digits of a microsecond in a unit.
 _DIGITS = {"seconds": 6, "milliseconds": 3, "microseconds": 0}
 _FORMS = {"date": 0, "local": 1, "offset": 2}

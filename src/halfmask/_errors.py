@@ -66,16 +66,20 @@ _EITHER = re.compile(rf"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\[\[{_O
 
 
 class _Words(str):
-    """Words of an error as a program reads them, and as the command line does."""
+    """Words of an error as a program reads them, and as the command line does.
 
-    __slots__ = ("at_terminal",)
+    An error that tells another's words takes those that were `written`: they have both.
+    """
+
+    __slots__ = ("at_terminal", "written")
     at_terminal: str
+    written: str
 
     def __new__(cls, words: str) -> Self:
         if isinstance(words, cls):
             return words
         made = super().__new__(cls, _of_reader(words, 1))
-        made.at_terminal = _of_reader(words, 2)
+        made.at_terminal, made.written = _of_reader(words, 2), words
         return made
 
 

@@ -138,7 +138,7 @@ def test_a_person_as_sensitive_column_is_refused():
         Anonymizer(guarantees=asked, person="who").fit(visits(1))
 
 
-@pytest.mark.parametrize("blank", ["", "  "])
+@pytest.mark.parametrize("blank", ["", "  ", "false"])
 def test_blank_texts_are_no_person(blank):
     frame = visits(1).with_columns(
         who=pl.when(pl.int_range(pl.len()) == 3)

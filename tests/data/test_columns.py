@@ -36,3 +36,10 @@ def test_two_types_are_refused_unless_one_is_declared():
         joint_dtypes({"a": TEXT}, {"a": INT}, declared={}, what="File 2")
 
     assert joint_dtypes({"a": TEXT}, {"a": INT}, declared={"a": TEXT}, what="File 2") == {"a": INT}
+
+
+def test_ordered_categories_are_counted_and_not_named():
+    first, second = pl.Enum(["CANARY"]), pl.Enum(["CANARY", "x"])
+
+    with pytest.raises(SchemaError, match=r"'a' is Enum of 2 in file 2 and Enum of 1 before"):
+        joint_dtypes({"a": second}, {"a": first}, declared={}, what="File 2")

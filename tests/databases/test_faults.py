@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.databases.copying import CANARY, copied
 
-from halfmask._errors import DataError, SchemaError
+from halfmask._errors import DataError, ParameterError, ReleaseError, SchemaError
 from halfmask.databases import DatabasePolicy, protect_database
 
 ROUND = '{ mask = { name = "round", base = 10 } }'
@@ -91,3 +91,43 @@ def test_a_key_of_sqlite_is_told_by_its_column(tmp_path):
 
     with pytest.raises(DataError, match=r"a key isn't unique.*\(t\.k\)"):
         copied(tmp_path, policy, script)
+
+
+@pytest.mark.parametrize("tables", ["t", "tu"], ids=["one fault", "two faults"])
+def test_the_terminal_reads_its_own_option_in_an_error_of_several(tmp_path, tables):
+    script = "".join(f"create table {it} (a text); insert into {it} values ('x');" for it in tables)
+    rule = '{ mask = { name = "format-preserving", scope = "vault" } }'
+    policy = "halfmask-database = 1\n"
+    policy += "".join(f"[tables.{it}.columns]\na = {rule}\n" for it in tables)
+
+    with pytest.raises(ParameterError, match="vault=") as caught:
+        copied(tmp_path, policy, script)
+
+    at_terminal = str(caught.value.at_terminal[1])
+    assert "--vault" in at_terminal
+    assert "vault=" not in at_terminal
+    assert "--vault" not in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("there", "overwrite", "told"),
+    [
+        (lambda at: at.mkdir(), False, "The report folder exists."),
+        (lambda at: at.mkdir(), True, "The report folder exists, and halfmask didn't make it"),
+        (lambda at: at.write_text(""), False, "A file or a link has the name of the report folder"),
+    ],
+    ids=["exists", "not ours", "file"],
+)
+def test_the_report_folder_is_told_by_what_it_is(tmp_path, there, overwrite, told):
+    """The copy writes two things: an error says which of them can't be written."""
+    there(tmp_path / "masked.db.report")
+
+    with pytest.raises(ReleaseError) as caught:
+        copied(tmp_path, overwrite=overwrite)
+
+    assert caught.value.what.startswith(told)
+
+
+def test_a_report_without_a_parent_folder_says_so(tmp_path):
+    with pytest.raises(ReleaseError, match="parent folder of the report folder"):
+        copied(tmp_path, name="none/masked.db")

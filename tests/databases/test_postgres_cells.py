@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from halfmask._errors import DataError, SchemaError
@@ -117,3 +119,92 @@ def test_numbers_that_no_longer_fit_are_an_error(postgres, tmp_path, kind, value
 
     with pytest.raises(DataError, match="'a' of the table 't' writes 1 numbers"):
         copy(postgres, tmp_path, {"a": f"{{ mask = {mask} }}"})
+
+
+ROUND = '{ mask = { name = "round", base = 10 } }'
+
+
+@pytest.mark.parametrize(
+    ("mask", "written"),
+    [
+        ('{ name = "round", base = 10 }', ["0", "12350", None, "1e20"]),
+        ('{ name = "tails", high = 5 }', ["1.5", "5", None, "5"]),
+        ('{ name = "token" }', None),
+    ],
+)
+def test_decimals_of_any_size_take_masks(postgres, tmp_path, mask, written):
+    """Their type says no size, so their cells do; what is written may be larger."""
+    postgres.run(
+        "CREATE SCHEMA src;\nCREATE TABLE src.t (n int, a numeric);\n"
+        "INSERT INTO src.t VALUES (1, 1.5), (2, 12345.678), (3, NULL), (4, 99999999999999999999)"
+    )
+
+    copy(postgres, tmp_path, {"n": '"keep"', "a": f"{{ mask = {mask} }}"})
+
+    found = [it for (it,) in postgres.run("SELECT a::text FROM masked.t ORDER BY n")]
+    ((kind,),) = postgres.run("SELECT pg_typeof(a)::text FROM masked.t LIMIT 1")
+    if written is None:
+        assert (kind, len(set(found))) == ("text", 4)
+    else:
+        assert kind == "numeric"
+        assert [Decimal(it) if it else it for it in found] == [
+            Decimal(it) if it else it for it in written
+        ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ("NaN", "decimals that are NaN or infinite"),
+        ("-Infinity", "decimals that are NaN or infinite"),
+        ("1e40", "decimals of more than 38 digits"),
+    ],
+)
+def test_decimals_that_no_mask_takes_are_told(postgres, tmp_path, cell, says):
+    postgres.run(
+        f"CREATE SCHEMA src;\nCREATE TABLE src.t (a numeric);\nINSERT INTO src.t VALUES ('{cell}')"
+    )
+
+    with pytest.raises(SchemaError, match=f"'a' of the table 't' has {says}"):
+        copy(postgres, tmp_path, {"a": ROUND})
+
+
+MOODS = (
+    "CREATE SCHEMA src;\nCREATE TYPE src.mood AS ENUM ('sad', 'ok', 'good', 'wild');\n"
+    "CREATE TABLE src.t (n int, a src.mood);\n"
+    "INSERT INTO src.t VALUES (1, 'wild'), (2, 'sad'), (3, NULL), (4, 'ok')"
+)
+
+
+def test_enumerations_have_an_order(postgres, tmp_path):
+    """Masks of ordered categories take theirs; the copy has texts, and no labels of the type."""
+    postgres.run(MOODS)
+    tails = '{ mask = { name = "ordinal-tails", high = "good" } }'
+
+    copy(postgres, tmp_path, {"n": '"keep"', "a": tails})
+
+    assert postgres.run("SELECT a FROM masked.t ORDER BY n") == [
+        ("good",), ("sad",), (None,), ("ok",)
+    ]  # fmt: skip
+    of_copy = "enumtypid IN (SELECT oid FROM pg_type WHERE typnamespace = 'masked'::regnamespace)"
+    assert postgres.run(f"SELECT 1 FROM pg_enum WHERE {of_copy}") == []
+
+
+def test_ranks_of_enumerations_are_swapped(postgres, tmp_path):
+    postgres.run(MOODS)
+    swap = '"keep"\n[[tables.t.masks]]\nname = "rank-swapping"\ncolumns = ["a"]\n'
+
+    copy(postgres, tmp_path, {"n": '"keep"', "a": f"{swap}max_rank_distance = 1.0"})
+
+    found = [it for (it,) in postgres.run("SELECT a FROM masked.t ORDER BY n")]
+    assert sorted(filter(None, found)) == ["ok", "sad", "wild"]
+    assert found[2] is None
+
+
+def test_a_mask_of_numbers_shows_no_label(postgres, tmp_path):
+    postgres.run(MOODS)
+
+    with pytest.raises(SchemaError, match="for numbers") as caught:
+        copy(postgres, tmp_path, {"n": '"keep"', "a": ROUND})
+
+    assert "wild" not in str(caught.value)

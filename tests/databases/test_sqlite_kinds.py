@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import tempfile
+from pathlib import Path
 
+import hypothesis.strategies as st
 import pytest
-from tests.databases.copying import CANARY, copied, rows
+from hypothesis import example, given, settings
+from tests.databases.copying import CANARY, copied, make, rows
 
-from halfmask._errors import SchemaError
+from halfmask._errors import HalfmaskError, SchemaError
 
 KEY_MASK = '{ mask = { name = "token" } }'
 MONTH = '{ mask = { name = "coarsened-dates", to = "month" } }'
@@ -116,3 +120,49 @@ def test_views_and_triggers_are_listed(tmp_path):
     found, _ = copied(tmp_path, policy(k='"keep"', v='"keep"'), script)
 
     assert found.left_out == ('trigger "told"', 'view "seen"')
+
+
+TYPES = st.sampled_from(
+    ["integer", "real", "numeric", "text", "", "text collate nocase", "text collate rtrim"]
+)
+CELLS = st.lists(
+    st.sampled_from(["5", "05", "5.0", " 5", "6.50", "a", "A", "a ", 5, 6.5]),
+    min_size=1,
+    unique=True,
+)
+
+
+@settings(max_examples=20)
+@given(parent=TYPES, child=TYPES, keys=CELLS, cells=CELLS, kept=st.booleans())
+@example(parent="integer", child="text", keys=[5], cells=["05", " 5"], kept=False)
+@example(parent="text collate rtrim", child="text", keys=["a"], cells=["a "], kept=False)
+@example(parent="text", child="integer", keys=["05"], cells=["05"], kept=True)
+def test_keys_lead_where_sqlite_says_that_they_lead(parent, child, keys, cells, kept):
+    """Its check of foreign keys is the judge: of the source, and of the copy."""
+    script = (
+        f"create table p (n integer, k {parent} unique); create table c (n integer, k {child}"
+        " references p (k));"
+    )
+    for table, given_ in (("p", keys), ("c", cells)):
+        verb = "insert or ignore into"
+        script += "".join(f"{verb} {table} values ({n}, {it!r});" for n, it in enumerate(given_))
+    policy_ = "halfmask-database = 1\n" + "".join(
+        f'[tables.{table}.columns]\nn = "keep"\nk = {rule}\n'
+        for table, rule in (("p", '"keep"' if kept else KEY_MASK), ("c", '"reference"'))
+    )
+    joined = "select c.n, p.n from c join p on p.k = +c.k order by 1, 2"
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        make(folder / "shop.db", script)
+        lost = rows(folder / "shop.db", "pragma foreign_key_check")
+        told, path = "", folder / "masked.db"
+        try:
+            copied(folder, policy_)
+        except HalfmaskError as error:
+            told = error.what
+        if lost or told:
+            assert bool(lost) == ("lacks them" in told) or "it must be one type" in told
+            assert lost or "it must be one type" in told
+            return
+        assert rows(path, "pragma foreign_key_check") == []
+        assert rows(path, joined) == rows(folder / "shop.db", joined)

@@ -192,7 +192,48 @@ def _slack(rng: random.Random, i: int) -> dict[str, Any]:
     }
 
 
+def _azure(rng: random.Random, i: int) -> dict[str, Any]:
+    return {
+        "time": moment(i),
+        "operationName": "Sign-in activity",
+        "category": "SignInLogs",
+        "resultType": str(rng.choice([0, 50126])),
+        "callerIpAddress": f"10.3.{rng.randrange(9)}.{rng.randrange(9)}",
+        "correlationId": _hex(rng, 32),
+        "identity": rng.choice(PEOPLE).replace(".", " ").title(),
+        "level": "4",
+        "location": rng.choice(["DE", "US"]),
+    }
+
+
+def _google_analytics(rng: random.Random, i: int) -> dict[str, Any]:
+    return {
+        "event_date": moment(i * 9)[:10].replace("-", ""),
+        "event_timestamp": _epoch(i * 9) * 1_000_000 + rng.randrange(10**6),
+        "event_name": rng.choice(["page_view", "purchase"]),
+        "user_pseudo_id": f"{rng.randrange(40)}.{rng.randrange(9)}",
+        "user_first_touch_timestamp": _epoch(-9_000 * rng.randrange(40)) * 1_000_000,
+    }
+
+
+def _calls(rng: random.Random, i: int) -> dict[str, Any]:
+    """Return a shape where all is named less well: a date, its time, and whom an e-mail names."""
+    return {
+        "date": moment(i * 900)[:10],
+        "opened_at": _epoch(-rng.randrange(900)),
+        "answered": moment(i * 900, after=rng.randrange(600)),
+        "client_ip": f"10.4.{rng.randrange(9)}.{rng.randrange(9)}",
+        "mail": f"{rng.choice(PEOPLE)}@example.com",
+        "ticket_id": f"t{rng.randrange(80)}",
+    }
+
+
 SHAPES = {
+    "azure": Shape(event=_azure, time="time", entity="identity"),
+    "google-analytics": Shape(
+        event=_google_analytics, time="event_timestamp", entity="user_pseudo_id"
+    ),
+    "calls": Shape(event=_calls, time="answered", entity="mail"),
     "stripe": Shape(event=_stripe, time="created", entity="data.object.customer"),
     "cloudtrail": Shape(event=_cloudtrail, time="eventTime", entity="userIdentity.userName"),
     "github": Shape(event=_github, time="created_at", entity="actor.login"),

@@ -173,10 +173,15 @@ def test_times_are_coarsened_to_where_there_is_company(zone):
 
 
 @pytest.mark.parametrize(
-    ("start", "unit"), [(1_409_871_475, "seconds"), (1_409_871_475_000, "milliseconds")]
+    ("start", "unit"),
+    [
+        (1_409_871_475, "seconds"),
+        (1_409_871_475_000, "milliseconds"),
+        (1_409_871_475_000_000, "microseconds"),
+    ],
 )
 def test_times_may_be_numbers(start, unit):
-    """Seconds or milliseconds since 1970 by their size, where the name speaks of a time."""
+    """Since 1970, in what their size says, where the name speaks of a time."""
     found = described([{"timestamp": start + i, "n": start + i} for i in range(100)])
 
     assert found["timestamp"].rule["unit"] == unit

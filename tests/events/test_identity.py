@@ -8,17 +8,20 @@ from decimal import Decimal
 from typing import Any
 
 import hypothesis.strategies as st
+import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from events.running import SECRET, run, transform_of  # type: ignore[import-not-found] # beside, not in a package
+from halfmask.data._value_patterns import names_nobody
 from halfmask.events import EventPolicy, Kind, Transform, reverse_events, run_events, stage_of
-from halfmask.events.block._words import lookup_word
+from halfmask.events.block._words import lookup_word, person_word, scalar_token
 from halfmask.events.report import claims_of
 from halfmask.events.report._risk import RiskCounts
 from halfmask.events.streams import open_sink, open_source
 from halfmask.vault import KeyFile, Vault
 from halfmask.verifier.events import verify_events
+from halfmask.verifier.events._guarantees import _who
 from halfmask.verifier.events._reading import Number, same_text
 
 #: One customer, as services write it; and others that only look like it.
@@ -165,6 +168,60 @@ def test_what_names_nobody_has_no_draw(nobody):
     (found,) = made([rule], [nobody], stream={"entity": "v"})
 
     assert "n" not in found
+
+
+CELLS = """
+halfmask-events = 1
+release = "r"
+[stream]
+time = "t"
+entity = "v"
+zone = "UTC"
+[[rule]]
+path = "n"
+do = "keep"
+[window]
+every = "1 day"
+zone = "UTC"
+[[aggregate]]
+window = "day"
+by = { n = "n" }
+count = "events"
+min-entities = 2
+"""
+
+
+@pytest.mark.parametrize("nobody", NOBODY)
+def test_what_names_nobody_is_no_entity_of_a_cell(nobody):
+    """One person and one nobody are too few for a cell; two persons aren't."""
+    policy = EventPolicy.from_toml(CELLS)
+    for texts, written in ((["7", nobody], 0), (["7", nobody, "8"], 1)):
+        transform, stage = Transform(policy, secret=SECRET), stage_of(policy)
+        block = transform.scan(
+            b"".join(f'{{"v":{it},"n":5,"t":"2024-03-01"}}\n'.encode() for it in texts)
+        )
+        out = bytes(stage.take(transform.change(block), block)) + stage.finish()
+        assert [json.loads(line)["events"] for line in out.splitlines()] == [len(texts)] * written
+
+
+@given(st.text(alphabet="truefalsTF \t\n\x0b\x1c\x1f\x85\xa0\u2003\u200b\x00", max_size=7))
+@example(" true\n")
+@example("\x1cfalse")
+def test_events_tables_and_the_verifier_agree_on_who_is_nobody(word):
+    by_verifier = _who({"v": word}, ("v",)) is None
+    by_table = names_nobody(pl.Series([word])).to_list()
+
+    token = scalar_token(word)
+
+    assert token is not None
+    assert (person_word(*token) is None) == by_verifier
+    assert by_table == [by_verifier]
+
+
+def test_columns_of_other_types_name_nobody_where_they_are_missing():
+    assert names_nobody(pl.Series([0, None])).to_list() == [False, True]
+    assert names_nobody(pl.Series([True, False, None])).to_list() == [True] * 3
+    assert names_nobody(pl.Series([" ", "a"], dtype=pl.Categorical)).to_list() == [True, False]
 
 
 @pytest.mark.parametrize("kept", [False, True])

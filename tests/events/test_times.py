@@ -114,6 +114,7 @@ def test_what_is_written():
     assert one({**action, "write": "date"}, time)[0] == ["2014-09-05"]
     assert one({**action, "write": "seconds"}, time)[0] == [1_409_868_000]
     assert one({**action, "write": "milliseconds"}, time)[0] == [1_409_868_000_000]
+    assert one({**action, "write": "microseconds"}, time)[0] == [1_409_868_000_000_000]
 
 
 def test_numbers_are_times_where_that_is_said():

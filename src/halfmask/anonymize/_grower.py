@@ -63,8 +63,7 @@ class Grower:
     def _grown(
         self, run: tuple[int, int, int], whole: int, cell_of_row: NDArray[np.int32]
     ) -> tuple[Partition, NDArray[np.int64], NDArray[np.int64]]:
-        from halfmask.kernels.compiling import compile_all_widths  # noqa: PLC0415 # the compiler loads late
-        from halfmask.kernels.partition.growing import TreeRoom, grow  # noqa: PLC0415 # the same
+        from halfmask.kernels.partition.growing import TreeRoom, grow  # noqa: PLC0415 # compiles late
 
         rows, d = run[1] - run[0], len(self.columns.scale)
         most = rows // self.k + 1
@@ -80,7 +79,7 @@ class Grower:
             np.empty(most, dtype=np.int64),
             cell_of_row,
         )
-        given = (
+        nodes, cells = grow(
             self.buffers,
             self.columns,
             self.rules,
@@ -92,8 +91,6 @@ class Grower:
             whole,
             tree,
         )
-        compile_all_widths(grow, *given)
-        nodes, cells = grow(*given)
         partition = Partition(
             feature=tree.feature[:nodes].copy(),
             cut=tree.cut[:nodes].copy(),

@@ -24,6 +24,7 @@ from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
 from halfmask.anonymize.recodings._range_checks import check_ranges
+from halfmask.data._value_patterns import names_nobody
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -205,11 +206,11 @@ class Protection:
                     "its policy is to reject them.",
                     hint='Mend the table, or set missing to "value" or "suppress".',
                 )
-        nobody = 0 if self.person is None else _n_blank(batch[self.person])
+        nobody = 0 if self.person is None else int(names_nobody(batch[self.person]).sum())
         if nobody:
             raise SchemaError(
                 f"Column {self.person!r} says whose row it is and has "
-                f"{nobody} missing or blank cells in a batch.",
+                f"{nobody} missing or blank cells in a batch, or truth values.",
                 hint="Leave these rows out, or give each a person of its own.",
             )
         return compact(batch, self.schema, self._kept, sample_key=sample_key, number=number)
@@ -417,13 +418,6 @@ class Protection:
                     "column has.",
                     hint="Rename that column, or write the ranges as text.",
                 )
-
-
-def _n_blank(persons: pl.Series) -> int:
-    """Return how many cells name nobody: they are missing, or texts of blanks."""
-    if persons.dtype == pl.String:
-        return int((persons.fill_null("").str.strip_chars() == "").sum())
-    return persons.null_count()
 
 
 def _check_kept(fitted: Fitted, classes: Classes) -> None:

@@ -98,28 +98,20 @@ def _bar(err: Console) -> Progress:
 def compilation_announced(err: Console) -> Iterator[None]:
     """Say it, once, if the block compiles a kernel: else the first run looks as if it hung."""
     try:
-        from numba.core import event  # noqa: PLC0415 - the compiler takes a second to load
-
-        from halfmask.kernels.compiling import BAR  # noqa: PLC0415 - as above
+        from halfmask.kernels.compiling import COMPILATION  # noqa: PLC0415 - it takes a second to load
     except ImportError:  # a client's machine needs none, and compiles nothing
         yield
         return
+    begun = False
 
-    class Announcement(event.Listener):
-        begun = False
+    def announce(stage: str, share: float | None = None) -> None:  # noqa: ARG001 - once is enough
+        nonlocal begun
+        if not begun:
+            begun = True
+            err.print(COMPILING, soft_wrap=True)
 
-        def on_start(self, _: object) -> None:
-            if not self.begun:
-                self.begun = True
-                err.print(COMPILING, soft_wrap=True)
-
-        def on_end(self, _: object) -> None:
-            """Say nothing: the stage that waited for it ends by itself."""
-
-    # One of both speaks: the bar of Python would write over that of the stages.
-    event.unregister("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's
+    before, COMPILATION.progress = COMPILATION.progress, announce
     try:
-        with event.install_listener("numba:compile", Announcement()):
-            yield
+        yield
     finally:
-        event.register("numba:compile", BAR)  # type: ignore[no-untyped-call] # numba's
+        COMPILATION.progress = before

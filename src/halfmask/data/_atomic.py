@@ -65,9 +65,9 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
     refuse_object_address(path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
     with writing("The file to write"):
-        _check_parent(target.parent, "file")
+        _check_parent(target.parent, "file to write")
         if target.is_dir() or (os.path.lexists(target) and not overwrite):
-            raise _exists("file")
+            raise _exists("The file to write")
         _sweep(target.parent)
         temporary, descriptor = locked_file(target.parent)
         try:
@@ -90,7 +90,11 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
 
 @contextmanager
 def atomic_folder(
-    path: str | Path, *, overwrite: bool = False, marker: str | None = None
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    marker: str | None = None,
+    what: str = "folder to write",
 ) -> Iterator[Path]:
     """Build a folder that appears whole or not at all.
 
@@ -103,6 +107,8 @@ def atomic_folder(
     marker
         The name of a file that a folder must hold to be replaced. Without it, a
         mistake in ``path`` could replace another folder, such as a home.
+    what
+        What errors call the folder.
 
     Yields
     ------
@@ -127,10 +133,10 @@ def atomic_folder(
     """
     refuse_object_address(path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
-    with writing("The folder to write"):
-        _check_parent(target.parent, "folder")
+    with writing(f"The {what}"):
+        _check_parent(target.parent, what)
         _put_back(target)
-        check_new_folder(target, overwrite=overwrite, marker=marker)
+        check_new_folder(target, overwrite=overwrite, marker=marker, what=what)
         _sweep(target.parent)
         temporary, descriptor = _new_folder(target.parent)
         try:
@@ -148,17 +154,19 @@ def atomic_folder(
         _sync_folder(target.parent)
 
 
-def check_new_folder(path: str | Path, *, overwrite: bool, marker: str | None) -> None:
+def check_new_folder(
+    path: str | Path, *, overwrite: bool, marker: str | None, what: str = "folder to write"
+) -> None:
     """Raise if a folder can't be made: what fills it may take hours."""
     refuse_object_address(path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
-    with writing("The folder to write"):
-        _check_parent(target.parent, "folder")
+    with writing(f"The {what}"):
+        _check_parent(target.parent, what)
         if os.path.lexists(target):
-            _check_replaceable(target, overwrite=overwrite, marker=marker)
+            _check_replaceable(target, what, overwrite=overwrite, marker=marker)
         if not os.access(target.parent, os.W_OK | os.X_OK):
             raise ReleaseError(
-                "The parent folder of the folder to write can't be written.",
+                f"The parent folder of the {what} can't be written.",
                 hint="Check its permissions, and that its disk isn't read-only.",
             )
 
@@ -169,7 +177,7 @@ def writing(what: str) -> Iterator[None]:
     try:
         yield
     except FileExistsError:
-        raise _exists(what.split()[1]) from None
+        raise _exists(what) from None
     except OSError as error:
         if error.errno in _FULL:
             raise ReleaseError(
@@ -186,22 +194,27 @@ def writing(what: str) -> Iterator[None]:
 def _check_parent(parent: Path, what: str) -> None:
     if not parent.is_dir():
         raise ReleaseError(
-            f"The parent folder of the {what} does not exist.", hint="Create it first."
+            f"The parent folder of the {what} doesn't exist.", hint="Create it first."
         )
 
 
 def _exists(what: str) -> ReleaseError:
     return ReleaseError(
-        f"The {what} to write exists.", hint="Choose another name, or allow it to be overwritten."
+        f"{what} exists.", hint="Choose another name, or allow it to be overwritten."
     )
 
 
-def _check_replaceable(target: Path, *, overwrite: bool, marker: str | None) -> None:
-    if not overwrite:
-        raise _exists("folder")
-    if target.is_symlink() or not target.is_dir() or (marker and not (target / marker).is_file()):
+def _check_replaceable(target: Path, what: str, *, overwrite: bool, marker: str | None) -> None:
+    if target.is_symlink() or not target.is_dir():
         raise ReleaseError(
-            "The folder to overwrite is none that halfmask made, so it stays.",
+            f"A file or a link has the name of the {what}, so it stays.",
+            hint="Choose another name, or remove it yourself.",
+        )
+    if not overwrite:
+        raise _exists(f"The {what}")
+    if marker and not (target / marker).is_file():
+        raise ReleaseError(
+            f"The {what} exists, and halfmask didn't make it, so it stays.",
             hint="Choose another name, or remove it yourself.",
         )
 

@@ -40,9 +40,14 @@ def joint_dtypes(
             continue
         if so_far[name] != pl.Null:
             raise SchemaError(
-                f"Column {name!r} is {dtype} in {what[0].lower()}{what[1:]} and {so_far[name]} "
-                "before.",
+                f"Column {name!r} is {_shown(dtype)} in {what[0].lower()}{what[1:]} and "
+                f"{_shown(so_far[name])} before.",
                 hint=f"Declare its type: dtypes={{{name!r}: ...}}.",
             )
         joint[name] = dtype
     return joint
+
+
+def _shown(dtype: pl.DataType) -> str:
+    """Return a type as errors may show it: ordered categories are values."""
+    return f"Enum of {len(dtype.categories)}" if isinstance(dtype, pl.Enum) else str(dtype)

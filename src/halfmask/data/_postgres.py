@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import polars as pl
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from halfmask.data._read_options import ReadOptions
 
 _MAX_DIGITS: Final = 38
+#: The most digits before the point, and behind it.
+_SIZE: Final = (
+    "max(length(trunc(abs({0}))::text)) FILTER (WHERE {0} NOT IN ('NaN', 'Infinity', '-Infinity')),"
+    " max(scale({0}))"
+)
 #: Days from 1970 to the first of year 1 and the last of 9999, which text, polars and Python all
 #: have. Others, and infinity, which Arrow counts as some other day, have no date of ours.
 _DAYS: Final = (-719_162, 2_932_896)
@@ -150,6 +155,16 @@ class PostgresConnection:
         with self._asking(), self._connection.cursor() as cursor:
             cursor.execute(query)
             return list(cursor.fetchall())
+
+    def decimal_types(self, table: str, names: Sequence[str]) -> dict[str, pl.Decimal | None]:
+        """Return the types that columns of decimals of any size need; ``None`` if none has it."""
+        asked = ", ".join(_SIZE.format(quoted_name(name)) for name in names)
+        (found,) = self.rows(f"SELECT {asked} FROM {table}")
+        types: dict[str, pl.Decimal | None] = {}
+        for name, digits, scale in zip(names, found[::2], found[1::2], strict=True):
+            precision = (digits or 1) + (scale or 0)
+            types[name] = pl.Decimal(precision, scale or 0) if precision <= _MAX_DIGITS else None
+        return types
 
     def frames(self, query: str) -> Iterator[pl.DataFrame]:
         """Yield the rows of a query as they arrive, in frames of some megabytes."""
@@ -345,24 +360,14 @@ def _with_scale(connection: PostgresConnection, column: PostgresColumn, oid: int
     """Return a column of decimals of any size with the size that its values need."""
     if column.base != "numeric" or column.dtype is not None:
         return column
-    quoted = quoted_name(column.name)
     table = connection.rows(f"SELECT {oid}::regclass::text")[0][0]
-    ((digits, scale),) = connection.rows(
-        f"SELECT max(length(trunc(abs({quoted}))::text)), max(scale({quoted})) FROM {table}"
-        f" WHERE {quoted} NOT IN ('NaN', 'Infinity', '-Infinity')"
-    )
-    precision = (digits or 1) + (scale or 0)
-    if precision > _MAX_DIGITS:
+    dtype = connection.decimal_types(table, [column.name])[column.name]
+    if dtype is None:
         raise SchemaError(
             f"Column {column.name!r} has decimals of more than {_MAX_DIGITS} digits.",
             hint="Read a view in which they are rounded.",
         )
-    return PostgresColumn(
-        name=column.name,
-        type=column.type,
-        base=column.base,
-        dtype=pl.Decimal(precision, scale or 0),
-    )
+    return replace(column, dtype=dtype)
 
 
 def _check_readable(column: PostgresColumn) -> None:

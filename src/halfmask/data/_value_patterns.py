@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Final
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
+
+#: What a program writes where it knows nobody, in the syntax of Python and of Rust's regex crate:
+#: blanks, which are more in Python, and truth values. Those who have them are many.
+NOBODY: Final = r"^[\s\x1c-\x1f]*(?:true|false)?[\s\x1c-\x1f]*$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,15 @@ PATTERNS = {
         least=1.1,
     ),
 }
+
+
+def names_nobody(persons: pl.Series) -> pl.Series:
+    """Return where a column of persons names nobody: missing, blank, or a truth value."""
+    if persons.dtype == pl.Boolean:
+        return pl.repeat(True, len(persons), eager=True)
+    if persons.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return persons.cast(pl.String).str.contains(NOBODY).fill_null(value=True)
+    return persons.is_null()
 
 
 def pattern_shares(texts: pl.Series) -> dict[str, float]:

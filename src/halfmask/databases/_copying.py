@@ -146,12 +146,8 @@ def _frames_of(
     except HalfmaskError as error:
         if raw.is_lost:
             raise
-        told = (
-            error.what
-            if repr(table.name) in error.what
-            else f"In the table {table.name!r}: {error.what}"
-        )
-        raise MaskFault(type(error)(told, hint=error.hint)) from None
+        place = "" if repr(table.name) in error.what else f"In the table {table.name!r}: "
+        raise MaskFault(type(error)(place + error.what.written, hint=error.hint)) from None
 
 
 def _of_width(frame: pl.DataFrame, table: WrittenTable) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from halfmask._errors import PolicyError
 from halfmask.masks import KeyedTokens
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: A column of a table, by both names.
 ColumnAt: TypeAlias = tuple[str, str]
+#: SQL that writes texts as the numbers that they are compared as.
+_AS_NUMBER: Final = "CAST(CAST({} AS NUMERIC) AS TEXT)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,23 +79,27 @@ def integer_tokens(
 def with_folds(
     domains: Mapping[ColumnAt, Domain], sources: Mapping[str, TableSchema]
 ) -> dict[str, TableSchema]:
-    """Return tables in which all linked columns ignore case if one of them does."""
-    folding = {
-        domains[table.name, it.name].root
-        for table in sources.values()
-        for it in table.columns
-        if it.folds and (table.name, it.name) in domains
-    }
+    """Return tables in which all linked columns are folded as each of them is.
+
+    Texts that refer to a number are compared as numbers: ``05`` leads to 5.
+    """
+    columns = {(table.name, it.name): it for table in sources.values() for it in table.columns}
+    folds: dict[ColumnAt, set[str]] = defaultdict(set)
+    for at, domain in domains.items():
+        folds[domain.root].update(columns[at].folds)
+
+    def folded(at: ColumnAt) -> TableColumn:
+        column = columns[at]
+        if at not in domains:
+            return replace(column, folds=())
+        root = columns[domains[at].root]
+        is_number = root.dtype is not None and root.dtype.is_numeric()
+        as_number = is_number and str(column.dtype) == "String"
+        found = sorted(folds[domains[at].root])
+        return replace(column, folds=(*found, *([_AS_NUMBER] if as_number else [])))
+
     return {
-        name: replace(
-            table,
-            columns=tuple(
-                replace(
-                    it, folds=(name, it.name) in domains and domains[name, it.name].root in folding
-                )
-                for it in table.columns
-            ),
-        )
+        name: replace(table, columns=tuple(folded((name, it.name)) for it in table.columns))
         for name, table in sources.items()
     }
 

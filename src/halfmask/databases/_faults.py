@@ -15,8 +15,8 @@ def raise_all(faults: Sequence[HalfmaskError]) -> None:
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        hints = dict.fromkeys(it.hint for it in faults if it.hint)
-        told = "\n".join(f"- {it.what}" for it in faults)
+        hints = dict.fromkeys(it.hint.written for it in faults if it.hint)
+        told = "\n".join(f"- {it.what.written}" for it in faults)
         raise type(faults[0])(
             f"There are {len(faults)} faults:\n{told}", hint=" ".join(hints) or None
         )

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from halfmask._errors import ColumnNotFoundError, HalfmaskError, PolicyError, SchemaError
 from halfmask.databases._domains import ColumnAt, Domain, domains_of, integer_tokens, with_folds
 from halfmask.databases._faults import raise_all
-from halfmask.databases._written import CopyRules, TypeName, objects_of, with_dates, written_table
+from halfmask.databases._written import (
+    CopyRules,
+    TypeName,
+    objects_of,
+    with_meanings,
+    written_table,
+)
 from halfmask.masks import TableMask, check_claimed_once, traits_of
 
 if TYPE_CHECKING:
@@ -67,7 +73,7 @@ def plan_of(
     masked = masks.keys() | {
         (table, name) for table, those in together.items() for it in those for name in it.columns
     }
-    sources = {name: with_dates(it, masks, together[name]) for name, it in sources.items()}
+    sources = {name: with_meanings(it, masks, together[name]) for name, it in sources.items()}
     copying = CopyRules(
         copied=rules.keys(),
         masks=masks,
@@ -199,7 +205,7 @@ def _table_masks(
                     hint='Write "keep" for the column.',
                 )
             linked = rule.word == "reference" or (table.name, name) in domains
-            no_value = column.dtype is None and not column.odd
+            no_value = column.dtype is None and column.meant is None and not column.odd
             if linked or name in keys or column.is_generated or no_value:
                 raise PolicyError(
                     f"The mask {mask.name!r} of the table {table.name!r} can't change the column "

@@ -164,7 +164,7 @@ def _sentence(fault: Any) -> tuple[str, str | None]:  # noqa: ANN401 - pydantic'
     kind, context = fault["type"], fault.get("ctx", {})
     own = context.get("error")
     if isinstance(own, HalfmaskError):
-        return f"{where} {own.what}", own.hint
+        return f"{where} {own.what.written}", own.hint
     if kind == "missing":
         return f"{where} is missing.", None
     if kind == "extra_forbidden":

@@ -137,6 +137,7 @@ class PostgresSource:
 
     def looked_at(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
         """Return a table with what its cells say of their types; see `SourceDatabase`."""
+        table = self._sized(table, columns)
         wanted = ((it.name, _odd(it)) for it in table.columns if it.name in columns)
         asked = {name: test for name, test in wanted if test is not None}
         if not asked:
@@ -150,8 +151,27 @@ class PostgresSource:
         return replace(
             table,
             columns=tuple(
-                replace(it, dtype=None, odd=odd[it.name]) if it.name in odd else it
+                replace(it, dtype=None, meant=None, odd=odd[it.name]) if it.name in odd else it
                 for it in table.columns
+            ),
+        )
+
+    def _sized(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
+        """Return a table with the size that its decimals of any size have."""
+        any_size = [
+            it.name
+            for it in table.columns
+            if it.name in columns
+            and it.dtype is None
+            and self._readers[table.name, it.name].base == "numeric"
+        ]
+        if not any_size:
+            return table
+        types = self._connection.decimal_types(f"ONLY {self.named(table.name)}", any_size)
+        return replace(
+            table,
+            columns=tuple(
+                it if it.name not in types else _sized(it, types[it.name]) for it in table.columns
             ),
         )
 
@@ -243,7 +263,7 @@ class PostgresSource:
         """Yield some columns of a table; see `SourceDatabase`."""
         readers = [self._readers[table, it.name] for it in columns]
         asked = ", ".join(
-            f"lower({quoted_name(it.name)}::text) AS {quoted_name(it.name)}"
+            f"{it.folded(f'{quoted_name(it.name)}::text')} AS {quoted_name(it.name)}"
             if it.folds and it.name in masked
             else reader.expression
             for it, reader in zip(columns, readers, strict=True)
@@ -283,9 +303,18 @@ def _odd(column: TableColumn) -> tuple[str, str] | None:
         )
     if isinstance(column.dtype, pl.Time):
         return f"{name} = '24:00'", "times of 24:00"
+    if isinstance(column.meant, pl.Decimal):
+        return f"{name} IN ('NaN', 'Infinity', '-Infinity')", "decimals that are NaN or infinite"
     if isinstance(column.dtype, pl.Decimal):
         return f"{name} = 'NaN'", "decimals that are NaN"
     return None
+
+
+def _sized(column: TableColumn, dtype: pl.Decimal | None) -> TableColumn:
+    """Return a column of decimals of any size: a mask may write more digits before the point."""
+    if dtype is None:
+        return replace(column, odd="decimals of more than 38 digits")
+    return replace(column, meant=pl.Decimal(38, dtype.scale))
 
 
 def _column(reader: PostgresColumn, own: _OwnType | None, said: _Details) -> TableColumn:
@@ -314,7 +343,8 @@ def _column(reader: PostgresColumn, own: _OwnType | None, said: _Details) -> Tab
         needs=frozenset(json.loads(said.needs)),
         uses=frozenset(json.loads(said.uses)),
         lost=tuple(lost),
-        folds=reader.base == "citext",
+        meant=pl.Enum(reader.labels) if reader.labels else None,
+        folds=("lower({})",) if reader.base == "citext" else (),
         refused=refused,
     )
 

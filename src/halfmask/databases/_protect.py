@@ -152,7 +152,7 @@ def protect_database(
     _check_urls(*urls)
     with ExitStack() as stack:
         folder = stack.enter_context(
-            atomic_folder(report, overwrite=overwrite, marker=MANIFEST_NAME)
+            atomic_folder(report, overwrite=overwrite, marker=MANIFEST_NAME, what="report folder")
         )
         progress("reading the schema")
         base, typed = open_source(urls[0])

@@ -27,10 +27,16 @@ class TableColumn:
     needs: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     lost: tuple[str, ...] = ()
-    dates: pl.DataType | None = None
-    folds: bool = False
+    meant: pl.DataType | None = None
+    folds: tuple[str, ...] = ()
     odd: str = ""
     refused: str = ""
+
+    def folded(self, cells: str) -> str:
+        """Return SQL of cells that are written alike if the database finds them equal."""
+        for each in self.folds:
+            cells = each.format(cells)
+        return cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _LOST: Final = re.compile(
     r"\b(CHECK|COLLATE|WITHOUT\s+ROWID|STRICT|ON\s+CONFLICT)\b", re.IGNORECASE
 )
+#: Collations that find several texts equal. SQLite's lower() is of ASCII alone, and so is NOCASE.
+_FOLDS: Final = {"NOCASE": "lower({})", "RTRIM": "rtrim({})"}
 #: What SQLite gives as the number of an index's column that is an expression.
 _EXPRESSION: Final = -2
 _COMMENT: Final = r"--[^\n]*|/\*.*?(?:\*/|$)"
@@ -77,7 +79,7 @@ class SqliteSource:
         elif re.search(r"\bWITHOUT\s+ROWID\b", plain, re.IGNORECASE):
             refused = "it is WITHOUT ROWID"
         keys = [] if refused else list(self._keys(name, names))
-        folding = set() if refused else self._folding(name)
+        collations = {} if refused else self._collations(name)
         refused = refused or next((it.definition for it in keys if not it.parent), "")
         return TableSchema(
             name=name,
@@ -88,8 +90,8 @@ class SqliteSource:
                     dtype=None,
                     clauses="" if default is None else f" DEFAULT ({default})",
                     is_not_null=bool(not_null),
-                    collation=" COLLATE NOCASE" if column in folding else "",
-                    folds=column in folding,
+                    collation=f" COLLATE {collations[column]}" if column in collations else "",
+                    folds=(_FOLDS[collations[column]],) if column in collations else (),
                 )
                 for _, column, kind, not_null, default, *_ in about
             ),
@@ -128,7 +130,7 @@ class SqliteSource:
             if not n:
                 return replace(column, dtype=_affinity(column.type))
             if n == n_dates and first >= "0001":
-                return replace(column, dtype=dtype, dates=kind)
+                return replace(column, dtype=dtype, meant=kind)
         return replace(column, dtype=dtype)
 
     def others(self) -> list[str]:
@@ -167,15 +169,15 @@ class SqliteSource:
                 is_valid=False,
             )
 
-    def _folding(self, table: str) -> set[str]:
-        """Return the columns of keys that ignore case."""
+    def _collations(self, table: str) -> dict[str, str]:
+        """Return by columns of keys the collation that finds texts equal that aren't alike."""
         indexes = self._rows(f"PRAGMA index_list({quoted_name(table)})")
         return {
-            str(part[2])
+            str(part[2]): str(part[4]).upper()
             for index in indexes
             if index[3] in {"pk", "u"}
             for part in self._rows(f"PRAGMA index_xinfo({quoted_name(index[1])})")
-            if part[2] is not None and str(part[4]).upper() == "NOCASE"
+            if part[2] is not None and str(part[4]).upper() in _FOLDS
         }
 
     def _constraints(
@@ -240,11 +242,9 @@ class SqliteSource:
     ) -> Iterator[pl.DataFrame]:
         """Yield some columns of a table; see `SourceDatabase`."""
         where = "" if kept is None else f"WHERE rowid IN (SELECT halfmask_row FROM {kept})"
-        # SQLite's lower() is of ASCII alone, and so is NOCASE.
         names = {it.name: quoted_name(it.name) for it in columns}
         asked = ", ".join(
-            f"lower({names[it.name]})" if it.folds and it.name in masked else names[it.name]
-            for it in columns
+            it.folded(names[it.name]) if it.name in masked else names[it.name] for it in columns
         )
         schema = {it.name: it.dtype or pl.String() for it in columns}
         query = f"SELECT {asked} FROM {self.named(table)} {where} ORDER BY rowid"

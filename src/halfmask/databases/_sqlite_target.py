@@ -38,7 +38,7 @@ class SqliteTarget:
             )
         if not self._path.parent.is_dir():
             raise ReleaseError(
-                "The parent folder of the file does not exist.", hint="Create it first."
+                "The parent folder of the file to write doesn't exist.", hint="Create it first."
             )
         # Locked as long as this process lives: then no other removes it as a dead one's.
         self._partial, self._lock = locked_file(self._path.parent)

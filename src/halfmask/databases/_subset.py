@@ -41,8 +41,12 @@ def dangling(database: SourceDatabase | TargetDatabase, key: ForeignKey) -> str:
 
 def _joined(key: ForeignKey) -> str:
     pairs = zip(key.columns, key.parent_columns, strict=True)
-    # The first decides whether case matters in SQLite: as in the reference, that of the parent.
-    return " AND ".join(f"p.{quoted_name(its)} = c.{quoted_name(mine)}" for mine, its in pairs)
+    # In SQLite the parent's type and collation decide what is equal, as in the reference: coalesce
+    # takes those of the other column away.
+    return " AND ".join(
+        f"p.{quoted_name(its)} = coalesce(c.{quoted_name(mine)}, c.{quoted_name(mine)})"
+        for mine, its in pairs
+    )
 
 
 def kept_rows(
@@ -74,7 +78,7 @@ def _asking(subset: SubsetSection) -> Iterator[None]:
         if subset.where is None:
             raise
         raise DataError(
-            f"The rows of [subset] can't be chosen by its 'where'. {error.what}",
+            f"The rows of [subset] can't be chosen by its 'where'. {error.what.written}",
             hint=f"Try it in the database: SELECT count(*) FROM {quoted_name(subset.table)} WHERE "
             "and the condition.",
         ) from None

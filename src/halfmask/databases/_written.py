@@ -53,22 +53,25 @@ def objects_of(tables: Sequence[TableSchema], kept: Collection[ColumnAt]) -> fro
     return frozenset({it.enum for at, it in columns.items() if at in kept} | sequences)
 
 
-def with_dates(
+def with_meanings(
     table: TableSchema, masks: Mapping[ColumnAt, Mask], together: Sequence[TableMask]
 ) -> TableSchema:
-    """Return a table whose texts are dates where a mask is for dates, and all of them are."""
+    """Return a table whose texts are what they mean where a mask doesn't take texts."""
     columns = {it.name: it for it in table.columns}
     for name, it in columns.items():
         mask = masks.get((table.name, name))
-        if mask is not None and it.dates is not None and not _takes(mask, it):
-            columns[name] = replace(it, dtype=it.dates)
+        if mask is not None and not _takes(mask, it):
+            columns[name] = _as_meant(it)
     for several in together:
+        untyped = {name for name in several.columns if columns[name].dtype is None}
+        columns |= {name: _as_meant(columns[name]) for name in untyped}
         if not _takes_all(several, columns):
-            columns |= {
-                name: replace(columns[name], dtype=columns[name].dates or columns[name].dtype)
-                for name in several.columns
-            }
+            columns |= {name: _as_meant(columns[name]) for name in several.columns}
     return replace(table, columns=tuple(columns.values()))
+
+
+def _as_meant(column: TableColumn) -> TableColumn:
+    return replace(column, dtype=column.meant or column.dtype)
 
 
 def _takes(mask: Mask, column: TableColumn) -> bool:
@@ -165,7 +168,7 @@ def _check_columns(
 def _unsupported(table: str, error: SchemaError) -> SchemaError:
     """Return the error of a mask that doesn't support the type of its column, with the table."""
     hint = _NO_DATES if "for dates" in error.what else "Take another mask."
-    return SchemaError(f"In the table {table!r}: {error.what}", hint=hint)
+    return SchemaError(f"In the table {table!r}: {error.what.written}", hint=hint)
 
 
 def _check_unique(
@@ -219,6 +222,8 @@ def _same_width(before: pl.DataType | None, written: pl.DataType) -> pl.DataType
     both = before, written
     if all(it.is_integer() for it in both) or all(it.is_float() for it in both):
         return before
+    if isinstance(written, pl.Enum):
+        return pl.String()  # the enumeration isn't copied: its labels are values
     if isinstance(before, pl.Decimal) and isinstance(written, pl.Decimal):
         return before if before.scale == written.scale else written
     return written

@@ -141,7 +141,7 @@ def _of_part(
         if not is_elsewhere:
             raise
         raise DataError(
-            f"A worker can't read its part of the table. {error.what}",
+            f"A worker can't read its part of the table. {error.what.written}",
             hint=source.on_workers,
         ) from None
     return function(number, frame, *given)

@@ -160,7 +160,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         mask = self._fitted[name]
         if cells.dtype != self._dtypes[name]:
             raise SchemaError(
-                f"Column {name!r} has the type {cells.dtype}; the fit saw {self._dtypes[name]}.",
+                f"Column {name!r} has the type {cells.dtype.base_type().__name__}; the fit saw "
+                f"{self._dtypes[name].base_type().__name__}.",
                 hint="Give the types of the fit.",
             )
         _, key = _seen(cells, mask, self._key)  # other rows have other draws

@@ -169,18 +169,20 @@ class Microaggregation:
             if self.method != "gower":
                 raise SchemaError(
                     f"Column {name!r} has the mask 'microaggregation', whose method "
-                    f"{self.method!r} is for numbers, dates and times. Got the type {dtype}.",
+                    f"{self.method!r} is for numbers, dates and times. "
+                    f"Got the type {dtype.base_type().__name__}.",
                     hint=f"{DECLARE_TYPE}, or choose method='gower'.",
                 )
             is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
             if not (is_text or dtype == pl.Boolean or name in self.categories):
                 raise SchemaError(
                     f"Column {name!r} has the mask 'microaggregation', which is for single values. "
-                    f"Got the type {dtype}."
+                    f"Got the type {dtype.base_type().__name__}."
                 )
             if name in self.orders and not is_text:
                 raise SchemaError(
-                    f"Column {name!r} has an order, which is for texts. Got the type {dtype}."
+                    f"Column {name!r} has an order, which is for texts. "
+                    f"Got the type {dtype.base_type().__name__}."
                 )
         return {name: dtypes[name] for name in self.columns}
 

@@ -35,11 +35,12 @@ def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool 
     if dtype.is_decimal():
         raise SchemaError(
             f"Column {column!r} has the mask {mask!r}, which is for integers and floats. "
-            f"Got the type {dtype}.",
+            f"Got the type {dtype.base_type().__name__}.",
             hint="Cast the column to Float64, or choose the mask 'round' or 'tails'.",
         )
     raise SchemaError(
-        f"Column {column!r} has the mask {mask!r}, which is for numbers. Got the type {dtype}.",
+        f"Column {column!r} has the mask {mask!r}, which is for numbers. "
+        f"Got the type {dtype.base_type().__name__}.",
         hint=f"{DECLARE_TYPE}, or choose another mask.",
     )
 

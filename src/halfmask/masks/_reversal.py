@@ -104,7 +104,8 @@ def reverse_masks(
     for name, mask in wanted.items():
         if source.dtypes[name] != pl.String:
             raise SchemaError(
-                f"Column {name!r} must be text to be reversed. Got the type {source.dtypes[name]}.",
+                f"Column {name!r} must be text to be reversed. "
+                f"Got the type {source.dtypes[name].base_type().__name__}.",
                 hint="Read the released column as text.",
             )
         plans[name] = _plan(name, mask, key=key, vault_key=vault_key, table=table)

@@ -99,12 +99,7 @@ def check_ordered(column: str, dtype: pl.DataType, *, mask: str) -> None:
         return
     raise SchemaError(
         f"Column {column!r} has the mask {mask!r}, which is for numbers, dates and ordered "
-        f"categories. Got the type {_named(dtype)}.",
+        f"categories. Got the type {dtype.base_type().__name__}.",
         hint=f"{DECLARE_TYPE}; of categories whose type has an order, declare the "
         "kind 'ordinal'. Or choose the mask 'pram'.",
     )
-
-
-def _named(dtype: pl.DataType) -> str:
-    """Return the name of a type: that of a categorical type would list its categories."""
-    return str(dtype.base_type().__name__)

@@ -57,7 +57,7 @@ def _check_columns(where: str, mask: AnyTableMask, columns: Mapping[str, ColumnS
     missing = [name for name in (*changed, *mask.reads) if name not in columns]
     if missing:
         found = ColumnNotFoundError.of(missing, columns, where="the policy's [columns]")
-        raise PolicyError(f"{where}: {found.what}", hint=found.hint)
+        raise PolicyError(f"{where}: {found.what.written}", hint=found.hint)
     suppresses = isinstance(mask, TableMask) and mask.suppresses
     for name in changed:
         if columns[name].role == "identifier":

@@ -175,4 +175,4 @@ def _check_named(where: str, names: Sequence[str], columns: Mapping[str, ColumnS
     missing = [name for name in names if name not in columns]
     if missing:
         found = ColumnNotFoundError.of(missing, columns, where="the policy's [columns]")
-        raise PolicyError(f"{where}: {found.what}", hint=found.hint)
+        raise PolicyError(f"{where}: {found.what.written}", hint=found.hint)

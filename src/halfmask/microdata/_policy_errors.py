@@ -69,7 +69,7 @@ def _near(wrong: object, known: Sequence[str]) -> str | None:
 def _own(where: str, error: object) -> tuple[str, str | None]:
     """Return the sentence of a check of ours, with the place before it."""
     if isinstance(error, HalfmaskError):
-        what = error.what
+        what = error.what.written
         return (what if where == "The policy" else f"{where}: {what}"), error.hint
     return f"{where} isn't what it may be.", None
 

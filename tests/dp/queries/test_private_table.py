@@ -31,6 +31,7 @@ from halfmask.dp.queries import (
     Quantile,
     Sum,
     Variance,
+    query_sql,
 )
 from halfmask.dp.queries._release import released
 from halfmask.dp.queries._tallying import tally
@@ -209,10 +210,29 @@ def test_what_no_interval_covers_is_stated(tmp_path):
     assert answer.frame["count_high"][0] < 1100 < N
 
     grouped = table.group_by({"city": ["a", "b"]}).select(Count())
-    of_rows, of_groups = grouped.plan(epsilon=1.0).uncovered()
+    of_rows, of_groups, of_keys = grouped.plan(epsilon=1.0).uncovered()
     assert of_rows.startswith("Of each 'person', at most 2 rows in a group count.")
     assert of_groups == "Of each 'person', rows count in at most 1 group."
+    assert of_keys == "Rows whose 'city' is none of the keys are in no group."
     assert table.select(DistinctCount(of="person")).plan(epsilon=1.0).uncovered() == ()
+
+
+def test_rows_beyond_the_bins_of_a_histogram_are_stated(tmp_path):
+    """The upper edge is in no bin, and neither is what is missing."""
+    table = opened(tmp_path, pl.DataFrame({"x": [1.0, 2.0, 5.0, 9.5, None], "y": ["a"] * 5}))
+    bins = table.group_by({"x": Bins((2, 9.5)), "y": ["a"]}).select(Count())
+    stated = (
+        "Rows whose 'x' is below 2, 9.5 or more, or missing are in no group.",
+        "Rows whose 'y' is none of the keys are in no group.",
+    )
+
+    assert bins.plan(epsilon=1.0).uncovered() == stated
+    answer = bins.answer(epsilon=EXACT)
+    assert answer.uncovered == stated
+    assert answer.frame["count"].to_list() == [2]
+    sql = "SELECT COUNT(*) FROM people GROUP BY WIDTH_BUCKET(x, 2, 8, 3)"
+    asked = query_sql(table, sql)
+    assert "below 2, 8 or more" in asked.plan(epsilon=1.0).explain()
 
 
 def test_a_count_of_rows_leaves_nothing_out(table):

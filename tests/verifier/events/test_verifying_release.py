@@ -448,6 +448,8 @@ FORMS: list[tuple[dict[str, Any], object, object]] = [
      "2014-09-05T00:00:00+02:00", "2014-09-05T02:00:00+02:00"),
     ({"do": "coarsen-time", "every": "1 day", "zone": "Europe/Berlin", "write": "milliseconds"},
      Number("1409868000000"), Number("1409875200000")),
+    ({"do": "coarsen-time", "every": "1 day", "zone": "UTC", "write": "microseconds"},
+     Number("1409875200000000"), Number("1409875200000001")),
     ({"do": "shift", "zone": "UTC", "write": "date"}, "2014-09-05", "2014-09-05T00:00:00"),
     ({"do": "hash", "bits": 8, "form": "number"}, Number("255"), Number("256")),
     ({"do": "hash", "bits": 6, "form": "hex"}, "3f", "40"),

@@ -65,7 +65,6 @@ class GroupedRows:
         person_of_row
             The person of each row, where a person is the unit.
         """
-        from halfmask.kernels.compiling import compile_all_widths  # noqa: PLC0415 # compiles late
         from halfmask.kernels.lattice.grouping import group_items, group_room  # noqa: PLC0415
 
         widest = max(len(column.rows) for column in columns)
@@ -73,9 +72,7 @@ class GroupedRows:
         room = group_room(stacked.shape[1])
         lowest = np.zeros(len(columns), dtype=np.int64)
         ones = np.ones(stacked.shape[1], dtype=np.int64)
-        given = (stacked, ones, node_tables(columns), lowest, room)
-        compile_all_widths(group_items, *given)
-        n = group_items(*given)
+        n = group_items(stacked, ones, node_tables(columns), lowest, room)
         counted = Classes.from_codes(room.group, n, sensitive, person_of_row=person_of_row)
         first = np.ascontiguousarray(stacked[:, room.first[:n]])
         return cls(codes=first, sizes=counted.sizes, counted=counted), room.group

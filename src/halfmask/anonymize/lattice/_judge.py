@@ -267,12 +267,10 @@ class TableJudge:
 
     def _coarser(self, base: GroupedRows, n: int) -> GroupedRows:
         """Return the groups that were found last, of some classes."""
-        from halfmask.kernels.compiling import compile_all_widths  # noqa: PLC0415 # compiles late
         from halfmask.kernels.lattice.grouping import codes_of_groups  # noqa: PLC0415 # compiles late
 
         room, n_items = self._room, len(base.sizes)
         codes = np.empty((len(base.codes), n), dtype=base.codes.dtype)
-        compile_all_widths(codes_of_groups, base.codes, room.first[:n], codes)
         codes_of_groups(base.codes, room.first[:n], codes)
         sizes = room.sizes[:n].copy()
         if self._sizes_alone:
@@ -297,14 +295,11 @@ class TableJudge:
     def _nodes(
         self, grouped: GroupedRows, levels: Levels, groups: NDArray[np.int64]
     ) -> NDArray[np.int32]:
-        from halfmask.kernels.compiling import compile_all_widths  # noqa: PLC0415 # compiles late
         from halfmask.kernels.lattice.grouping import nodes_of_groups  # noqa: PLC0415 # compiles late
 
         nodes = np.empty((len(groups), len(self._columns)), dtype=np.int32)
         wanted = np.array(levels, dtype=np.int64)
-        given = (grouped.codes, groups.astype(np.int32), self._tables, wanted, nodes)
-        compile_all_widths(nodes_of_groups, *given)
-        nodes_of_groups(*given)
+        nodes_of_groups(grouped.codes, groups.astype(np.int32), self._tables, wanted, nodes)
         return nodes
 
     def _released(self, classes: Classes) -> tuple[NDArray[np.int64] | None, int]:

@@ -154,6 +154,17 @@ class Grouping:
             made = made.join(each, how="cross")
         return made
 
+    def uncovered(self) -> list[str]:
+        """Return which rows are in no group: those that given keys don't name."""
+        return [
+            f"Rows whose {column!r} is below {_written(given.edges[0])}, "
+            f"{_written(given.edges[-1])} or more, or missing are in no group."
+            if isinstance(given, Bins)
+            else f"Rows whose {column!r} is none of the keys are in no group."
+            for column, given in self.keys
+            if given is not None
+        ]
+
     def in_sql(self) -> str:
         """Return what rows are grouped by, as SQL has it."""
         return ", ".join(

@@ -239,6 +239,7 @@ class QueryPlan:
             for each in self.question.aggregates
             if isinstance(each, BoundedAggregate)
         ]
+        found += self.question.grouping.uncovered()
         if self.selection is not None:
             found.append("Groups of few persons or rows are left out.")
         return tuple(found)

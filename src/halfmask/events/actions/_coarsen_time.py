@@ -49,7 +49,7 @@ class CoarsenTime(Action):
         What numbers count since 1970; without it numbers are dropped and counted.
     write
         ``local``: the zone's clock; ``offset``: with how far that is from UTC; ``date``;
-        ``seconds`` or ``milliseconds`` since 1970.
+        ``seconds``, ``milliseconds`` or ``microseconds`` since 1970.
 
     Notes
     -----
@@ -107,9 +107,9 @@ class CoarsenTime(Action):
 
 def check_clock(zone: str, write: Form) -> None:
     """Refuse to write the own clock of texts as a number, which doesn't say it."""
-    if zone == OWN and write in {"seconds", "milliseconds"}:
+    if zone == OWN and write not in _FORMS:
         raise PolicyError(
-            "zone = 'own' can't be written as seconds or milliseconds, which count in UTC.",
+            f"zone = 'own' can't be written as {write}, which count in UTC.",
             hint="Name a zone, or write local, offset or date.",
         )
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from halfmask.events.running._context import Context
 
-Form: TypeAlias = Literal["local", "offset", "date", "seconds", "milliseconds"]
 Unit: TypeAlias = Literal["seconds", "milliseconds", "microseconds"]
+Form: TypeAlias = Literal["local", "offset", "date", "seconds", "milliseconds", "microseconds"]
 #: Digits of a microsecond in a unit.
 _DIGITS = {"seconds": 6, "milliseconds": 3, "microseconds": 0}
 _FORMS = {"date": 0, "local": 1, "offset": 2}
@@ -179,8 +179,8 @@ def write_times(times: Times, ahead: NDArray[np.int64], context: Context, *, for
 
     times = _within(times, context)
     level, fits = times.source.level, times.fits
-    if form in {"seconds", "milliseconds"}:
-        numbers = times.utc // ten_to(6 if form == "seconds" else 3)
+    if form in _DIGITS:
+        numbers = times.utc // ten_to(_DIGITS[form])
         return with_nulls(Values.from_integers(level, numbers, fits), times.source)
     data = np.empty(len(fits) * LONGEST, np.uint8)
     starts, stops = np.empty(len(fits), np.int64), np.empty(len(fits), np.int64)

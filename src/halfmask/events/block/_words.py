@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from halfmask.data._value_patterns import NOBODY
 from halfmask.events.block._levels import merged, only
 from halfmask.events.block._values import Kind, Values, read_text, written_text
 
 Token = tuple[Kind, bytes]
 #: A number of more digits before or behind its point isn't written out.
 _LONGEST_NUMBER = 400
-#: What a program writes where it knows nobody.
-_NOBODY = ("", "true", "false")
+_NOBODY = re.compile(NOBODY)
 _NUMBERS = (Kind.INTEGER, Kind.NUMBER)
 _NUMBER = re.compile(rb"-?(0|[1-9]\d*)(\.\d+)?(e-?\d+)?")
 
@@ -94,7 +94,7 @@ def person_word(kind: Kind, token: bytes) -> str | None:
     ('7', None)
     """
     word = None if kind <= Kind.NULL else lookup_word(kind, token)
-    return None if word is None or word.strip() in _NOBODY else word
+    return None if word is None or _NOBODY.match(word) else word
 
 
 def as_words(values: Values) -> Values:

@@ -10,8 +10,9 @@ from halfmask.data._date_formats import ISO
 from halfmask.data._value_patterns import PATTERNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from halfmask.events.block._times import Unit
     from halfmask.events.description._facts import FieldFacts
 
 FieldKind: TypeAlias = Literal[
@@ -23,9 +24,9 @@ FieldKind: TypeAlias = Literal[
 ENTITY_WORDS: Final = (
     "actor", "user", "username", "login", "principal", "customer", "client", "caller", "patient",
     "member", "subscriber", "person", "employee", "student", "driver", "rider", "player", "visitor",
-    "guest", "buyer", "seller", "author", "owner", "subject", "participant", "household", "account",
-    "device", "vehicle", "card", "kunde", "benutzer", "patienten", "mitarbeiter", "cliente",
-    "usuario", "utilisateur",
+    "guest", "buyer", "seller", "author", "owner", "identity", "subject", "participant",
+    "household", "account", "device", "vehicle", "card", "kunde", "benutzer", "patienten",
+    "mitarbeiter", "cliente", "usuario", "utilisateur",
 )  # fmt: skip
 
 #: What numbers since 1970 are called.
@@ -46,6 +47,9 @@ MANY_CODES: Final = 100
 CODE_DIGITS: Final = 6
 #: Whole numbers of a field that is named as a time are taken for one between 2001 and 2100.
 _SECONDS: Final = (1_000_000_000, 4_102_444_800)
+_UNITS: Final[Mapping[Unit, int]] = {
+    "seconds": 1, "milliseconds": 1_000, "microseconds": 1_000_000
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ class KindVerdict:
     kind: FieldKind
     reasons: tuple[str, ...]
     certain: bool = True
-    unit: Literal["seconds", "milliseconds"] | None = None
+    unit: Unit | None = None
 
 
 def judged(facts: FieldFacts) -> KindVerdict:
@@ -133,14 +137,10 @@ def _by_time(facts: FieldFacts) -> KindVerdict | None:
     if not set(words) & _MOMENTS or not profile.whole_numbers or not profile.dtype.is_numeric():
         return None
     low, high = profile.low or 0.0, profile.high or 0.0
-    for unit, factor in (("seconds", 1), ("milliseconds", 1000)):
+    for unit, factor in _UNITS.items():
         if _SECONDS[0] * factor <= low and high <= _SECONDS[1] * factor:
             why = f"Its name speaks of a time, and its numbers are {unit} since 1970 by their size."
-            return KindVerdict(
-                kind="time",
-                reasons=(why,),
-                unit="seconds" if unit == "seconds" else "milliseconds",
-            )
+            return KindVerdict(kind="time", reasons=(why,), unit=unit)
     return None
 
 

@@ -6,7 +6,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from halfmask.data._column_words import ID_WORDS
+from halfmask.data._value_patterns import PATTERNS
 from halfmask.events.description._kinds import ENTITY_WORDS
+from halfmask.events.description._times import is_finer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,8 +52,8 @@ _THINGS: Final = frozenset({
     "thread", "commit", "build", "job", "batch", "campaign", "hash",
 })  # fmt: skip
 _GUESSED: Final = (
-    "It is the identifier that repeats with the most values, so it is taken for whom events are "
-    "about; see that it is."
+    "Of the identifiers that repeat it is the likeliest, so it is taken for whom events are about; "
+    "see that it is."
 )
 #: A field that fewer events have says nothing of the stream.
 _LEAST_SHARE: Final = 0.5
@@ -62,18 +64,13 @@ def roles_of(
 ) -> Mapping[str, tuple[StreamRole, str]]:
     """Return the fields of the stream by their path: what each is, and why."""
     fields = [it for it in found if it[0].of_events and it[0].events >= _LEAST_SHARE * events]
-    times = [
-        facts
-        for facts, verdict in fields
-        if verdict.kind == "time" and not set(facts.words) & _NO_TIMES
-    ]
+    times = [it for it in fields if it[1].kind == "time" and not set(it[0].words) & _NO_TIMES]
     others = [it for it in fields if it[1].kind in {"identifier", "category", "quasi-identifier"}]
     # A description of several words isn't an id, whatever it is called.
     ids = [facts for facts, _ in others if facts.profile.mean_words < 3]
     chosen: dict[str, tuple[StreamRole, str]] = {}
     if times:
-        best = min(times, key=_time_order)
-        chosen[best.path] = ("time", "It is taken for the time of the event.")
+        chosen[_time_of(times).path] = ("time", "It is taken for the time of the event.")
     words: tuple[tuple[StreamRole, tuple[str, ...], str], ...] = (
         ("session", _SESSION, "It is taken for what events belong to."),
         ("tenant", _TENANT, "It is taken for whose system the event is from."),
@@ -81,6 +78,7 @@ def roles_of(
     )
     for role, known, sentence in words:
         named = [it for it in ids if it.path not in chosen and _rank(it, known) < len(known)]
+        named = [it for it in named if not _is_address(it)]  # many persons share one
         if named:
             best = min(named, key=lambda it: _name_order(it, known))
             chosen[best.path] = (role, sentence)
@@ -94,9 +92,20 @@ def roles_of(
             and 1 < facts.profile.distinct < 0.9 * facts.profile.filled
         ]
         if repeated:
-            best = max(repeated, key=lambda it: it.profile.distinct)
+            best = max(repeated, key=_person_order)
             chosen[best.path] = ("entity", _GUESSED)
     return chosen
+
+
+def _time_of(times: Sequence[tuple[FieldFacts, KindVerdict]]) -> FieldFacts:
+    """Return the time of the event; of a date, the field that has its times of day."""
+    first, *others = sorted(times, key=lambda it: _time_order(it[0]))
+    for facts, verdict in others:
+        if not set(facts.words) & _OTHER_TIMES and is_finer(
+            facts, verdict.unit, first[0], first[1].unit
+        ):
+            return facts
+    return first[0]
 
 
 def _time_order(facts: FieldFacts) -> tuple[bool, bool, int, int, int]:
@@ -122,6 +131,18 @@ def _name_order(facts: FieldFacts, known: Sequence[str]) -> tuple[bool, int, boo
         len(facts.place.steps),
         not is_handle,
     )
+
+
+def _is_address(facts: FieldFacts) -> bool:
+    return facts.profile.patterns.get("ip", 0.0) >= PATTERNS["ip"].least
+
+
+def _person_order(facts: FieldFacts) -> tuple[bool, bool, int]:
+    """Return by what ids that repeat are compared: a person before an id before an address."""
+    hint = facts.hint
+    named = hint is not None and hint.strong and hint.topic.role == "identifier"
+    by_form = facts.profile.patterns.get("email", 0.0) >= PATTERNS["email"].least
+    return not _is_address(facts), named or by_form, facts.profile.distinct
 
 
 def _is_no_thing(facts: FieldFacts) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from halfmask.events.block._level import Level
 from halfmask.events.block._times import ZoneClock, read_times
 from halfmask.events.block._values import Values
-from halfmask.events.block._zones import OWN, Zone
+from halfmask.events.block._zones import DAY, OWN, Zone
 from halfmask.events.policy._durations import Duration
 from halfmask.events.running._context import BlockView, Context
 from halfmask.events.stages._grid import cell_of
@@ -65,17 +65,39 @@ def company_in_time(
     facts: FieldFacts, unit: Unit | None, who: NDArray[np.int64], grid: str
 ) -> float:
     """Return the share of events whose cell has events of enough others."""
-    values = Values.of(Level.of_events(facts.series.len()), facts.series.to_list())
-    times, ahead = _OWN_CLOCKS.read(values, _context(len(who)), unit)
-    if not times.fits.any():
+    clock, fits = _clocks(facts, unit)
+    if not fits.any():
         return 0.0
-    cells = cell_of((times.utc + ahead)[times.fits], Duration.parse(grid))[0]
-    whose = who[times.fits]
+    cells = cell_of(clock[fits], Duration.parse(grid))[0]
+    whose = who[fits]
     codes = np.unique(cells, return_inverse=True)[1]
     known = whose >= 0
     pairs = np.unique(np.stack([codes[known], whose[known]]), axis=1)[0]
     each = np.bincount(pairs, minlength=int(codes.max()) + 1)
     return float(np.mean(each[codes] >= LEAST))
+
+
+def is_finer(facts: FieldFacts, unit: Unit | None, than: FieldFacts, of: Unit | None) -> bool:
+    """Return whether a field has the times of day to another's dates, in any zone."""
+    (days, rest, event), (dates, others, dated) = _days(facts, unit), _days(than, of)
+    if others.any() or not rest.any():
+        return False
+    _, mine, its = np.intersect1d(event, dated, assume_unique=True, return_indices=True)
+    near = np.count_nonzero(np.abs(days[mine] - dates[its]) <= 1)
+    return bool(near >= NEARLY_ALL * len(dates))
+
+
+def _days(facts: FieldFacts, unit: Unit | None) -> tuple[NDArray[np.int64], ...]:
+    """Return the days of times since 1970 by their clocks, their times of day, and the events."""
+    clock, fits = _clocks(facts, unit)
+    return *np.divmod(clock[fits], DAY), facts.event[fits]
+
+
+def _clocks(facts: FieldFacts, unit: Unit | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return what the own clocks of times show, and where there is a time."""
+    values = Values.of(Level.of_events(facts.series.len()), facts.series.to_list())
+    times, ahead = _OWN_CLOCKS.read(values, _context(facts.series.len()), unit)
+    return times.utc + ahead, times.fits
 
 
 def _failures(facts: FieldFacts, zone: Zone | None, unit: Unit | None) -> set[str]:

@@ -73,5 +73,5 @@ def _place(loc: Sequence[int | str]) -> str:
 def _own(where: str, error: object) -> tuple[str, str | None]:
     """Return the sentence of a check of ours, with the place before it."""
     if isinstance(error, HalfmaskError):
-        return where + error.what, error.hint
+        return where + error.what.written, error.hint
     return f"{where}isn't what it may be.", None

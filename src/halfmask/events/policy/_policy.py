@@ -203,7 +203,7 @@ class EventPolicy(EventSection, WrittenPolicy):
                 self._check(rule)
             except PolicyError as error:
                 where = f"[[rule]] number {number}: {rule.path!r}: "
-                raise PolicyError(where + error.what, hint=error.hint) from None
+                raise PolicyError(where + error.what.written, hint=error.hint) from None
         OutputShape(self.names())  # raises where two fields have one name
         self._check_tables()
         check_together(self)

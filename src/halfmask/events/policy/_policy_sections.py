@@ -40,7 +40,7 @@ class StreamSection(EventSection):
             try:
                 place(text)
             except PolicyError as error:
-                raise PolicyError(f"{name!r}: {error.what}", hint=error.hint) from None
+                raise PolicyError(f"{name!r}: {error.what.written}", hint=error.hint) from None
 
     def paths(self) -> dict[str, str]:
         """Return the paths that are named, by what they are."""
@@ -75,7 +75,7 @@ class RuleSection(EventSection):
         except PolicyError as error:
             path = keys.get("path")
             where = f"{path!r}: " if isinstance(path, str) else ""
-            raise PolicyError(where + error.what, hint=error.hint) from None
+            raise PolicyError(where + error.what.written, hint=error.hint) from None
 
     def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
         """Check that the rule is one."""

@@ -84,7 +84,7 @@ def _check_aggregate(policy: EventPolicy, section: AggregateSection, where: str)
     try:
         section.level()
     except PolicyError as error:
-        raise PolicyError(where + error.what, hint=error.hint) from None
+        raise PolicyError(where + error.what.written, hint=error.hint) from None
     regrown = {policy.rules[number].place.place for number in policy.containers()}
     for measure in section.measures:
         level = place(measure.path).level

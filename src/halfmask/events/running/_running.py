@@ -153,7 +153,7 @@ class Running:
             self.stage.restore(found.stage)
         except KeyMismatchError as error:
             raise KeyMismatchError(
-                error.what.replace("The state", "What the vault knows of the stream"),
+                error.what.written.replace("The state", "What the vault knows of the stream"),
                 hint="Other events: give their policy another release, or [[another "
                 "stream|--stream a name]]. A policy that was changed: [[restart=True|--restart]] "
                 "starts again and forgets its numbers.",

@@ -199,7 +199,7 @@ class FolderSource:
                     yield replace(chunk, position=position)
             except DataError as error:
                 raise DataError(
-                    f"File {number} of the folder: {error.what}", hint=error.hint
+                    f"File {number} of the folder: {error.what.written}", hint=error.hint
                 ) from None
             if stop.is_set():
                 return

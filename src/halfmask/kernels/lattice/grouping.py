@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from halfmask.kernels.compiling import in_all_widths
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -77,6 +79,7 @@ class GroupRoom(NamedTuple):
     first: NDArray[np.int32]
 
 
+@in_all_widths
 @njit(nogil=True, cache=True)
 def group_items(
     codes: NDArray[np.integer[Any]],
@@ -175,6 +178,7 @@ def _number(
     return found
 
 
+@in_all_widths
 @njit(nogil=True, cache=True)
 def codes_of_groups(
     codes: NDArray[np.integer[Any]], items: NDArray[np.int32], picked: NDArray[np.integer[Any]]
@@ -195,6 +199,7 @@ def codes_of_groups(
             picked[j, i] = codes[j, items[i]]
 
 
+@in_all_widths
 @njit(nogil=True, cache=True)
 def nodes_of_groups(
     codes: NDArray[np.integer[Any]],

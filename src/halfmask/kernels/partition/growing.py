@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from halfmask.kernels.compiling import njit_no_nrt
+from halfmask.kernels.compiling import in_all_widths, njit_no_nrt
 from halfmask.kernels.partition.criteria import Int, Rules
 from halfmask.kernels.partition.guided import guided_cut
 from halfmask.kernels.partition.lanes import lane_extremes
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Guide", "RecordBuffers", "RecordColumns", "Rules", "TreeRoom", "grow"]
 
 
+@in_all_widths
 @njit(nogil=True, cache=True)
 def grow(
     buffers: RecordBuffers,

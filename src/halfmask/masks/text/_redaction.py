@@ -153,14 +153,14 @@ class TextRedaction:
             if dtypes[name] != pl.String:
                 raise SchemaError(
                     f"Column {name!r} has the mask 'free-text', which is for texts. "
-                    f"Got the type {dtypes[name]}.",
+                    f"Got the type {dtypes[name].base_type().__name__}.",
                     hint="Choose a mask for its type, or drop the column.",
                 )
         for name in self.names_from:
             if dtypes[name].is_nested():
                 raise SchemaError(
                     f"Column {name!r} of 'names_from' must hold single values. "
-                    f"Got the type {dtypes[name]}."
+                    f"Got the type {dtypes[name].base_type().__name__}."
                 )
         return {name: pl.String() for name in self.columns}
 

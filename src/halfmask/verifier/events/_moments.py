@@ -23,6 +23,8 @@ _PART: Final = re.compile(r"(\d+) ?([a-z]+?)s?(?=\W|\d|$)")
 _TEXT: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d(?:\.\d{3}(?:\d{3})?)?)(Z|[+-]\d\d:\d\d(?::\d\d)?)?)?"
 )
+#: Microseconds of what numbers count since 1970.
+_COUNTED: Final = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 # a clock's, of any zone
 #: 1970-01-05 was a Monday.
 _MONDAY: Final = 4 * _DAY
@@ -34,7 +36,7 @@ _SKIPPED: Final = (0, _HOUR, -_HOUR, _HOUR // 2, -_HOUR // 2)
 
 def is_moment(value: object, form: Mapping[str, Any]) -> bool:
     """Return whether a value is a time as an action writes it."""
-    if form["write"] in {"seconds", "milliseconds"}:
+    if form["write"] in _COUNTED:
         return _is_count(value, form)
     micros = _clock(value, form["write"])
     if micros is None:
@@ -66,7 +68,7 @@ def _is_count(value: object, form: Mapping[str, Any]) -> bool:
         return False
     if "every" not in form or _finer_than(form):
         return True
-    unit = 1_000_000 if form["write"] == "seconds" else 1_000
+    unit = _COUNTED[form["write"]]
     try:
         utc = _EPOCH.replace(tzinfo=UTC) + timedelta(microseconds=int(value) * unit)
         ahead = utc.astimezone(ZoneInfo(form["zone"])).utcoffset() or timedelta()
@@ -79,7 +81,7 @@ def _is_count(value: object, form: Mapping[str, Any]) -> bool:
 
 def _finer_than(form: Mapping[str, Any]) -> bool:
     """Return whether a grid or jitter is finer than what is written, which cuts it off."""
-    unit = 1_000_000 if form["write"] == "seconds" else 1_000
+    unit = _COUNTED[form["write"]]
     spans = [_span(form[key])[0] for key in ("every", "jitter") if form.get(key)]
     return any(micros % unit for micros in spans)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.data import leaf_text
+from halfmask.data._value_patterns import names_nobody
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +94,7 @@ class RowOwners:
         frames = [target.original] + ([] if target.control is None else [target.control])
         codes = merged_codes([(frame, [target.entity]) for frame in frames])
         entities = [
-            np.where(_names_nobody(frame[target.entity]), -1, code)
+            np.where(names_nobody(frame[target.entity]), -1, code)
             for frame, code in zip(frames, codes, strict=True)
         ]
         if target.event:
@@ -107,9 +107,3 @@ class RowOwners:
             others=(entities[1], events[1]) if len(frames) > 1 else None,
             n=max(int(each.max(initial=-1)) for each in entities) + 1,
         )
-
-
-def _names_nobody(entities: pl.Series) -> NDArray[np.bool_]:
-    """Return where an entity is nobody, as in guarantees of events: missing, blank, a truth."""
-    words = leaf_text(entities).fill_null("").str.strip_chars()
-    return words.is_in(["", "true", "false"]).to_numpy()

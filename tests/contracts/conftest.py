@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,15 @@ def modules():
     gc.freeze()
     gc.enable()
     return found
+
+
+@pytest.fixture(scope="session")
+def sizes():
+    """`tools/sizes.py` as a module."""
+    path = SOURCE.parents[1] / "tools" / "sizes.py"
+    spec = importlib.util.spec_from_file_location("sizes", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -40,8 +41,6 @@ from halfmask.cli._stopping import stopping_cleanly
 from halfmask.cli._synthesize import synthesize
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
-
-__all__ = ["run"]
 
 # What click makes of the interrupt key, before we see it.
 CLICK_INTERRUPTED = 130
@@ -83,6 +82,10 @@ app.add_typer(vault)
 app.add_typer(serve)
 
 
+#: Make the command of an app from all functions and their parameters, once.
+_command_of = functools.cache(typer.main.get_command)
+
+
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback takes the flag
     if wanted:
         typer.echo(f"halfmask {__version__}")
@@ -102,18 +105,11 @@ def _root(
 
 
 def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
-    """Run the command and return its exit code; see `halfmask.cli.main`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If it is stopped, whatever libraries made of that.
-    """
+    """Run the command and return its exit code; see `halfmask.cli.main`."""
     use_careful_streams()
     with stopping_cleanly(), nullcontext() if debug else _hushed():
         try:
-            command = typer.main.get_command(app)
-            status = command.main(list(words), prog_name="halfmask", standalone_mode=False)
+            status = _command_of(app).main(list(words), prog_name="halfmask", standalone_mode=False)
         except SystemExit:
             raise  # typer's, where the reader of our output has gone
         except (KeyboardInterrupt, typer.Abort) as error:

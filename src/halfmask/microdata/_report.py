@@ -8,6 +8,7 @@ stands between the last two.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import Distribution
     from halfmask.microdata._report_facts import ColumnFact, GuaranteeFact, ReportFacts
 
-__all__ = ["render_report"]
-
 MAX_COLUMNS = 200
 MAX_PICTURES = 24
 _NAME_LETTERS = 80
@@ -46,11 +45,6 @@ class Figure:
 
 def render_report(facts: ReportFacts) -> str:
     """Return the report as one HTML document.
-
-    Parameters
-    ----------
-    facts
-        Everything that the page shows.
 
     Notes
     -----
@@ -79,6 +73,7 @@ def render_report(facts: ReportFacts) -> str:
     )
 
 
+@functools.cache  # it compiles its template once
 def _environment() -> Environment:
     """Return a template environment that escapes everything and knows how numbers are read."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 # 30 ms

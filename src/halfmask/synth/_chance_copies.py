@@ -11,8 +11,6 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MOST_EQUAL", "ChanceCopies", "count_equal"]
-
 #: Rows that more original rows equal are nobody's: they aren't thinned.
 MOST_EQUAL = 5
 #: Where more drawn rows had to go, the model copies, or there are too few rows to tell: all stay,
@@ -29,14 +27,6 @@ class ChanceCopies:
     A row of somebody else equals a row that r people have with the probability (r + 1) N(r + 1) / n
     where N(r) is how many different rows r people have. Good, "The population frequencies of
     species and the estimation of population parameters" (1953).
-
-    Attributes
-    ----------
-    learnt
-        The rows that were learnt from.
-    kept
-        The probability that a drawn row stays, by the number of people who have it, (6,); 0 people
-        first.
     """
 
     learnt: pl.DataFrame
@@ -47,15 +37,7 @@ class ChanceCopies:
 
     @classmethod
     def of(cls, learnt: pl.DataFrame, drawn: pl.DataFrame) -> Self:
-        """Compare drawn rows with chance.
-
-        Parameters
-        ----------
-        learnt
-            The rows that were learnt from.
-        drawn
-            Rows that were drawn from the model.
-        """
+        """Compare drawn rows with chance."""
         bins, equal = MOST_EQUAL + 2, np.arange(1, MOST_EQUAL + 1)
         # Rows that r + 1 people have are (r + 1) N(r + 1).
         people = np.bincount(np.minimum(count_equal(learnt, learnt), bins), minlength=bins + 1)
@@ -69,15 +51,7 @@ class ChanceCopies:
         return made
 
     def thinned(self, drawn: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-        """Return the drawn rows that stay.
-
-        Parameters
-        ----------
-        drawn
-            Rows that were drawn from the model.
-        rng
-            Where draws come from.
-        """
+        """Return the drawn rows that stay."""
         people = np.minimum(self._people(drawn), MOST_EQUAL + 1)
         stays = np.append(self.kept, 1.0)[people]
         return drawn.filter(pl.Series(rng.random(drawn.height) < stays))
@@ -88,13 +62,7 @@ class ChanceCopies:
 
 
 def count_equal(rows: pl.DataFrame, known: pl.DataFrame) -> NDArray[np.int64]:
-    """Return for each row how many known rows equal it.
-
-    Parameters
-    ----------
-    rows, known
-        Tables of the same columns; missing cells are equal.
-    """
+    """Return for each row how many known rows equal it."""
     names = [f"c{i}" for i in range(known.width)]
     some, all_known = (it.rename(dict(zip(it.columns, names, strict=True))) for it in (rows, known))
     counts = all_known.group_by(names).agg(pl.len().alias("n"))

@@ -11,6 +11,8 @@ LOWEST_TESTS := $(addprefix tests/,data guarantees masks verifier vault anonymiz
 BIN := $(VENV)/bin
 # The same order and the same random numbers in each run: `make fuzz` is for new ones.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal --randomly-seed=20261125 $(PYTEST_FLAGS)
+# Tests start many processes: without bytecode on disk each compiles all of our modules.
+unexport PYTHONDONTWRITEBYTECODE
 MINUTES ?= 60
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import gc
+import os
 import shutil
 import tempfile
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +19,55 @@ import pytest
 hypothesis.settings.register_profile("halfmask", deadline=None, derandomize=True, database=None)
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=300, print_blob=True)
 hypothesis.settings.load_profile("halfmask")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave seven of eight cases of a test that is `mostly_slow` to `make slow`."""
+    seen = Counter()
+    for item in sorted(items, key=lambda item: item.nodeid):
+        name = item.nodeid.partition("[")[0]
+        if item.get_closest_marker("mostly_slow") and seen[name] % 8:
+            item.add_marker("slow")
+        seen[name] += 1
+
+
+def pytest_collection():
+    """Collect without looking for garbage: all that collecting makes stays."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Leave what was collected out of each later search for garbage, and share kernels."""
+    gc.freeze()
+    gc.enable()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        compile_one_at_a_time()
+
+
+def compile_one_at_a_time():
+    """Let a worker wait for a kernel that another one compiles, and read it from the disk."""
+    from numba.core import dispatcher  # noqa: PLC0415 # no worker is without it
+
+    lock = dispatcher.global_compiler_lock  # numba's own: one thread of a process compiles
+    compile_kernel, held = dispatcher.Dispatcher.compile, set()
+
+    def compile_locked(kernel, signature):
+        path = kernel.py_func.__code__.co_filename
+        with lock:
+            if kernel._cache.cache_path is None or path in held:
+                return compile_kernel(kernel, signature)
+            # Files of kernels call each other in no circle, so no two workers wait for each other.
+            with Path(path).open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                held.add(path)
+                try:
+                    return compile_kernel(kernel, signature)
+                finally:
+                    held.remove(path)
+
+    dispatcher.Dispatcher.compile = compile_locked
+
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

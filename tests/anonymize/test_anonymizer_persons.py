@@ -56,6 +56,7 @@ def fewest_persons(released, who):
     return min(len(each) for key, each in found.items() if key != (None, None))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 10**6))
 def test_each_class_has_k_persons(method, seed):

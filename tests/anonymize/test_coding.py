@@ -267,6 +267,7 @@ def test_infinite_numbers(value):
         coding_of([1.0, value])
 
 
+@pytest.mark.slow
 def test_a_category_of_a_hundred_thousand_values():
     values = [f"v{i}" for i in range(100_000)]
     coding = coding_of(values, kind="categorical")

@@ -325,6 +325,7 @@ def model(name: str):
     return guarantee_from(name, given)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("share", [0.0, 0.15])
 @pytest.mark.parametrize("name", models())
 def test_each_model_finds_what_brute_force_finds(name, share):

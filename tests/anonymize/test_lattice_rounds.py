@@ -107,6 +107,7 @@ SETS = (
 )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("guarantees", SETS, ids=["k", "l", "t", "average"])
 @pytest.mark.parametrize("missing", [False, True])
 def test_what_is_written_keeps_every_guarantee(guarantees, missing):
@@ -140,6 +141,7 @@ def test_the_count_of_this_test_has_power():
     assert misses(written.with_row_index().filter(pl.col("index") != smallest), KAnonymity(k=k))
 
 
+@pytest.mark.slow
 def test_classes_that_miss_a_guarantee_of_the_whole_are_dropped_in_the_end():
     """The classes of a round are held against its own rows, and then against all."""
     dropped = 0

@@ -104,6 +104,7 @@ def test_measures_that_are_not_asked_for_are_not_judged(home, capsys):
         assert f"{name.rpartition('/')[2]}: has none of the measures asked for." in shown
 
 
+@pytest.mark.slow
 def test_a_measure_that_no_attack_has_is_invalid(home, capsys):
     assert _run(home, str(home / "sent.parquet"), "--measure", "rosw", "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)["findings"]

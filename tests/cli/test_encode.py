@@ -320,6 +320,7 @@ def test_columns_are_left_out_and_numbers_called_categories(run, home):
         assert (lost.status, lost.json["code"]) == (1, "column-not-found")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["visible", "hidden"])
 def test_the_old_words_of_missing_are_refused(run, home, word):
     """As markers of missing cells they did nothing, and the codec was another one than asked."""

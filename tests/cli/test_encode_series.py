@@ -141,6 +141,7 @@ def test_forecasts_come_home_with_their_times(fitted, run):
     assert not (fitted / "none.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_codec_of_the_other_kind_is_said(fitted, run):
     rows = ["encode", "fit", fitted / "known.parquet", "--learner", "trees"]
     assert run(*rows, *fitted.sealed("rows")).status == 0

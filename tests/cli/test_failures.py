@@ -72,6 +72,7 @@ def test_codes_tell_errors_apart():
     assert UsageError.code in CODES
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("error", "code"), FOREIGN.values(), ids=FOREIGN)
 @pytest.mark.parametrize("as_json", [False, True])
 def test_commands_fail_safely(run, monkeypatch, error, code, as_json):

@@ -184,6 +184,7 @@ WRONG: dict[str, tuple[list[Any], int]] = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", WRONG)
 def test_what_can_t_be_is_told(run, home, name):
     """And nothing is sealed or written."""

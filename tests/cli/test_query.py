@@ -225,6 +225,7 @@ def test_an_analyst_needs_a_share(table, vault, capsys):
     assert allowed["spent"] == pytest.approx(0.5, rel=1e-3)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("words", "status", "named"),
     [

@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import re
 import sys
+from collections import defaultdict
 from enum import Enum
 from functools import cache
 from typing import NamedTuple
@@ -180,8 +181,7 @@ def _described_by_kinds(documented):
             return set()
         inner = each.name.rpartition(".")[2]
         asked = _asked(each.it)
-        bases = [it for it in _classes() if each.it in map(_own, vars(it).values())]
-        above = [base for it in bases for base in it.__mro__[1:]]
+        above = [base for it in _homes().get(each.it, ()) for base in it.__mro__[1:]]
         methods = (_own(vars(it)[inner]) for it in [*above, *kinds] if inner in vars(it))
         fitting = (it for it in methods if it is not None and asked <= _asked(it))
         return set().union(*(by_function.get(it, ()) for it in fitting))
@@ -198,6 +198,16 @@ def _classes():
         for name in getattr(importlib.import_module(room), "__all__", ())
     )
     return [it for it in named if inspect.isclass(it)]
+
+
+@cache
+def _homes():
+    """Return the public classes that have each of our functions, by the function."""
+    found = defaultdict(list)
+    for it in _classes():
+        for own in filter(None, map(_own, vars(it).values())):
+            found[own].append(it)
+    return found
 
 
 def test_what_is_described_is_a_parameter(documented):

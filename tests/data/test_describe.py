@@ -377,6 +377,7 @@ def test_a_sample_gives_every_row_the_same_chance():
     assert abs(per_batch - 200).max() < 70
 
 
+@pytest.mark.slow
 def test_wide_tables_are_bounded():
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({f"c{i}": rng.integers(0, 3 + i % 7, 100) for i in range(300)})

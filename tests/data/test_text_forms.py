@@ -12,6 +12,7 @@ from halfmask.data._text_forms import TextWatch, form_of
 CANARY = "CANARY"
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [

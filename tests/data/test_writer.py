@@ -66,6 +66,7 @@ def tables(draw, values, min_rows=1):
     return pl.DataFrame(columns)
 
 
+@pytest.mark.slow
 @given(tables(MORE_VALUES), st.sampled_from(TYPED_FORMATS))
 def test_typed_formats_give_back_the_same_table(tmp_path_factory, table, form):
     path = tmp_path_factory.mktemp("typed") / f"x.{form}"
@@ -86,6 +87,7 @@ def test_text_formats_give_back_the_same_table(tmp_path_factory, table, form):
     assert open_table(path, options=options).read().equals(table)
 
 
+@pytest.mark.slow
 @given(tables(VALUES), st.lists(st.integers(0, 5)))
 def test_batches_add_up_to_the_table(tmp_path_factory, table, cuts):
     path = tmp_path_factory.mktemp("batches") / "x.parquet"

@@ -33,6 +33,7 @@ def copy(postgres, folder, tables, made, rules):
     )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("parent", "child", "written"),
     [

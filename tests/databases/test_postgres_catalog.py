@@ -41,6 +41,7 @@ def copy(postgres, folder, columns, made):
     )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("rule", ["drop", MASKED])
 @pytest.mark.parametrize(
     "made",

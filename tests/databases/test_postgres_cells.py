@@ -54,6 +54,7 @@ def copy(postgres, folder, columns):
     )
 
 
+@pytest.mark.slow
 def test_kept_cells_are_the_same_at_the_ends_of_all_types(postgres, tmp_path):
     names = {f"c{n}": kind for n, kind in enumerate(ENDS)}
     columns = ", ".join(f"{name} {kind}" for name, kind in names.items())

@@ -189,6 +189,7 @@ def test_keys_indexes_and_sequences_are_made_again(shop, tmp_path):
 ROW = "(1, 'Secret Ann'::text, ''::text)"
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("rule", ['{ mask = { name = "token", digits = 16 } }', '"drop"'])
 @pytest.mark.parametrize(
     "made",
@@ -269,6 +270,7 @@ def test_masks_change_types_and_randomise_by_row(shop, tmp_path):
     ) == [("bigint", "double precision")]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("end", "statement"),
     [

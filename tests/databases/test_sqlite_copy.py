@@ -317,6 +317,7 @@ def test_a_failure_at_any_point_leaves_nothing(tmp_path, monkeypatch, at):
     assert [it.name for it in tmp_path.iterdir()] == ["shop.db"]
 
 
+@pytest.mark.slow
 def test_another_process_does_not_take_the_new_file_for_a_dead_ones(tmp_path, monkeypatch):
     """Whoever writes a file in the same folder removes what processes that died left there."""
     kept = _sqlite_target.SqliteTarget.append

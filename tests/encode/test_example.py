@@ -44,6 +44,7 @@ def test_answers_from_elsewhere_are_those_of_plain_training(rented):
     assert all(float(line.split()[1].rstrip("%")) > 78 for line in said)
 
 
+@pytest.mark.slow
 def test_nothing_that_left_names_what_it_is_about(rented, adult_csv):
     """No column's name and no category is in any byte of what was sent or answered."""
     _, out = rented

@@ -91,6 +91,7 @@ def written(bucket):
     ]
 
 
+@pytest.mark.slow
 def test_a_release_has_the_bytes_of_one_on_disk(bucket, folder, tmp_path, job):
     ours = job(folder, tmp_path / "local", HERE)
     theirs = job("s3://bucket/people", OUT, HERE)
@@ -130,6 +131,7 @@ def test_a_worker_without_credentials_is_told_of_credentials(bucket, folder):
         assert ("folder" in said) == (hint == "folder")
 
 
+@pytest.mark.slow
 def test_the_command_line(bucket, folder, tmp_path, capsys):
     (tmp_path / "key").write_bytes(KEY)
     (tmp_path / "key").chmod(0o600)
@@ -159,6 +161,7 @@ def test_a_place_that_is_not_empty(bucket, folder, there):
     assert bucket.names() == before
 
 
+@pytest.mark.slow
 def test_two_writers_at_once(bucket, folder, monkeypatch):
     """The second finds the marker of the first; neither mixes with the other."""
     real = _object_folder._send
@@ -188,6 +191,7 @@ def test_writers_that_look_at_an_empty_place_at_once(bucket, folder, monkeypatch
     assert bucket.names("bucket/releases") == ["bucket/releases/out/.writing-other"]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "refused",
     ["out/data/part-00002.parquet", "out/report.html", "out/manifest.json"],
@@ -233,6 +237,7 @@ def test_a_writer_that_is_killed_leaves_no_release(bucket, folder, tmp_path, mon
         verify(fetched(bucket, tmp_path / "there"))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("out", "says"),
     [

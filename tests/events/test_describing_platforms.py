@@ -15,6 +15,7 @@ from events.platform_shapes import (  # type: ignore[import-not-found] # beside,
 from halfmask.events.description import describe_events
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_the_time_and_the_entity_of_a_platform_are_found(shape):
     """Not the version of an API, a user's agent, or what events are done to."""
@@ -35,6 +36,7 @@ MAPS = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("map_of", MAPS.values(), ids=MAPS)
 @pytest.mark.parametrize("known", [True, False], ids=["values elsewhere", "in the map alone"])
 def test_keys_of_a_map_that_are_values_are_not_shown(map_of, known):

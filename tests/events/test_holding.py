@@ -221,6 +221,7 @@ def sets_of(units, m):
     return shown
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     drawn=TIMED,

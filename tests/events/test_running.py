@@ -98,6 +98,7 @@ def test_a_run_gives_what_the_transform_gives(given, tmp_path, vault):
     assert not (tmp_path / "out.jsonl.partial").exists()
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("packing", [None, "gzip", "zstd"])
 @pytest.mark.parametrize("after", [False, True])
 def test_a_broken_run_goes_on_with_the_same_bytes(given, tmp_path, vault, packing, after):

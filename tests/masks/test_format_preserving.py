@@ -78,6 +78,7 @@ def test_digits_alone_are_ff1_of_nist():
     assert found == f"{text[:3]}-{text[3:5]}-{text[5:]}"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(payloads=st.lists(st.from_regex(r"[0-9]{11,18}", fullmatch=True), min_size=1, max_size=20))
 def test_cards_are_valid_again(payloads):
@@ -118,6 +119,7 @@ def test_ibans_are_valid_again():
     assert "partly-kept" in mask.weaknesses
 
 
+@pytest.mark.slow
 def test_many_ibans_of_many_countries_are_judged_as_stdnum_judges_them():
     """The check by columns, next to the library's own, on right and wrong digits."""
     iban = pytest.importorskip("stdnum.iban")
@@ -240,6 +242,7 @@ def test_unknown_check_digits_are_named():
             plan(FormatPreserving(check_digits=name))
 
 
+@pytest.mark.slow
 def test_check_digits_that_hardly_any_number_has_end():
     """An error after so many encryptions, and no endless loop."""
     never = FormatPreserving(check_digits="card", on_invalid="encrypt")

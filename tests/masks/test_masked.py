@@ -39,6 +39,7 @@ MASKED: dict[str, Mask] = {
 }
 
 
+@pytest.mark.slow
 @given(n_rows=st.integers(1, 8), columns=st.permutations(TABLE.columns))
 def test_batches_of_any_size_and_columns_see_the_same(n_rows, columns):
     """Draws are by row number: what one pass sees is what the next one writes."""

@@ -87,6 +87,7 @@ class _Blank:
 MASKS: list[Any] = [_Reversed(columns=("pay",)), Share(share=0.6), _Blank(columns=("age", "town"))]
 
 
+@pytest.mark.slow
 @given(n_rows=st.integers(1, 8), columns=st.permutations(TABLE.columns))
 def test_batches_of_any_size_and_columns_see_the_same(n_rows, columns):
     """Columns that a mask reads needn't be asked for; rows stay together."""

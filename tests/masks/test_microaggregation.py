@@ -66,6 +66,7 @@ def of_all(k):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(tables(), st.integers(2, 5))
 def test_every_written_combination_is_shared_by_k_rows(table, k):
@@ -78,6 +79,7 @@ def test_every_written_combination_is_shared_by_k_rows(table, k):
             assert (found[name].is_null() | table[name].is_not_null()).all()
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(2, 5))
 def test_each_column_by_itself_is_shared_by_k_rows(table, k):
     k = min(k, *(table[name].count() or table.height for name in NUMBERS))

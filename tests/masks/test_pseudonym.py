@@ -79,6 +79,7 @@ def test_scopes(kind):
         of("vault")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ReversibleTokens, FormatPreserving])
 def test_a_vault_reverses_next_months_release(kind, tmp_path):
     """Its key is the same whenever it is opened, and no key of the release is needed."""
@@ -137,6 +138,7 @@ def test_the_transformer_has_no_vault():
         Masker({"customer": KeyedTokens(scope="vault")}).fit(ORDERS)
 
 
+@pytest.mark.slow
 def test_no_repr_shows_a_key(tmp_path):
     """Of masks, plans and sources."""
     lock = Passphrase("correct horse battery staple")

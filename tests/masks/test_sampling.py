@@ -71,6 +71,7 @@ def test_strata_keep_their_share_rounded_up_or_down(strata, fraction):
     assert exact - 1 < found.sum() < exact + 1
 
 
+@pytest.mark.slow
 def test_each_row_of_a_stratified_sample_has_the_same_probability():
     """Also in a stratum of one row, which plain rounding would never or always keep."""
     table = pl.DataFrame({"s": ["a"] * 5 + ["b"] + ["c"] * 4})

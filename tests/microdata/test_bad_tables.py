@@ -152,6 +152,7 @@ FINE = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("table", FINE.values(), ids=FINE)
 @pytest.mark.parametrize("fmt", ["parquet", "csv"])
 def test_odd_tables(tmp_path, table, fmt):

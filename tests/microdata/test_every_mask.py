@@ -104,6 +104,7 @@ def people():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", ["parquet", "csv"])
 def test_a_release_of_masks_alone_is_verified(people, tmp_path, fmt):
     """Without guarantees, by the claims of the masks; what was swapped is all there."""

@@ -93,6 +93,7 @@ def test_a_column_nobody_named_whose_values_are_all_different_is_dropped(name):
     assert "illness" in made.unchanged
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("column", ["diagnosis", "salary", "spouse", "thing"])
 @pytest.mark.parametrize("families", [10, 2], ids=["many", "few"])
 def test_names_of_people_are_dropped_whatever_the_column_is_called(column, families):
@@ -124,6 +125,7 @@ PHONES = [f"+49 170 55{i:04}" for i in range(120)]
 FREE = [f"Patient number {i} came in on foot and left again in the evening" for i in range(120)]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("column", "values"),
     [
@@ -173,6 +175,7 @@ def test_names_that_can_be_read_once_are_kept():
     assert one.policy.columns["thing"].role == "sensitive"
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("rare", [1, 3, 12, 60])
 def test_each_column_that_is_named_as_sensitive_gets_l_diversity(rare):
     """However rare its other values are; the column that nobody named is told apart."""

@@ -83,6 +83,7 @@ def policy(fmt="parquet", text="[removed]"):
     return Policy.from_toml(found)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("fmt", "text"), [("parquet", "[removed]"), ("csv", "x"), ("arrow", ""), ("jsonl", "x")]
 )

@@ -108,6 +108,7 @@ PROMISES = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("asked", PROMISES)
 def test_every_person_is_counted(asked, method, tmp_path):

@@ -97,6 +97,7 @@ def bound(said):
     return next(said[name] for name in names if name in said)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("gaps", [0.0, 0.06])
 @pytest.mark.parametrize("asked", PROMISES)
 def test_every_person_is_counted(asked, gaps, tmp_path):

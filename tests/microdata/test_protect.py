@@ -92,6 +92,7 @@ PROMISES = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("gaps", [False, True], ids=["whole", "with gaps"])
 @pytest.mark.parametrize("promises", PROMISES.values(), ids=PROMISES)
 def test_every_guarantee(tmp_path, promises, gaps):
@@ -136,6 +137,7 @@ LEVELS = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("recoding", RECODINGS)
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_and_recoding(tmp_path, method, recoding):

@@ -78,6 +78,7 @@ def keeps(guarantee, released):
     )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("model", MODELS, ids=lambda it: "-".join(map(str, list(it.values())[:3])))
 @pytest.mark.parametrize("gaps", [False, True])

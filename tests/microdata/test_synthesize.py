@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -70,6 +72,12 @@ def policy(text: str) -> Policy:
     return Policy.from_toml(COLUMNS + text)
 
 
+@functools.cache
+def made(kind: str) -> Any:
+    """Return the release of one kind of `people()`: many tests look at the same one."""
+    return halfmask.synthesize(people(), policy(KINDS[kind]), key=KEY)
+
+
 SUM = 'rules = [{ rule = "sum-of", total = "total", parts = ["wage", "bonus"] }]'
 KINDS = {
     "full": f'kind = "full"\nrows = 300\n{SUM}',
@@ -83,7 +91,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_written_and_verified(tmp_path, kind):
-    release = halfmask.synthesize(people(), policy(KINDS[kind]), key=KEY)
+    release = made(kind)
     written = release.write(tmp_path / "out")
     full = 'kind = "full"' in KINDS[kind]
     found = halfmask.verify(tmp_path / "out", originals=people() if full else None)
@@ -105,7 +113,7 @@ def test_each_kind_is_written_and_verified(tmp_path, kind):
 
 
 def test_the_report_and_the_manifest_show_what_was_measured(tmp_path):
-    halfmask.synthesize(people(), policy(KINDS["full"]), key=KEY).write(tmp_path / "out")
+    made("full").write(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "density-membership" in page
     assert "Tables of columns" in page
@@ -119,12 +127,11 @@ def test_the_report_and_the_manifest_show_what_was_measured(tmp_path):
 
 
 def test_partial_keeps_the_other_columns_and_rows_that_are_many():
-    table = people()
-    made = halfmask.synthesize(table, policy(KINDS["partial"]), key=KEY)
+    wages = made("partial")
     kept = ["age", "town", "ill"]
-    learnt = made.rows_to_write.learnt
-    assert_frame_equal(made.data.select(kept).sort(kept), learnt.select(kept).sort(kept))
-    some = halfmask.synthesize(table, policy(KINDS["risky cells"]), key=KEY)
+    learnt = wages.rows_to_write.learnt
+    assert_frame_equal(wages.data.select(kept).sort(kept), learnt.select(kept).sort(kept))
+    some = made("risky cells")
     learnt, drawn = some.rows_to_write.learnt, some.rows_to_write.copies[0]
     sizes = learnt.select(pl.len().over("age", "town")).to_series()
     assert_frame_equal(drawn.filter(sizes >= 3), learnt.filter(sizes >= 3))
@@ -132,9 +139,9 @@ def test_partial_keeps_the_other_columns_and_rows_that_are_many():
 
 
 def test_same_key_same_rows_and_another_key_others():
+    unattacked = policy("control_fraction = 0\n" + KINDS["full"])
     one, again, other = (
-        halfmask.synthesize(people(), policy(KINDS["full"]), key=key)
-        for key in (KEY, KEY, bytes(32))
+        halfmask.synthesize(people(), unattacked, key=key) for key in (KEY, KEY, bytes(32))
     )
     assert_frame_equal(one.data, again.data)
     assert not one.data.equals(other.data)
@@ -168,7 +175,8 @@ def test_rows_of_one_person_are_no_more_frequent_than_by_chance():
     ).cast(pl.String)
     section = '[columns.{}]\nrole = "insensitive"\nkind = "categorical"\n'
     text = "halfmask = 1\n" + "".join(map(section.format, table.columns))
-    release = halfmask.synthesize(table, Policy.from_toml(text + '[synthesis]\nkind = "full"'))
+    text += '[synthesis]\nkind = "full"\ncontrol_fraction = 0'
+    release = halfmask.synthesize(table, Policy.from_toml(text))
     evidence = next(it for it in release.claims if it.model == "copied-rows").evidence
     copied = int(str(evidence["copied"])) / int(str(evidence["rows"]))
     assert copied < int(str(evidence["repeated"])) / 2_000 + 0.06
@@ -176,7 +184,8 @@ def test_rows_of_one_person_are_no_more_frequent_than_by_chance():
 
 def test_pandas_in_pandas_out():
     pandas = pytest.importorskip("pandas")
-    release = halfmask.synthesize(people().to_pandas(), policy(KINDS["full"]), key=KEY)
+    unattacked = policy("control_fraction = 0\n" + KINDS["full"])
+    release = halfmask.synthesize(people().to_pandas(), unattacked, key=KEY)
     assert isinstance(release.data, pandas.DataFrame)
 
 
@@ -310,13 +319,13 @@ def test_without_rows_set_aside_it_is_said_that_nothing_was_attacked(tmp_path, m
     assert "attacks are compared on them" not in page
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["details"]["risk"]["not_attacked"].startswith(words)
-    assert halfmask.synthesize(people(), policy(KINDS["full"]), key=KEY).assessment.findings
+    assert made("full").assessment.findings
 
 
 @pytest.mark.parametrize("kind", ["partial", "risky cells"])
 def test_partial_rows_state_whom_their_unchanged_cells_single_out(tmp_path, kind):
     """A naive count: of rows that were changed the kept cells, of others all."""
-    release = halfmask.synthesize(people(), policy(KINDS[kind]), key=KEY).write(tmp_path / "out")
+    release = made(kind).write(tmp_path / "out")
     learnt = release.rows_to_write.learnt.to_dicts()
     drawn = ["wage", "bonus", "total"] if kind == "partial" else ["age", "town"]
     points = [(row["age"], row["town"]) for row in learnt]

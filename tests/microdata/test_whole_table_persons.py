@@ -74,6 +74,7 @@ def bound(guarantee):
     return guarantee.get("share", guarantee.get("adversary_cost", guarantee.get("risk")))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("model", MODELS)
 def test_the_table_keeps_it_in_persons_and_the_verifier_counts_the_same(model, method, tmp_path):

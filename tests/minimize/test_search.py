@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask.minimize import Minimizer
@@ -29,6 +30,7 @@ def test_it_finds_what_a_rule_needs_and_no_more():
     assert "1 aren't needed, 2 may be coarser" in minimizer.sentence
 
 
+@pytest.mark.slow
 def test_a_lower_target_lets_more_go():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(1500, 3))

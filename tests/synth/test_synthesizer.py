@@ -71,6 +71,7 @@ def test_rows_have_the_types_and_ranges_of_the_table(model):
     assert (drawn["rate"].round(1) == drawn["rate"]).drop_nulls().all()
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("model", MODELS)
 def test_what_belongs_together_stays_together(model):
     """The power of it: drawing each column by itself loses what is asked for here."""
@@ -321,6 +322,7 @@ def test_a_rule_must_not_straddle_kept_and_synthesized_columns():
         Synthesizer(columns=["end"], rules=[AtMost(low="start", high="end")]).fit(spans())
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

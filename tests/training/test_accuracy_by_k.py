@@ -95,6 +95,7 @@ def test_rows_of_every_kind_give_the_same():
         assert accuracy_by_k(of(), rows, Y.tolist(), ks=[10]) == expected
 
 
+@pytest.mark.slow
 def test_other_guarantees_stay_and_the_estimator_isnt_touched():
     # Every class must have both labels, so that a model of one column can't keep them apart.
     labels = (X[:, 0] > 0).astype(int)
@@ -224,6 +225,7 @@ def test_why_a_k_is_impossible_is_told():
         found.largest_k(at_least=0.1)
 
 
+@pytest.mark.slow
 def test_a_guide_that_is_a_list_of_answers_is_cut_with_the_rows():
     said = np.where(Y, "yes", "no").tolist()
     one = accuracy_by_k(of(split_targets=said), X, Y, ks=[20])

@@ -56,6 +56,7 @@ def classes_of(matrix: np.ndarray) -> np.ndarray:
     return np.array(sorted(counts.values()))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("representative", [*REPRESENTATIVES, "chosen"])
 @pytest.mark.parametrize("predict_on", ["raw", "transformed", "chosen"])
 def test_every_class_keeps_k_in_what_the_model_is_given(representative, predict_on):
@@ -153,6 +154,7 @@ def test_guided_classes_keep_more_than_mondrians():
     assert score("cross-fitted") > score(None) + 0.05
 
 
+@pytest.mark.slow
 def test_a_fit_trains_at_most_twelve_models():
     class Counted(LogisticRegression):  # type: ignore[misc] # scikit-learn ships no types
         trained = 0
@@ -169,6 +171,7 @@ def test_a_fit_trains_at_most_twelve_models():
     assert Counted.trained == 4
 
 
+@pytest.mark.slow
 def test_rows_at_runtime_take_the_representatives_of_their_classes():
     rows, y = people()
     model = of(representative="chosen").fit(rows, y)
@@ -230,6 +233,7 @@ def test_k_holds_for_any_k_and_other_columns_stay(k, seed, all_columns):
     assert np.array_equal(written[:, ~depends], raw[:, ~depends])
 
 
+@pytest.mark.slow
 def test_guarantees_on_the_label_hold_while_classes_grow():
     rows, y = people(600)
     promised = [hm.KAnonymity(k=10), hm.DistinctLDiversity(l=2, column="label")]

@@ -106,6 +106,7 @@ def test_the_order_of_rows_doesnt_matter():
     assert np.allclose(one[order], other)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "ask", ["predict", "predict_proba", "decision_function", "transform", "encode"]
 )
@@ -136,6 +137,7 @@ def test_it_knows_its_columns():
         model.predict(X)
 
 
+@pytest.mark.slow
 def test_columns_may_be_named_by_numbers_or_places_in_any_order():
     frame = pd.DataFrame(X)
     expected = of(quasi_identifiers=[0, 2], representative="quantile-spread").fit(X, Y)

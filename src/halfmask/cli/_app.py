@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -81,6 +82,10 @@ app.add_typer(vault)
 app.add_typer(serve)
 
 
+#: Make the command of an app from all functions and their parameters, once.
+_command_of = functools.cache(typer.main.get_command)
+
+
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer's callback takes the flag
     if wanted:
         typer.echo(f"halfmask {__version__}")
@@ -104,8 +109,7 @@ def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
     use_careful_streams()
     with stopping_cleanly(), nullcontext() if debug else _hushed():
         try:
-            command = typer.main.get_command(app)
-            status = command.main(list(words), prog_name="halfmask", standalone_mode=False)
+            status = _command_of(app).main(list(words), prog_name="halfmask", standalone_mode=False)
         except SystemExit:
             raise  # typer's, where the reader of our output has gone
         except (KeyboardInterrupt, typer.Abort) as error:

@@ -8,6 +8,7 @@ stands between the last two.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -72,6 +73,7 @@ def render_report(facts: ReportFacts) -> str:
     )
 
 
+@functools.cache  # it compiles its template once
 def _environment() -> Environment:
     """Return a template environment that escapes everything and knows how numbers are read."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 # 30 ms

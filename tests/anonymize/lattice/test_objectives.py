@@ -81,6 +81,7 @@ def test_a_loss_is_what_rows_lose_one_by_one(objective, count, seed, k):
             assert found == pytest.approx(count(release), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("objective", "count"), COUNTED, ids=NAMES)
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 4), odd=st.integers(1, 7))

@@ -35,6 +35,7 @@ def test_the_exact_search_finds_the_least_loss(
     assert judge.asked[0] == judge.lattice.greatest
 
 
+@pytest.mark.slow
 @given(
     seed=seeds,
     shape=shapes,
@@ -59,6 +60,7 @@ def test_a_limited_search_returns_the_best_node_that_it_judged(
         assert (found.best.loss if found.best else float("inf")) == judge.least_loss()
 
 
+@pytest.mark.slow
 @given(
     seed=seeds, shape=shapes, strategy=st.sampled_from(STRATEGIES), bounds=st.sampled_from(BOUNDS)
 )
@@ -71,6 +73,7 @@ def test_the_same_steps_and_seed_ask_for_the_same_nodes(draw, seed, shape, strat
     assert asked() == asked()
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("bounds", ["tight", "none"])
 def test_each_strategy_finds_the_optimum_of_a_small_lattice(draw, strategy, bounds):

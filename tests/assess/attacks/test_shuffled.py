@@ -58,6 +58,7 @@ def reports():
     return [attack_shuffled(release_of(each, original)) for each in (raw, coarse(raw))]
 
 
+@pytest.mark.slow
 def test_raw_rows_are_broken_and_coarse_ones_are_not(reports):
     raw, hidden = ({f.outcome.attack: f.verdict for f in report.findings} for report in reports)
     for name in ("tables/singling-out-multivariate", "tables/linkability", "tables/inference"):

@@ -75,6 +75,7 @@ def test_a_table_that_equals_the_original_loses_nothing_and_is_linked(original):
     assert found.uniqueness[0] == found.uniqueness[1]
 
 
+@pytest.mark.slow
 def test_more_noise_links_less_discloses_less_and_costs_more(by_noise):
     sizes = list(by_noise)
     for less, more in itertools.pairwise(sizes):
@@ -146,6 +147,7 @@ def test_models_see_the_same_people_of_reordered_rows(original, monkeypatch):
     assert all(fit.pmse < 1e-12 for fit in found.propensity)
 
 
+@pytest.mark.slow
 def test_some_people_are_linked_among_all_rows(monkeypatch):
     table = people(3000).select("income", "age")
 
@@ -193,6 +195,7 @@ def test_uniqueness_reads_suppressed_cells_in_both_ways(original):
     assert found.columns["city"].suppressed == 0.5
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "masked",
     [
@@ -244,6 +247,7 @@ def test_uniqueness_is_that_of_sdcmicros_golden_rows():
     )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", ["dates", "times", "decimals", "flags", "categories", "texts"])
 def test_columns_of_any_type_are_compared(kind):
     rng = np.random.default_rng(6)
@@ -291,6 +295,7 @@ def test_blocks_and_html_show_names_and_numbers_but_no_cell():
     assert all(len(row) == len(block.columns) for block in found.blocks() for row in block.rows)
 
 
+@pytest.mark.slow
 def test_the_same_arguments_give_the_same_numbers(original):
     masked = noisy(original, 0.3)
 
@@ -341,6 +346,7 @@ def tarragona() -> pl.DataFrame:
     return pl.read_csv(path).cast(pl.Float64)
 
 
+@pytest.mark.slow
 def test_tarragona_is_linked_less_with_more_noise(tarragona):
     none, little, much = (
         compare_masked(tarragona, noisy(tarragona, size, tuple(tarragona.columns)))

@@ -54,6 +54,7 @@ def found() -> TechniqueComparison:
     )
 
 
+@pytest.mark.slow
 def test_the_table_begins_with_the_unmasked_rows(found):
     first = found.to_frame().row(0, named=True)
 

@@ -31,6 +31,7 @@ def in_parts(frame, folder, n_parts):
     return folder
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=40), n_parts=st.integers(1, 5))
 def test_each_number_is_that_of_all_rows(rows, n_parts, tmp_path_factory):

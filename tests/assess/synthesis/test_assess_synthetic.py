@@ -59,6 +59,7 @@ def test_distances_by_hand():
     assert found[0].mean == pytest.approx(0.3)
 
 
+@pytest.mark.slow
 def test_models_of_noise_score_worse_than_models_of_the_rows():
     learnt, control = people(1_500, 1), people(800, 2)
     names = learnt.columns
@@ -73,6 +74,7 @@ def test_models_of_noise_score_worse_than_models_of_the_rows():
     assert numbers[0].measure == "R2"
 
 
+@pytest.mark.slow
 def test_the_assessment_counts_copies_and_turns_into_json():
     learnt, control = people(300, 1), people(100, 2)
     found = assess_synthetic(learnt, learnt[:200], control=control, label="ill", secrets=["ill"])

@@ -102,6 +102,7 @@ def test_the_sum_of_epsilons_holds_without_a_delta():
     assert adaptive_epsilon_of([], budget=1.0, delta=0.0) == 0.0
 
 
+@pytest.mark.slow
 def test_the_first_charge_is_one_that_no_answer_chose():
     steps = SampledGaussianEvent(
         noise_multiplier=1.1, sampling_probability=0.01, steps=1000, coordinates=10

@@ -76,6 +76,7 @@ def test_the_tail_is_that_of_the_worst_residual(noise, curvature):
     assert tail[exact] == pytest.approx(norm.sf(normal[above][exact]), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_sampled_minima_of_several_classes_stay_within_the_bound(share):
     """Without rows the minimum is minus the noise; the density with a row follows from it."""
@@ -134,6 +135,7 @@ def test_renyi_differential_privacy_is_the_integral_of_the_tail(order, noise, cu
     assert found <= integral * 1.05 + 1.2 * math.log(2 * classes) / a + 1e-3
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("order", [2, 9, 129, 513])
 @pytest.mark.parametrize(("noise", "curvature"), [*SETTINGS, (4.0, 10.0), (4.0, 0.5)])
 def test_renyi_differential_privacy_bounds_the_worst_residual(order, noise, curvature):

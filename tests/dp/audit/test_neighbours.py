@@ -66,6 +66,7 @@ def _chosen(scores, n, epsilon):
     return [choose(scores, sensitivity=1.0, epsilon=epsilon) for _ in range(n)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "confidence", "tries"), [(2.0, SURE, 1), (3.0, 0.999, 4)], ids=["right", "wrong"]
 )

@@ -46,6 +46,7 @@ def test_with_little_noise_it_is_scikit_learns(classes):
     assert model.predict_proba(X) == pytest.approx(plain.predict_proba(X), abs=0.1)
 
 
+@pytest.mark.slow
 def test_it_is_nearer_to_the_minimum_than_output_perturbation():
     """Ten of each: the noise on the coefficients is about ten times as large."""
     rows, labels = np.tile(X, (5, 1)), np.tile(Y, 5)

@@ -95,6 +95,7 @@ def _claim(events, epsilon, delta, **changed):
     )  # fmt: skip
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("run", RUNS)
 def test_the_verifier_comes_to_the_same_epsilon(run):
     """With code of its own, which shares dp-accounting alone."""
@@ -157,6 +158,7 @@ def test_a_model_of_a_large_epsilon_has_its_price(epsilon, tmp_path):
     assert halfmask.verify(tmp_path / "model").holds
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("labels", [[0, 1], ["no", "yes"], [False, True]])
 @pytest.mark.parametrize("name", [*MODELS, "counts", "boosting"])
 def test_a_receiver_predicts_what_the_owner_does(name, labels, tmp_path, notes):
@@ -184,6 +186,7 @@ def test_a_receiver_predicts_what_the_owner_does(name, labels, tmp_path, notes):
         loaded.predict(np.ones((1, 3)))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("frame", [pl.DataFrame, pd.DataFrame])
 @pytest.mark.parametrize("name", KINDS)
 def test_a_received_model_knows_its_columns_by_name(name, frame, tmp_path):

@@ -100,6 +100,7 @@ def test_samples_have_their_probability_and_are_independent():
     assert len(PoissonSampler(5, 1.0).next()) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probability", [1.0, 0.3])
 def test_it_learns_labels_within_its_budget(probability, notes):
     ledger = notes()

@@ -65,6 +65,7 @@ def test_a_plan_states_what_is_booked(name):
     assert not [each for each in vars(MODELS[name]) if each.endswith("_")]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"pate"}))
 def test_a_plan_counts_less_rows_where_epsilon_is_larger(name):
     few, many = (clone(MODELS[name]).set_params(epsilon=each).plan(4).rows for each in (4, 0.25))
@@ -85,6 +86,7 @@ def test_a_plan_checks_what_fit_does():
         clone(MODELS["objective"]).set_params(delta=0.0).plan(4)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("delta", "perturbation", "moved"), [
     (0.0, "output", 0.25), (1e-5, "output", 0.25), (1e-5, "objective", 1.0),
 ])  # fmt: skip
@@ -111,6 +113,7 @@ def test_the_default_strength_depends_on_nothing_of_the_rows():
     assert one == other == clone(MODELS["output"]).fit(X, 1 - Y).C_
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", ["output", "laplace", "objective"])
 def test_the_default_strength_is_no_toss(name):
     """3,000 rows in the unit cube at epsilon 1: the old default had from .1 to .9 with Laplace."""

@@ -158,6 +158,7 @@ def drawn(table, question):
     return released(plan, replace(exact, n_groups=300, histograms=many))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("at", [0.1, 0.5, 0.85])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_intervals_of_quantiles_hold_them(name, at, tmp_path):
@@ -174,6 +175,7 @@ def test_intervals_of_quantiles_hold_them(name, at, tmp_path):
         assert found.filter(outside).height <= 45
 
 
+@pytest.mark.slow
 def test_intervals_of_quantiles_are_narrow_where_rows_are_many(tmp_path):
     """Ends at a bound are drawn with 0.1 % each; of 300, 12 have a chance below 1e-10."""
     rows = pl.DataFrame({"x": np.arange(20_000) % 1000})
@@ -253,6 +255,7 @@ def test_keys_are_selected_if_enough_rows_share_them(tmp_path):
     assert frame["count"].to_list() == pytest.approx([500, 300, 200], abs=30)
 
 
+@pytest.mark.slow
 def test_quantiles_of_selected_keys_take_no_memory_of_groups_that_are_left_out(tmp_path):
     """A table of all groups and values of the grid would have 2**16 * 4,000 entries, 2 GB."""
     rows = pl.DataFrame({"word": [f"w{i}" for i in range(4000)] + ["often"] * 900, "x": 700})

@@ -88,6 +88,7 @@ def refuted(asked, unit, epsilon, **weakened):
     )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("unit", [ROW, PERSON], ids=["row", "person"])
 @pytest.mark.parametrize("asked", ASKED, ids=lambda each: each.kind)
 def test_no_audit_refutes_an_answer(asked, unit):

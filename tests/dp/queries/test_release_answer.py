@@ -73,6 +73,7 @@ def asked(tmp_path, case):
     return query, query.answer(epsilon=4.0, delta=delta, noise=noise)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("case", ASKED)
 def test_an_answer_is_released_and_verified(case, tmp_path):
     query, answer = asked(tmp_path, case)
@@ -130,6 +131,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_claim_that_was_altered_does_not_hold(change, tmp_path):
     query, answer = asked(tmp_path, "person, selected, gaussian")

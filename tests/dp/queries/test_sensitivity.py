@@ -78,6 +78,7 @@ def sums_of(rows, plan):
     return tally(source, plan.question, plan.measures, terms(plan.unit)).sums
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("keys", [{}, {"g": [1, 2, 4]}])
 @settings(max_examples=25)

@@ -166,6 +166,7 @@ def test_noise_is_as_large_as_its_event_states(monkeypatch):
     assert abs(spread_of_noise() - 1) > 0.2
 
 
+@pytest.mark.slow
 def test_the_data_says_nothing_of_the_domain():
     odd = people(500).with_columns(
         town=pl.lit("canary-town"), age=pl.lit(10_000), wage=pl.lit(math.inf)

@@ -195,6 +195,7 @@ def test_all_bytes_are_on_the_disk_before_a_checkpoint_or_a_name(tmp_path, monke
     assert flushed[0] == (tmp_path / "out").stat().st_size == 3 * size + 4
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("packing", [None, "gzip"])
 @pytest.mark.parametrize("torn", [0, 7])
 def test_what_a_reader_may_have_read_is_never_cut(tmp_path, packing, torn):

@@ -55,6 +55,7 @@ def padded(data):
     return np.frombuffer(data + bytes(READABLE), np.uint8)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(data=st.data(), width=st.integers(0, 14), first=st.integers(0, 40), lacking=st.booleans())
 def test_rows_of_runs(data, width, first, lacking):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def test_no_way_to_cut_has_less_error(values, k):
     assert float(error_of(values, group)) == float(least_of_all_ways(values, k))
 
 
+@pytest.mark.slow
 @given(st.integers(2, 90), st.integers(2, 12), st.integers(0, 2**32 - 1))
 def test_longer_lists_have_the_least_error_too(n, k, seed):
     k = min(k, n)

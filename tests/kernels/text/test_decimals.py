@@ -19,6 +19,7 @@ def _read(text):
     return int(units[0]), int(places[0]), int(ends[0])
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.from_regex(r"-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
 def test_a_number_is_what_decimal_says(text):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -229,6 +230,7 @@ def texts(draw, kinds=tuple(DETAILS)):
 SEARCHES = {kind: DetailSearch((kind,)) for kind in DETAILS if kind not in TYPES}
 
 
+@pytest.mark.slow
 @settings(max_examples=4 * settings().max_examples)
 @given(texts())
 def test_details_are_found_whole_among_any_neighbours(case):

@@ -85,6 +85,7 @@ def test_details_are_in_order_and_apart(text):
     assert all(one.stop <= other.start for one, other in itertools.pairwise(found))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "part", ["a", "1 ", "a@", "1.", "DE89 ", "(1", "-", "1-", "Mr. A", "http://", "é", "9<"]
 )

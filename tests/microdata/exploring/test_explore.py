@@ -361,6 +361,7 @@ def test_the_picture_is_the_same_each_time_and_names_the_frontier(found, folder)
     assert "no release" in picture
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("risk", ["highest", "average", "all-columns"])
 @pytest.mark.parametrize("utility", ["loss", "ambiguity", "suppressed", "detail:age"])
 def test_every_axis_has_a_frontier_and_a_picture(risk, utility):

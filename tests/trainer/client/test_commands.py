@@ -175,6 +175,7 @@ def test_a_table_without_a_header_is_hashed_on_the_way(service, home, run):
         left.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("desk")
 def test_a_table_is_read_as_its_columns_are_declared(service, home, run):
     """A marker among numbers and years of two digits, in push and predict alike."""

@@ -87,6 +87,7 @@ def _leaks(data, texts, values):
     return found
 
 
+@pytest.mark.slow
 def test_no_canary_goes_over_the_line(spoken, planted):
     data, _, folder = spoken
     _, _, texts, values = planted

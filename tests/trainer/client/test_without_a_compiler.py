@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 for name in ("numba", "llvmlite", "sklearn", "scipy"):
@@ -19,6 +21,7 @@ with TrainerClient(sys.argv[1]) as client:
 """
 
 
+@pytest.mark.slow
 def test_it_pushes_and_predicts(service):
     done = subprocess.run(
         [sys.executable, "-c", CODE, service.url], capture_output=True, check=False, timeout=60

@@ -145,6 +145,7 @@ def test_each_pays_of_a_share_and_all_of_the_whole(service, ledger):
     assert [each.analyst for each in ledger.charges] == ["ann", "bob"]
 
 
+@pytest.mark.slow
 def test_who_has_no_share_reads_no_answer_of_others(service):
     assert service("ann").answer().status_code == 200
     said = service("eve").answer()

@@ -50,6 +50,7 @@ def ask(trainer, route, token):
     return trainer.ask(method, path, token=token, **sent)
 
 
+@pytest.mark.slow
 def test_every_route_with_a_token_is_here(trainer):
     """What the OpenAPI has behind a token is what these tests walk."""
     content = trainer.client.get("/openapi.json").json()["paths"]
@@ -64,6 +65,7 @@ def test_every_route_with_a_token_is_here(trainer):
     assert {(m, p.replace("{snapshot}", "1")) for m, p in plain} == set(ROUTES)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer x", "Basic x", "Bearer hmt_" + "0" * 16 + "_" + "0" * 64]

@@ -22,6 +22,7 @@ def _no_search_for_circles():
     gc.enable()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_search_for_circles")
 def test_the_weights_of_a_deleted_model_are_free_at_once(tmp_path):
     store = Store(tmp_path / "store", limits=Limits(free_bytes=0))

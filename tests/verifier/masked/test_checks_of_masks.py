@@ -117,6 +117,7 @@ def naive(rows, k, size):
 cell = st.none() | st.integers(0, 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     rows=st.lists(st.tuples(cell, cell, cell), min_size=1, max_size=12),

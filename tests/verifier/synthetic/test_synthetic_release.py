@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,6 @@ from halfmask.verifier.tables._part import open_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 TEXT = """
 halfmask = 1
@@ -56,6 +57,8 @@ rules = [
 ]
 """
 
+#: The same without rows set aside: no attack is run, which takes most of the time.
+UNATTACKED = TEXT + "control_fraction = 0\n"
 #: The number of a row.
 ROW = pl.int_range(pl.len())
 
@@ -83,9 +86,21 @@ def checked(out: Path, originals: pl.DataFrame | None = None) -> CheckedRelease:
     return found
 
 
-def written(folder: Path, form: str = "parquet") -> Path:
-    policy = Policy.from_toml(TEXT.replace("FORMAT", form))
-    halfmask.synthesize(table(), policy, key=bytes(32)).write(folder / "out")
+@functools.cache
+def files_of(text: str) -> dict[str, bytes]:
+    """Return the files that a policy's release has: made once, and changed by many tests."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        halfmask.synthesize(table(), Policy.from_toml(text), key=bytes(32)).write(out)
+        paths = (path for path in out.rglob("*") if path.is_file())
+        return {path.relative_to(out).as_posix(): path.read_bytes() for path in paths}
+
+
+def written(folder: Path, form: str = "parquet", text: str = TEXT) -> Path:
+    for name, content in files_of(text.replace("FORMAT", form)).items():
+        path = folder / "out" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     return folder / "out"
 
 
@@ -114,7 +129,7 @@ def rewritten(out: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "arrow", "jsonl"])
 def test_a_release_holds_in_each_format(tmp_path, form):
-    found = checked(written(tmp_path, form))
+    found = checked(written(tmp_path, form, UNATTACKED))
     assert found.holds, [*found.problems, *(it.sentence for it in found.claims)]
     assert {each.claim.model for each in found.claims} == {
         "released-columns",
@@ -187,7 +202,7 @@ def test_a_manifest_that_states_something_else_does_not_hold(tmp_path, change):
 @pytest.mark.parametrize("form", ["parquet", "csv", "arrow", "jsonl"])
 def test_copied_rows_are_counted_from_the_originals(tmp_path, form):
     """The power of the check: a release of the original rows themselves, as stated, is found."""
-    out = written(tmp_path, form)
+    out = written(tmp_path, form, UNATTACKED)
     claim = next(it for it in checked(out).claims if it.claim.model == "copied-rows")
     assert claim.holds
     assert claim.found["original_rows"] == 400
@@ -210,9 +225,8 @@ def test_a_release_of_original_rows_does_not_hold(tmp_path):
 
 
 def copies(folder: Path, form: str) -> tuple[Path, list[Path]]:
-    policy = Policy.from_toml(TEXT.replace("FORMAT", form) + "copies = 3\n")
-    halfmask.synthesize(table(), policy, key=bytes(32)).write(folder / "out")
-    return folder / "out", sorted((folder / "out" / "data").iterdir())
+    out = written(folder, form, TEXT + "copies = 3\n")
+    return out, sorted((out / "data").iterdir())
 
 
 def as_before(manifest: dict[str, Any]) -> None:
@@ -283,7 +297,7 @@ def test_other_rows_than_the_originals_do_not_confirm_the_claim(tmp_path):
 
 def test_rows_of_all_types_are_compared_in_all_formats(tmp_path):
     """Dates, times with and without zones, truths, fractions, decimals and texts like formulas."""
-    n = 300
+    n = 400
     rng = np.random.default_rng(0)
     day = pl.Series(rng.integers(0, 3, n)).cast(pl.Date)
     moment = pl.Series(rng.integers(0, 3, n) * 1_500_000).cast(pl.Datetime("us"))
@@ -306,6 +320,7 @@ def test_rows_of_all_types_are_compared_in_all_formats(tmp_path):
     )
     for form in ("parquet", "csv", "arrow", "jsonl"):
         text = f'halfmask = 1\n{columns}[output]\nformat = "{form}"\n[synthesis]\nkind = "full"'
+        text += "\ncontrol_fraction = 0"
         release = halfmask.synthesize(originals, Policy.from_toml(text), key=bytes(32))
         release.write(tmp_path / form)
         found = checked(tmp_path / form, originals)
@@ -371,11 +386,10 @@ def read(out: Path, form: str) -> pl.DataFrame:
 @pytest.mark.parametrize("basis", ["stated", "accounted"])  # as earlier versions wrote it
 def test_groups_of_a_hybrid_are_only_stated(tmp_path, basis):
     """Any k agrees with the same files: 40 was "accounted" and held, and nothing was counted."""
-    text = TEXT.replace("FORMAT", "parquet").partition("[synthesis]")[0]
-    policy = Policy.from_toml(text + '[synthesis]\nkind = "hybrid"\nk = 4')
-    halfmask.synthesize(table(), policy, key=bytes(32)).write(tmp_path / "out")
-    restated(tmp_path / "out", lambda it: of(it, "hybrid-groups").update(basis=basis))
-    found = halfmask.verify(tmp_path / "out")
+    text = TEXT.partition("[synthesis]")[0] + '[synthesis]\nkind = "hybrid"\nk = 4'
+    out = written(tmp_path, text=text)
+    restated(out, lambda it: of(it, "hybrid-groups").update(basis=basis))
+    found = halfmask.verify(out)
     assert isinstance(found, CheckedRelease)
     claim = found.claims[-1]
     assert found.holds
@@ -384,11 +398,10 @@ def test_groups_of_a_hybrid_are_only_stated(tmp_path, basis):
         "hybrid-groups with k = 4: stated by the maker of the release; the files can't show it, so "
         "nothing is verified."
     )
-    restated(tmp_path / "out", lambda it: it["claims"].remove(of(it, "released-columns")))
-    assert not halfmask.verify(tmp_path / "out").holds
+    restated(out, lambda it: it["claims"].remove(of(it, "released-columns")))
+    assert not halfmask.verify(out).holds
     for changes in ({"smallest": 3}, {"groups": 400}, {"rows": 7}):
-        out = tmp_path / "again"
-        halfmask.synthesize(table(), policy, key=bytes(32)).write(out, overwrite=True)
+        out = written(tmp_path, text=text)
         restated(out, functools.partial(_change_groups, changes))
         broken = halfmask.verify(out)
         assert isinstance(broken, CheckedRelease)

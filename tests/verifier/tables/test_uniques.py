@@ -34,6 +34,7 @@ def theirs(sizes, people, estimator):
         return None
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("estimator", ["zayatz", "pitman", "snb", "dankar"])
 @given(sizes=SIZES, more=st.integers(0, 2000))
 def test_two_ways_to_the_same_estimate(estimator, sizes, more):

@@ -126,6 +126,7 @@ def test_numbers_are_ordered_as_numbers(data, make, naive, claim):
     check(make, naive, claims, frame, fmt=fmt, kinds={"ill": "numeric"})
 
 
+@pytest.mark.slow
 @SHARED
 @given(frame=tables(ILLS))
 def test_order_and_tree_come_from_the_support_file(frame, make, naive, claim):

@@ -163,6 +163,7 @@ def of_made_up(
     )
 
 
+@pytest.mark.slow
 def test_a_tenth_of_verbatim_rows_among_synthetic_ones_is_broken():
     """The nearest row always was right less often than the usual illness, so that it hid this."""
     target, raw = synthetic(4000, 400, 1)

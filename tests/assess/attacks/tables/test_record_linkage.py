@@ -292,6 +292,7 @@ MANY_DIGITS = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("attack", LINKAGES, ids=lambda attack: attack.name)
 @pytest.mark.parametrize("ids", MANY_DIGITS.values(), ids=MANY_DIGITS)
 def test_numbers_of_many_digits_are_told_apart(attack: Attack, ids: pl.Series):

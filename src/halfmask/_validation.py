@@ -6,8 +6,9 @@ import math
 import operator
 import sys
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError
 
@@ -112,6 +113,35 @@ def one_of(allowed: Collection[str], *, owner: str, **named: object) -> None:
                 f"The {name!r} parameter of {owner} must be one of "
                 f"{', '.join(sorted(map(repr, allowed)))}. Got {shown(value)} instead."
             )
+
+
+def check_fields(value: Any) -> None:  # noqa: ANN401 # a dataclass
+    """Raise unless each field of a dataclass keeps to the bounds of its metadata.
+
+    Bounds are those of policies: ``ge``, ``gt``, ``le``, ``lt``; and ``one_of``, the words that are
+    allowed. With ``of`` they hold for each item. ``None`` is allowed where the annotation has it.
+    """
+    owner = type(value).__name__
+    for each in fields(value):
+        bounds, given = each.metadata, getattr(value, each.name)
+        for item in given if "of" in bounds else (given,):
+            named = {each.name: item}
+            if item is None and "None" in str(each.type):
+                continue
+            if "one_of" in bounds:
+                one_of(bounds["one_of"], owner=owner, **named)
+            elif "int" in str(each.type) and "ge" in bounds:
+                integer_at_least(bounds["ge"], owner=owner, **named)
+            elif "ge" in bounds or "gt" in bounds:
+                low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
+                number_between(
+                    low,
+                    math.inf if high is None else high,
+                    owner=owner,
+                    low_open="gt" in bounds,
+                    high_open="lt" in bounds,
+                    **named,
+                )
 
 
 def mapping_of(

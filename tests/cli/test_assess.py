@@ -1,4 +1,4 @@
-"""`halfmask assess encoding`: a codec in a vault, two files, a frontier; and wrong words."""
+"""`halfmask assess encoding`: a codec in a vault, two files; and wrong words."""
 
 from __future__ import annotations
 
@@ -120,18 +120,12 @@ def test_a_measure_of_no_words_is_refused(home, capsys):
     assert "--measure has no words" in capsys.readouterr().err
 
 
-def test_measures_of_a_frontier_are_refused(home, capsys):
-    assert _run(home, "--frontier", "ill", "--measure", "rows") == 2
-    assert "--measure" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("way", [["--vault", "v", "--codec", "mine"], ["--frontier", "ill"]])
-def test_a_period_that_would_be_left_unheard_is_refused(home, capsys, way):
-    assert _run(home, *way, "--period", "7") == 2
+def test_a_period_that_would_be_left_unheard_is_refused(home, capsys):
+    assert _run(home, "--vault", "v", "--codec", "mine", "--period", "7") == 2
     assert "order of time" in capsys.readouterr().err
 
 
 def test_one_way_must_be_said(home, capsys):
     assert _run(home) == 2
-    assert _run(home, str(home / "sent.parquet"), "--frontier", "ill") == 2
+    assert _run(home, str(home / "sent.parquet"), "--vault", "v", "--codec", "mine") == 2
     assert "one way" in capsys.readouterr().err

@@ -38,7 +38,6 @@ def test_every_command_refuses_a_first_row_that_is_a_person(headless, sealed, ru
         ["encode", "fit", table, "--learner", "trees", "--codec", "c", *sealed],
         ["hash", table, out, "--fit", "--hasher", "h", *sealed],
         ["assess", "encoding", table, table],
-        ["assess", "encoding", table, "--frontier", "illness"],
     ]
     for words in commands:
         answer = run(*words)

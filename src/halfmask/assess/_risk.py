@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Self
 
 from halfmask._errors import ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Risk:
+class Risk(Facts):
     """How often an attacker is right, as a share in [0, 1].
 
     Parameters
@@ -66,7 +67,3 @@ class Risk:
             What is reached without the release; ``None`` if unknown.
         """
         return cls(value=value, low=value, high=value, baseline=baseline)
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the numbers under their names, for JSON."""
-        return asdict(self)

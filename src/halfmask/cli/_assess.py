@@ -9,15 +9,13 @@ import typer
 
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
-from halfmask.cli._codec_settings import TaskName  # noqa: TC001 # typer reads it
 from halfmask.cli._codecs import unseal_codec
-from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._findings import answer_findings, show_findings
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument, command_group
 from halfmask.cli._tables import Reading
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # as above
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget
-    from halfmask.assess.attacks.encodings import Frontier
     from halfmask.cli._progress import Stages
     from halfmask.encode import CodecPlan
 
@@ -40,8 +37,8 @@ assess.command()(release)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodecOrFrontier:
-    """What is attacked in place of a file: what a codec would send, or all kinds of codecs."""
+class CodecOfVault:
+    """What is attacked in place of a file: what a codec would send."""
 
     vault: Annotated[
         str | None,
@@ -50,32 +47,16 @@ class CodecOrFrontier:
     codec: Annotated[
         str | None, typer.Option("--codec", metavar="NAME", help="The codec's name in the vault.")
     ] = None
-    frontier: Annotated[
-        str | None,
-        typer.Option(
-            "--frontier",
-            metavar="TARGET",
-            help="Instead of one encoding, compare all kinds of codecs: the accuracy of a "
-            "model that predicts this column, and what attacks recover.",
-        ),
-    ] = None
-    task: Annotated[
-        TaskName | None,
-        typer.Option(
-            "--task",
-            help="With --frontier: whether a target of integers holds classes or numbers; required "
-            "for integers.",
-        ),
-    ] = None
     lock: LockOptions
 
     def check(self, encoded: str | None) -> None:
         """Refuse all but one way to say what is to be attacked."""
-        ways = sum(each is not None for each in (encoded, self.codec, self.frontier))
-        if ways != 1 or (self.codec is None) != (self.vault is None):
+        if (encoded is None) == (self.codec is None) or (self.codec is None) != (
+            self.vault is None
+        ):
             raise UsageError(
                 "Say what is to be attacked, in one way.",
-                hint="Give ENCODED, or --vault and --codec, or --frontier TARGET.",
+                hint="Give ENCODED, or --vault and --codec.",
             )
 
 
@@ -112,7 +93,7 @@ class AttackOptions:
         int, typer.Option("--seed", min=0, metavar="N", help="The seed of the random draws.")
     ] = 0
 
-    def check(self, encoded: str | None, frontier: str | None) -> None:
+    def check(self, encoded: str | None) -> None:
         """Refuse options that would do nothing."""
         if self.period and encoded is None:
             raise UsageError(
@@ -121,11 +102,6 @@ class AttackOptions:
             )
         if any(not each.strip() for each in self.measure or ()):
             raise UsageError("--measure has no words.", hint="Give some of a measure's name.")
-        if self.measure and frontier is not None:
-            raise UsageError(
-                "--measure is for one encoding, and a frontier always has the same.",
-                hint="Leave out --measure, or --frontier.",
-            )
 
 
 EncodedArgument = Annotated[
@@ -144,7 +120,7 @@ def encoding(
     table: TableArgument,
     encoded: EncodedArgument = None,
     *,
-    instead: CodecOrFrontier,
+    instead: CodecOfVault,
     how: AttackOptions,
     out: Annotated[
         str | None,
@@ -166,36 +142,18 @@ def encoding(
     Files are written only if you name them. The exit code is 0, whatever the attacks find.
     """
     instead.check(encoded)
-    how.check(encoded, instead.frontier)
+    how.check(encoded)
     with saying.stages() as stages:
-        found: AttackReport | Frontier
-        if instead.frontier is not None:
-            found = _frontier_of(reading, table, instead, how, stages)
-        elif instead.codec is not None and instead.vault is not None:
+        if instead.codec is not None and instead.vault is not None:
             vault = instead.lock.open(instead.vault)
             codec = unseal_codec(vault, instead.codec)
             found = _attacked(_of_codec(reading, table, codec, how.seed), how, stages)
         else:
             target = _of_files(reading, table, str(encoded), how.seed, tuple(how.period or ()))
             found = _attacked(target, how, stages)
-    return _answer(found, out, picture, as_json=saying.as_json)
-
-
-def _frontier_of(
-    reading: Reading, table: str, of: CodecOrFrontier, how: AttackOptions, stages: Stages
-) -> Frontier:
-    from halfmask.assess.attacks.encodings import frontier  # noqa: PLC0415 # half a second
-
-    rows = _read(reading, table, None)
-    stages("measuring")
-    return frontier(
-        rows,
-        target=str(of.frontier),
-        task=of.task,
-        known=how.known,
-        random_state=how.seed,
-        progress=stages,
-    )
+    if not answer_findings(found, out, picture, as_json=saying.as_json):
+        show_findings(found, "encoded")
+    return 0
 
 
 def _read(reading: Reading, table: str, plan: CodecPlan | None) -> pl.DataFrame:
@@ -281,36 +239,3 @@ def _attacked(target: EncodingTarget, how: AttackOptions, stages: Stages) -> Att
         progress=stages,
     )
     return replace(report, skipped=tuple(skipped))
-
-
-def _answer(
-    found: AttackReport | Frontier, out: str | None, picture: str | None, *, as_json: bool
-) -> int:
-    if answer_findings(found, out, picture, as_json=as_json):
-        return 0
-    from halfmask.assess.attacks import AttackReport  # noqa: PLC0415 # half a second
-
-    if isinstance(found, AttackReport):
-        show_findings(found, "encoded")
-    else:
-        _show_points(found)
-    return 0
-
-
-def _show_points(edge: Frontier) -> None:
-    table = listing("encoding", "plain", "encoded", "k50", "known rows", "no known row")
-    for point in edge.points:
-        of = {name.split(":")[0].rpartition("/")[2]: v for name, v in point.recovered.items()}
-        known = next((v for n, v in point.recovered.items() if "variance of numbers, " in n), None)
-        sample = of.get("population-sample")
-        table.add_row(
-            printable(point.name),
-            f"{point.plain:.3f}",
-            f"{point.encoded:.3f}",
-            "-" if point.k50 is None else str(point.k50),
-            "-" if known is None else f"{known:.3f}",
-            "-" if sample is None else f"{sample:.3f}",
-        )
-    console().print(table)
-    for name in edge.refused:
-        console().print(f"{name}: refused, cells would not come back exactly.")

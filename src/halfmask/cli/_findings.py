@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from halfmask.assess.attacks import AttackReport, Finding
-    from halfmask.assess.attacks.encodings import Frontier
 
 
 def answer_findings(
-    found: AttackReport | Frontier, out: str | None, picture: str | None, *, as_json: bool
+    found: AttackReport, out: str | None, picture: str | None, *, as_json: bool
 ) -> bool:
     """Write the files that are wanted, and the findings as JSON; return whether as JSON."""
     from halfmask.data import atomic_file  # noqa: PLC0415 # half a second

@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import ParameterError
 from halfmask.assess.risk import THRESHOLDS, Alike
-from halfmask.assess.risk._shares import shares_above
+from halfmask.assess.risk._class_risks import shares_above
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 7, 10, 11, 20, 33, 100])

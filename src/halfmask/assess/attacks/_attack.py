@@ -1,11 +1,21 @@
-"""What an attack is."""
+"""What an attack is, and what one declares: its inputs, and the bounds of its settings."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Callable
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from halfmask._errors import ParameterError
+from halfmask._validation import check_fields
+from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
+
+#: Returns which input a target lacks; empty if it has it.
+Need: TypeAlias = Callable[[Any], str]
+_Given = TypeVar("_Given")
 
 
 @runtime_checkable
@@ -38,4 +48,63 @@ class Attack(Protocol):
             The target, of the type in `attacks`.
         random_state
             The seed of all that is random.
+
+        Raises
+        ------
+        DataError
+            If there are too few people or rows, or a model can't be trained or fails to answer.
         """
+
+
+class DeclaredAttack:
+    """Base of our attacks: a frozen dataclass that declares its name, target and needs.
+
+    Bounds of settings are the metadata of their fields, as `check_fields` reads them. ``of`` says
+    what a list of settings holds.
+    """
+
+    __slots__ = ()
+    name: ClassVar[str]
+    attacks: ClassVar[type]
+    needs: ClassVar[tuple[Need, ...]] = ()
+
+    def __init_subclass__(
+        cls, *, name: str = "", target: type | None = None, needs: tuple[Need, ...] = ()
+    ) -> None:
+        super().__init_subclass__()
+        # A dataclass with slots is made twice: the second time these are among its attributes.
+        if name:
+            cls.name = name
+        if target is not None:
+            cls.attacks = target
+        if needs:
+            cls.needs = needs
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type] # each attack is a dataclass
+            if "of" in each.metadata:
+                listed = several(
+                    getattr(self, each.name),
+                    parameter=each.name,
+                    owner=type(self).__name__,
+                    of=each.metadata["of"],
+                    or_none=each.metadata.get("or_none", False),
+                )
+                object.__setattr__(self, each.name, listed)
+        check_fields(self)
+
+    def missing_inputs(self, target: Any) -> str:  # noqa: ANN401 # one of the targets
+        """Return which inputs of this attack the target lacks; empty if it has them all."""
+        return next((lack for need in self.needs if (lack := need(target))), "")
+
+
+def given(name: str, what: str) -> Need:
+    """Return the need of a field that a target may leave out."""
+    return lambda target: what if getattr(target, name) is None else ""
+
+
+def required(value: _Given | None, what: str) -> _Given:
+    """Return an input that `missing_inputs` asks for, for whoever runs an attack without asking."""
+    if value is None:
+        raise ParameterError(f"This attack needs {what}.")
+    return value

@@ -37,7 +37,21 @@ from halfmask.assess.risk._assessment import (
     RiskAssessment,
     assess_risk,
 )
-from halfmask.assess.risk._class_sizes import ClassSizes, SizeBin, class_sizes
+from halfmask.assess.risk._class_risks import (
+    THRESHOLDS,
+    ClassSizes,
+    JournalistRisk,
+    MarketerRisk,
+    ProsecutorRisk,
+    SampleUniqueness,
+    ShareAbove,
+    SizeBin,
+    class_sizes,
+    journalist_risk,
+    marketer_risk,
+    prosecutor_risk,
+    sample_uniqueness,
+)
 from halfmask.assess.risk._column_counts import ColumnSetCounter, worst_sets
 from halfmask.assess.risk._column_sets import (
     ColumnSetRisk,
@@ -52,20 +66,17 @@ from halfmask.assess.risk._individual import (
     individual_risk,
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
-from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
 from halfmask.assess.risk._linked_rows import LinkedRows, linked_rows
 from halfmask.assess.risk._log_linear import (
     LogLinearMethod,
     LogLinearRisk,
     log_linear_risk,
 )
-from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
 from halfmask.assess.risk._population_uniqueness import (
     PopulationUniqueness,
     population_uniqueness,
 )
-from halfmask.assess.risk._prosecutor import ProsecutorRisk, prosecutor_risk
 from halfmask.assess.risk._reidentification import (
     Reidentification,
     TableRisk,
@@ -77,7 +88,6 @@ from halfmask.assess.risk._separation import (
     SetSeparation,
     separation,
 )
-from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._suda import (
     ColumnShare,
     SpecialUniques,
@@ -86,7 +96,6 @@ from halfmask.assess.risk._suda import (
     ValueShare,
     suda,
 )
-from halfmask.assess.risk._uniqueness import SampleUniqueness, sample_uniqueness
 from halfmask.assess.risk._wording import listed, percent
 
 __all__ = [

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask._facts import Facts
 from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._individual import IndividualRisk, individual_risk, sampling_weights
 from halfmask.assess.risk._log_linear import LogLinearRisk, log_linear_risk
@@ -30,7 +31,7 @@ FAR_APART, LEAST_UNIQUES = 3.0, 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RiskAssessment:
+class RiskAssessment(Facts):
     """The risks of one table.
 
     Parameters
@@ -54,6 +55,17 @@ class RiskAssessment:
         The risk of each row, by its number from 1: see :func:`assess_risk`. It says who is at risk,
         so it must stay where the table is.
     """
+
+    facts = (
+        "quasi_identifiers",
+        "warnings",
+        "counted",
+        "individual",
+        "log_linear",
+        "population_uniqueness=uniqueness",
+        "suda",
+        "separation",
+    )
 
     quasi_identifiers: tuple[str, ...]
     counted: TableRisk
@@ -114,22 +126,6 @@ class RiskAssessment:
             "risk is too low where few rows agree: use the higher number."
         )
         return (warning,)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON; nothing about single rows."""
-        parts = {
-            "counted": self.counted,
-            "individual": self.individual,
-            "log_linear": self.log_linear,
-            "population_uniqueness": self.uniqueness,
-            "suda": self.suda,
-            "separation": self.separation,
-        }
-        return {
-            "quasi_identifiers": list(self.quasi_identifiers),
-            "warnings": list(self.warnings),
-            **{name: None if part is None else part.to_dict() for name, part in parts.items()},
-        }
 
 
 def assess_risk(

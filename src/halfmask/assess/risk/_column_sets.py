@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
 from halfmask.assess.risk._wording import listed, percent
 
@@ -13,7 +14,7 @@ FEW_SHARE = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnSetRisk:
+class ColumnSetRisk(Facts):
     """How many rows few others equal on a set of released columns.
 
     Parameters
@@ -27,6 +28,8 @@ class ColumnSetRisk:
     under_k
         The rows that fewer than k - 1 others equal, unique ones included.
     """
+
+    facts = ("columns", "unique", "under_k", "share_unique", "share_under_k")
 
     columns: tuple[str, ...]
     rows: int
@@ -43,19 +46,9 @@ class ColumnSetRisk:
         """The share of rows in classes under k, in [0, 1]."""
         return self.under_k / self.rows
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        return {
-            "columns": list(self.columns),
-            "unique": self.unique,
-            "under_k": self.under_k,
-            "share_unique": self.share_unique,
-            "share_under_k": self.share_under_k,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedColumnsRisk:
+class ReleasedColumnsRisk(Facts):
     """The risk from an attacker who knows columns that are released unchanged.
 
     Parameters
@@ -74,6 +67,8 @@ class ReleasedColumnsRisk:
     masked
         Whether some of these columns are behind a mask.
     """
+
+    facts = ("k", "exact", "every", "unchanged", "few")
 
     k: int
     exact: bool
@@ -139,16 +134,6 @@ class ReleasedColumnsRisk:
         """All sets that were counted."""
         whole = () if self.unchanged is None else (self.unchanged,)
         return (self.every, *whole, *self.few)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        return {
-            "k": self.k,
-            "exact": self.exact,
-            "every": self.every.to_dict(),
-            "unchanged": None if self.unchanged is None else self.unchanged.to_dict(),
-            "few": [each.to_dict() for each in self.few],
-        }
 
 
 def singling_out_sentence(

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._facts import Facts
 from halfmask._progress import Progress, silent
 from halfmask._validation import number_between
 from halfmask.assess.risk._agreement import Combinations
@@ -28,7 +29,7 @@ _ROWS = "\0rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountedRisk:
+class CountedRisk(Facts):
     """The risks of a table that follow from the sizes of its classes.
 
     Parameters
@@ -43,6 +44,8 @@ class CountedRisk:
         The people who are expected to be unique in the population; ``None`` without a sampling
         fraction.
     """
+
+    facts = ("quasi_identifiers", "counted", "population_uniqueness=uniqueness", "separation")
 
     quasi_identifiers: tuple[str, ...]
     counted: TableRisk
@@ -61,18 +64,6 @@ class CountedRisk:
                 if part is not None
             ),
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON; those of `RiskAssessment`."""
-        parts = {
-            "counted": self.counted,
-            "population_uniqueness": self.uniqueness,
-            "separation": self.separation,
-        }
-        return {
-            "quasi_identifiers": list(self.quasi_identifiers),
-            **{name: None if part is None else part.to_dict() for name, part in parts.items()},
-        }
 
 
 def counted_risk(

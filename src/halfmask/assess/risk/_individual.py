@@ -11,11 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._facts import READINGS, Facts
 from halfmask._validation import number_between
 from halfmask.assess.risk._agreement import Combinations, agreeing
+from halfmask.assess.risk._class_risks import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._matching import equal_rows, matching_rows
-from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._wording import percent, row_text
 from halfmask.guarantees import class_of_row
 
@@ -40,7 +41,7 @@ _TERMS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class IndividualReading:
+class IndividualReading(Facts):
     """The estimated risk of each row, for one reading of the missing cells.
 
     Parameters
@@ -65,6 +66,19 @@ class IndividualReading:
         What the population is known by: ``"weights"`` or ``"fraction"``, from which the risk is
         estimated, ``"population"`` or ``"table"``, in which it is counted.
     """
+
+    facts = (
+        "rows",
+        "basis",
+        "expected",
+        "average",
+        "highest",
+        "at_risk",
+        "households",
+        "household_expected",
+        "household_average",
+        "threshold",
+    )
 
     sample: Ints
     population: Floats
@@ -122,24 +136,9 @@ class IndividualReading:
             f"{_SOURCES[self.basis]}.{also}"
         )
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON; without those of single rows."""
-        return {
-            "rows": self.rows,
-            "basis": self.basis,
-            "expected": self.expected,
-            "average": self.average,
-            "highest": self.highest,
-            "at_risk": [above.to_dict() for above in self.at_risk],
-            "households": self.households,
-            "household_expected": self.household_expected,
-            "household_average": self.household_average,
-            "threshold": self.threshold,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class IndividualRisk:
+class IndividualRisk(Facts):
     """The estimated risk of each row, with missing cells read in both ways.
 
     Parameters
@@ -150,6 +149,8 @@ class IndividualRisk:
         Where a missing cell may be any value. ``None`` where no cell is missing.
     """
 
+    facts = READINGS
+
     as_value: IndividualReading
     as_wildcard: IndividualReading | None
 
@@ -159,14 +160,6 @@ class IndividualRisk:
         if self.as_wildcard is None:
             return self.as_value
         return max(self.as_value, self.as_wildcard, key=lambda it: (it.expected, it.highest))
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        wildcard = self.as_wildcard
-        return {
-            "missing_as_value": self.as_value.to_dict(),
-            "missing_as_wildcard": None if wildcard is None else wildcard.to_dict(),
-        }
 
 
 def individual_risk(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from halfmask._facts import Facts
 from halfmask.assess.risk._wording import percent
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkedRows:
+class LinkedRows(Facts):
     """How many persons the classes of all their rows single out.
 
     Parameters
@@ -51,10 +52,6 @@ class LinkedRows:
             f"have rows in several classes, and {self.unique:,} ({percent(self.share_unique)}) "
             "are the only one with rows in their set of classes."
         )
-
-    def to_dict(self) -> dict[str, int]:
-        """Return the numbers under their names, for JSON."""
-        return {"persons": self.persons, "in_several": self.in_several, "unique": self.unique}
 
 
 def linked_rows(classes: Classes) -> LinkedRows | None:

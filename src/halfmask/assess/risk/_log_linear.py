@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least, one_of
 from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._given_table import given_table
@@ -61,7 +62,7 @@ class _Cells(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogLinearRisk:
+class LogLinearRisk(Facts):
     """The risk of the unique rows, by a log-linear model of the population.
 
     Parameters
@@ -79,6 +80,17 @@ class LogLinearRisk:
     correct_links
         How many of them are expected to be linked to the right person (tau 2).
     """
+
+    facts = (
+        "method",
+        "order",
+        "rows",
+        "sample_uniques",
+        "population_uniques",
+        "share_population_unique",
+        "correct_links",
+        "share_correct",
+    )
 
     method: str
     order: int
@@ -109,19 +121,6 @@ class LogLinearRisk:
             f"for {self.correct_links:,.1f} ({percent(self.share_correct)}), by a log-linear model "
             f"of order {self.order}."
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        return {
-            "method": self.method,
-            "order": self.order,
-            "rows": self.rows,
-            "sample_uniques": self.sample_uniques,
-            "population_uniques": self.population_uniques,
-            "share_population_unique": self.share_population_unique,
-            "correct_links": self.correct_links,
-            "share_correct": self.share_correct,
-        }
 
 
 def log_linear_risk(

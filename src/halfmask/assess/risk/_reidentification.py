@@ -8,16 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from halfmask._facts import READINGS, Facts
 from halfmask.assess.risk._agreement import Combinations, agreeing
 from halfmask.assess.risk._alike import Alike
-from halfmask.assess.risk._class_sizes import ClassSizes, class_sizes
+from halfmask.assess.risk._class_risks import (
+    THRESHOLDS,
+    ClassSizes,
+    JournalistRisk,
+    MarketerRisk,
+    ProsecutorRisk,
+    SampleUniqueness,
+    class_sizes,
+    journalist_risk,
+    marketer_risk,
+    prosecutor_risk,
+    sample_uniqueness,
+)
 from halfmask.assess.risk._given_table import given_table
-from halfmask.assess.risk._journalist import JournalistRisk, journalist_risk
-from halfmask.assess.risk._marketer import MarketerRisk, marketer_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
-from halfmask.assess.risk._prosecutor import ProsecutorRisk, prosecutor_risk
-from halfmask.assess.risk._shares import THRESHOLDS
-from halfmask.assess.risk._uniqueness import SampleUniqueness, sample_uniqueness
 from halfmask.assess.risk._wording import percent, row_text
 from halfmask.guarantees import Classes, class_of_row
 
@@ -27,7 +35,7 @@ _VALUE, _WILDCARD = "a value of their own", "any value"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reidentification:
+class Reidentification(Facts):
     """The counted risks of one reading of the missing cells.
 
     Parameters
@@ -59,20 +67,9 @@ class Reidentification:
         )
         return tuple(part.sentence for part in parts if part is not None)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        return {
-            "rows": self.rows,
-            "uniqueness": self.uniqueness.to_dict(),
-            "prosecutor": self.prosecutor.to_dict(),
-            "journalist": None if self.journalist is None else self.journalist.to_dict(),
-            "marketer": self.marketer.to_dict(),
-            "class_sizes": self.class_sizes.to_dict(),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableRisk:
+class TableRisk(Facts):
     """The counted risks of a table, with its missing cells read in both ways.
 
     Parameters
@@ -83,6 +80,8 @@ class TableRisk:
         Where a missing cell may be any value. ``None`` where no cell is missing, as both are the
         same then.
     """
+
+    facts = READINGS
 
     as_value: Reidentification
     as_wildcard: Reidentification | None
@@ -129,15 +128,6 @@ class TableRisk:
             f"and the average risk would be {percent(less.prosecutor.average.value)}."
         )
         return (sentence,)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        return {
-            "missing_as_value": self.as_value.to_dict(),
-            "missing_as_wildcard": (
-                None if self.as_wildcard is None else self.as_wildcard.to_dict()
-            ),
-        }
 
 
 def classes_risk(

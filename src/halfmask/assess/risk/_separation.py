@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
 from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._given_table import given_table
@@ -28,7 +29,7 @@ LISTED_SETS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetSeparation:
+class SetSeparation(Facts):
     """How near one set of columns comes to a key.
 
     Parameters
@@ -51,16 +52,6 @@ class SetSeparation:
     unique: int
     distinction: float
     separation: float
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        return {
-            "columns": list(self.columns),
-            "classes": self.classes,
-            "unique": self.unique,
-            "distinction": self.distinction,
-            "separation": self.separation,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._facts import READINGS, Facts
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._minimal_uniques import MinimalUniques, minimal_uniques
@@ -46,7 +47,7 @@ class ValueShare:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnShare:
+class ColumnShare(Facts):
     """What one column adds to the scores.
 
     Parameters
@@ -60,14 +61,11 @@ class ColumnShare:
         The values with the largest shares, at most ten.
     """
 
+    facts = ("column", "share", "values")
+
     column: str
     share: float
     values: tuple[ValueShare, ...]
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        values = [{"rows": each.rows, "share": each.share} for each in self.values]
-        return {"column": self.column, "share": self.share, "values": values}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,7 +148,7 @@ class SpecialUniques:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SudaRisk:
+class SudaRisk(Facts):
     """SUDA2 of a table, with its missing cells read in both ways.
 
     Parameters
@@ -161,6 +159,8 @@ class SudaRisk:
         Where a missing cell may be any value: it makes no row unique, and agrees with all values.
         ``None`` where no cell is missing.
     """
+
+    facts = READINGS
 
     as_value: SpecialUniques
     as_wildcard: SpecialUniques | None
@@ -173,14 +173,6 @@ class SudaRisk:
         return max(
             self.as_value, self.as_wildcard, key=lambda it: (it.special, float(it.score.sum()))
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers under their names, for JSON."""
-        wildcard = self.as_wildcard
-        return {
-            "missing_as_value": self.as_value.to_dict(),
-            "missing_as_wildcard": None if wildcard is None else wildcard.to_dict(),
-        }
 
 
 def suda(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from halfmask._facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +24,7 @@ MOST_SETS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarginalDistance:
+class MarginalDistance(Facts):
     """How far tables of some columns are apart.
 
     Parameters
@@ -45,10 +47,6 @@ class MarginalDistance:
     largest: float
     worst: tuple[str, ...]
     by_chance: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers under their names, for JSON."""
-        return {**asdict(self), "worst": list(self.worst)}
 
 
 def marginal_distances(

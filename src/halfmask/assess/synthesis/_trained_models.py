@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from halfmask._facts import Facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +23,7 @@ MOST_CLASSES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LearnerScores:
+class LearnerScores(Facts):
     """One learner's score on rows that neither table has.
 
     Parameters
@@ -38,10 +40,6 @@ class LearnerScores:
     measure: str
     original: float
     synthetic: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers under their names, for JSON."""
-        return asdict(self)
 
 
 def trained_models(

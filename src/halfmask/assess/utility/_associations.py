@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask._facts import Facts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssociationChange:
+class AssociationChange(Facts):
     """How much a measure of two columns changed, over all pairs of columns.
 
     Parameters
@@ -29,10 +30,6 @@ class AssociationChange:
     pairs: int
     mean: float | None
     largest: float | None
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the numbers under their names, for JSON."""
-        return asdict(self)
 
 
 def correlation_change(original: ArrayLike, masked: ArrayLike) -> AssociationChange:

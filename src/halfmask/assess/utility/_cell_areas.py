@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least, number_between
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def kl_divergence(cells: CellExtents, *, suppressed: int, raw_sizes: NDArray[np.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PayoutOfRelease:
+class PayoutOfRelease(Facts):
     """What a release earns its publisher.
 
     Parameters
@@ -144,10 +145,6 @@ class PayoutOfRelease:
             f"The release earns {self.payout:,.2f} of at most {self.largest:,.2f}; an attack pays "
             f"for {self.attacked:,} rows."
         )
-
-    def to_dict(self) -> dict[str, float | int]:
-        """Return the numbers by name."""
-        return {"payout": self.payout, "largest": self.largest, "attacked": self.attacked}
 
 
 def publisher_payout(

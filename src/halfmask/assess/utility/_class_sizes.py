@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassSizeUtility:
+class ClassSizeUtility(Facts):
     """How many rows look alike, and how many are gone.
 
     Parameters
@@ -35,6 +36,17 @@ class ClassSizeUtility:
     k
         The k by which it was normalized.
     """
+
+    facts = (
+        "classes",
+        "rows",
+        "suppressed",
+        "suppressed_fraction",
+        "discernibility",
+        "average_class_size",
+        "normalized_average_class_size",
+        "k",
+    )
 
     classes: int
     rows: int
@@ -79,19 +91,6 @@ class ClassSizeUtility:
             f"{self.suppressed:,} of {self.rows_in:,} rows ({self.suppressed_fraction:.2%}) are "
             "not in the release."
         )
-
-    def to_dict(self) -> dict[str, int | float]:
-        """Return the numbers by name."""
-        return {
-            "classes": self.classes,
-            "rows": self.rows,
-            "suppressed": self.suppressed,
-            "suppressed_fraction": self.suppressed_fraction,
-            "discernibility": self.discernibility,
-            "average_class_size": self.average_class_size,
-            "normalized_average_class_size": self.normalized_average_class_size,
-            "k": self.k,
-        }
 
 
 def class_size_utility(sizes: NDArray[np.int64], *, suppressed: int, k: int) -> ClassSizeUtility:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask._facts import Facts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnChange:
+class ColumnChange(Facts):
     """What masking changed in a column. What doesn't apply is None.
 
     Parameters
@@ -39,10 +40,6 @@ class ColumnChange:
     mean_shift: float | None = None
     deviation_ratio: float | None = None
     total_variation: float | None = None
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the numbers under their names, for JSON."""
-        return asdict(self)
 
 
 def numeric_change(

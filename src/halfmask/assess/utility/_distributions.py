@@ -22,6 +22,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution:
+class Distribution(Facts):
     """The shares of a column's rows, bin by bin, in the raw table and in the release.
 
     Parameters
@@ -75,17 +76,6 @@ class Distribution:
             f"{self.distance:.1%} of the rows would have to change bars to turn the released "
             f"picture into the raw one. No bar shows fewer than {self.min_count:,} raw rows."
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the picture by name."""
-        return {
-            "kind": self.kind,
-            "labels": list(self.labels),
-            "before": list(self.before),
-            "after": list(self.after),
-            "distance": self.distance,
-            "min_count": self.min_count,
-        }
 
 
 def numeric_distribution(

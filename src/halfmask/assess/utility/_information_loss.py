@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnLoss:
+class ColumnLoss(Facts):
     """Information loss of one column: 0 keeps every value, 1 keeps no detail.
 
     Parameters
@@ -38,13 +39,9 @@ class ColumnLoss:
         """The number in one sentence."""
         return f"A cell covers on average {self.loss:.1%} of the width that the column had."
 
-    def to_dict(self) -> dict[str, float]:
-        """Return the numbers by name."""
-        return {"ncp": self.ncp, "loss": self.loss}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InformationLoss:
+class InformationLoss(Facts):
     """How much of a table's detail is gone: 0 nothing, 1 everything.
 
     Parameters
@@ -56,6 +53,8 @@ class InformationLoss:
     loss
         Mean of the columns' granularity losses, in [0, 1].
     """
+
+    facts = ("ncp", "loss", "columns")
 
     columns: Mapping[str, ColumnLoss]
     ncp: float
@@ -76,11 +75,6 @@ class InformationLoss:
             f"A released cell covers on average {self.loss:.1%} of the width of its column; "
             "0 means exact values, 1 means no information."
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the numbers by name."""
-        columns = {name: column.to_dict() for name, column in self.columns.items()}
-        return {"ncp": self.ncp, "loss": self.loss, "columns": columns}
 
 
 def information_loss(cells: CellExtents, *, suppressed: int) -> InformationLoss:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import number_between
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ COLLINEAR = 1e-8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalOverlap:
+class IntervalOverlap(Facts):
     """How much the confidence intervals of a regression overlap.
 
     Parameters
@@ -40,10 +41,6 @@ class IntervalOverlap:
     shift: float | None
     rows: int
     masked_rows: int
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the numbers under their names, for JSON."""
-        return asdict(self)
 
 
 def interval_overlap(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import one_of
 from halfmask.assess.utility._reference import LEARNER, chances_of, numbers_of
 
@@ -50,7 +51,7 @@ class LabelledRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class Score(Facts):
     """How well one model predicts the held-out rows. What doesn't apply is None.
 
     Parameters
@@ -69,15 +70,6 @@ class Score:
     balanced_accuracy: float | None = None
     auc: float | None = None
     r2: float | None = None
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return the numbers by name."""
-        return {
-            "accuracy": self.accuracy,
-            "balanced_accuracy": self.balanced_accuracy,
-            "auc": self.auc,
-            "r2": self.r2,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

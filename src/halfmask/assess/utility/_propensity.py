@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._facts import Facts
 from halfmask._validation import integer_at_least, one_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ INVERSE_PENALTY = 1e4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PropensityFit:
+class PropensityFit(Facts):
     """The pMSE of one model, and its null expectation.
 
     Parameters
@@ -41,6 +42,8 @@ class PropensityFit:
         How many rows of both tables were used.
     """
 
+    facts = ("model", "pmse", "null", "rows", "ratio")
+
     model: PropensityModel
     pmse: float
     null: float
@@ -50,10 +53,6 @@ class PropensityFit:
     def ratio(self) -> float:
         """The pMSE over its null; 1: as similar as rows of a correct model."""
         return self.pmse / self.null if self.null > 0 else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the numbers under their names, for JSON."""
-        return {**asdict(self), "ratio": self.ratio}
 
 
 def propensity_mse(

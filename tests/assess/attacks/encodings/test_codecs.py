@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from halfmask import ColumnNotFoundError, DataError, ParameterError
+from halfmask import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks import EncodingTarget
 from halfmask.assess.attacks.encodings import (
     Fingerprints,
@@ -19,11 +17,9 @@ from halfmask.assess.attacks.encodings import (
     QuantileMatching,
     ReMerge,
     SecretReuse,
-    frontier,
 )
 from halfmask.assess.attacks.encodings._hashes import murmur3
 from halfmask.assess.attacks.encodings._merging import agreement, by_chains, by_counts
-from halfmask.encode import Codec
 
 
 def _value(attack, target, place=0):
@@ -145,31 +141,3 @@ def test_a_target_refuses_what_does_not_fit(rows):
         EncodingTarget(encoded=rows, original=rows, population=rows.drop("age"))
     with pytest.raises(ParameterError, match="range"):
         EncodingTarget(encoded=rows, original=rows, periods=(1,))
-
-
-@pytest.mark.slow
-def test_a_frontier_is_a_value_that_can_be_written(rows, tmp_path):
-    codecs = [Codec(learner="trees"), Codec(learner="networks", strength=2.0)]
-
-    found = frontier(
-        rows.drop_nulls().select("age", "income", "town", "sort")[:500],
-        target="sort",
-        codecs=codecs,
-    )
-    found.write(tmp_path / "f.json", picture=tmp_path / "f.svg")
-
-    content = json.loads((tmp_path / "f.json").read_text())
-    assert [point["learner"] for point in content["points"]] == ["trees", "networks"]
-    trees, bent = found.points
-    assert trees.plain == trees.encoded  # exact, as claimed
-    assert max(trees.recovered.values()) > max(
-        value for name, value in bent.recovered.items() if "variance of numbers, 50" in name
-    )
-    assert (tmp_path / "f.svg").read_text().startswith("<svg")
-
-
-def test_a_frontier_refuses_a_table_without_rows_or_target(rows):
-    with pytest.raises(ColumnNotFoundError):
-        frontier(rows, target="nothing")
-    with pytest.raises(DataError):
-        frontier(rows[:10], target="sort")

@@ -17,7 +17,6 @@ from halfmask.assess.attacks.encodings import (
     FrequencyMatching,
     KnownPlaintext,
     QuantileMatching,
-    frontier,
 )
 
 CANARY = "xqcanary"
@@ -165,12 +164,6 @@ def test_one_stretch_cant_be_learnt_from_and_judged_by():
 def test_a_lone_setting_is_told_to_go_into_a_list(others, given):
     with pytest.raises(ParameterError, match=given):
         target(**others)
-
-
-@pytest.mark.parametrize("codecs", [3, "trees", []])
-def test_a_frontier_is_of_several_codecs(codecs):
-    with pytest.raises(ParameterError, match="'codecs' parameter of frontier must be a list"):
-        frontier(table(), target="sort", codecs=codecs)
 
 
 @pytest.mark.filterwarnings("error")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxInference(AttributeInference):
+class BlackBoxInference(AttributeInference, name="attributes/black_box"):
     """Infer a column of the other columns, the true label and the model's output.
 
     Parameters
@@ -44,7 +44,6 @@ class BlackBoxInference(AttributeInference):
     **Edge cases.** Fewer than 100 members or non-members: an error, and so an INVALID finding.
     """
 
-    name: ClassVar[str] = "attributes/black_box"
     knows_members: ClassVar[bool] = True
 
     def _guesser(

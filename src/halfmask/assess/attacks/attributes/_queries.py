@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ MIN_CHANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryInference(AttributeInference):
+class QueryInference(AttributeInference, name="attributes/queries"):
     """Infer a column as the value with which the model is surest of the true label.
 
     Parameters
@@ -39,8 +39,6 @@ class QueryInference(AttributeInference):
     label, times what the attacker believes of the value without the model. That belief is the
     imputation of the baseline, so that any success above it comes of the model.
     """
-
-    name: ClassVar[str] = "attributes/queries"
 
     def _guesser(
         self,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.attributes._inference_setup import inference_setup
 from halfmask.assess.attacks.attributes._outcomes import outcomes_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AttributeInference:
+class AttributeInference(DeclaredAttack, target=ModelTarget):
     """What the attribute inferences have in common: settings, arms and measures.
 
     Parameters
@@ -43,19 +43,16 @@ class AttributeInference:
         ``random_state`` is set, also within a pipeline.
     """
 
-    name: ClassVar[str]
-    attacks: ClassVar[type] = ModelTarget
-
     #: Whether the attacker knows the secret of some members.
     knows_members: ClassVar[bool] = False
 
     column: str | int | None = None
     positive: Any = None
-    bins: int = 5
+    bins: int = field(default=5, metadata={"ge": 2})
     learner: Any = None
 
     def __post_init__(self) -> None:
-        integer_at_least(2, owner=type(self).__name__, bins=self.bins)
+        DeclaredAttack.__post_init__(self)
         if self.learner is not None and not hasattr(self.learner, "predict_proba"):
             raise ParameterError(
                 f"The 'learner' parameter of {type(self).__name__} must have predict_proba. "

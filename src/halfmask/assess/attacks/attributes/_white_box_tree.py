@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import one_of
 from halfmask.assess.attacks._trees import trees_of
 from halfmask.assess.attacks.attributes._rows import with_column
 from halfmask.assess.attacks.attributes._settings import AttributeInference
@@ -27,7 +26,7 @@ MIN_MASS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhiteBoxTreeInference(AttributeInference):
+class WhiteBoxTreeInference(AttributeInference, name="attributes/white_box_tree"):
     """Infer a column from the rows that a tree counted on each path.
 
     Parameters
@@ -58,15 +57,8 @@ class WhiteBoxTreeInference(AttributeInference):
     ``ExtraTreesClassifier``, also as the last step of a pipeline.
     """
 
-    name: ClassVar[str] = "attributes/white_box_tree"
-
-    prior: str = "imputed"
-    counts: str = "label"
-
-    def __post_init__(self) -> None:
-        AttributeInference.__post_init__(self)
-        one_of(("imputed", "marginal"), owner="WhiteBoxTreeInference", prior=self.prior)
-        one_of(("label", "all"), owner="WhiteBoxTreeInference", counts=self.counts)
+    prior: str = field(default="imputed", metadata={"one_of": ("imputed", "marginal")})
+    counts: str = field(default="label", metadata={"one_of": ("label", "all")})
 
     def missing_inputs(self, target: ModelTarget) -> str:
         """Return what the target lacks: secrets, or trees that count classes."""

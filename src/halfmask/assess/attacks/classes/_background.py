@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import polars as pl
 
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, secret_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundKnowledge:
+class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=TableTarget):
     """Rule out values that the target is known not to have.
 
     One outcome for each secret: the share of released people whose secret is then certain. The
@@ -43,13 +42,7 @@ class BackgroundKnowledge:
     the facts alone would disclose it. Missing is a value.
     """
 
-    name: ClassVar[str] = "classes/background"
-    attacks: ClassVar[type] = TableTarget
-
-    ruled_out: int = 1
-
-    def __post_init__(self) -> None:
-        integer_at_least(0, owner="BackgroundKnowledge", ruled_out=self.ruled_out)
+    ruled_out: int = field(default=1, metadata={"ge": 0})
 
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import class_numbers
@@ -21,7 +22,7 @@ MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Downcoding:
+class Downcoding(DeclaredAttack, name="classes/downcoding", target=TableTarget):
     """Assume that cells are no coarser than needed, and restore the detail.
 
     The attacker has the release, the hierarchies, and the frequencies of values in the population,
@@ -51,9 +52,6 @@ class Downcoding:
     wrong, and it is counted as wrong. ``or missing`` is left out of a label. Of a set that is cut
     short nothing is restored.
     """
-
-    name: ClassVar[str] = "classes/downcoding"
-    attacks: ClassVar[type] = TableTarget
 
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""

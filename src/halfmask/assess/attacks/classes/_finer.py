@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +14,8 @@ from halfmask.assess.attacks.classes._worlds import Finer
 from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from halfmask.assess.attacks._targets import TableTarget
     from halfmask.guarantees import Guarantee
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Homogeneity:
+class Homogeneity(DeclaredAttack, name="classes/homogeneity", target=TableTarget, needs=(lacking,)):
     """Look up a person's class; if it has one secret, that is the person's.
 
     One outcome for each secret: the share of released people whose class has one value of it, and
@@ -44,13 +44,6 @@ class Homogeneity:
     >>> Homogeneity().run(target, random_state=0)[0].success
     SuccessCount(successes=2, trials=4)
     """
-
-    name: ClassVar[str] = "classes/homogeneity"
-    attacks: ClassVar[type] = TableTarget
-
-    def missing_inputs(self, target: TableTarget) -> str:
-        """Return what the target would have to have; empty if it has it all."""
-        return lacking(target)
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
         """Count the people whose secret is certain, for each secret."""

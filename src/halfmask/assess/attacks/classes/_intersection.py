@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
@@ -20,7 +20,7 @@ from halfmask.assess.attacks.classes._people import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intersection:
+class Intersection(DeclaredAttack, name="classes/intersection", target=TableTarget):
     """Find a person in two releases, and intersect the secrets of both classes.
 
     One outcome for each secret: the share of the people in both releases for whom one candidate is
@@ -41,9 +41,6 @@ class Intersection:
     **Edge cases.** Missing is a value. Quasi-identifiers that a release lacks don't part its
     classes.
     """
-
-    name: ClassVar[str] = "classes/intersection"
-    attacks: ClassVar[type] = TableTarget
 
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._finer import finer_ways
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Minimality:
+class Minimality(DeclaredAttack, name="classes/minimality", target=TableTarget):
     """Infer who must have had the secrets from how coarse a class was left.
 
     The attacker knows all quasi-identifiers, the guarantees, and that a finer way was rejected
@@ -71,20 +71,12 @@ class Minimality:
     person's own secret.
     """
 
-    name: ClassVar[str] = "classes/minimality"
-    attacks: ClassVar[type] = TableTarget
-
-    finer: Literal["medians", "values"] = "medians"
-    sure: float = 0.9
-    max_worlds: int = 2000
-    max_classes: int = 1000
-
-    def __post_init__(self) -> None:
-        one_of(("medians", "values"), owner="Minimality", finer=self.finer)
-        number_between(0.5, 1, owner="Minimality", low_open=True, sure=self.sure)
-        integer_at_least(
-            1, owner="Minimality", max_worlds=self.max_worlds, max_classes=self.max_classes
-        )
+    finer: Literal["medians", "values"] = field(
+        default="medians", metadata={"one_of": ("medians", "values")}
+    )
+    sure: float = field(default=0.9, metadata={"gt": 0.5, "le": 1})
+    max_worlds: int = field(default=2000, metadata={"ge": 1})
+    max_classes: int = field(default=1000, metadata={"ge": 1})
 
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from halfmask._validation import fraction, integer_at_least
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import is_text, read_numbers, recast
 from halfmask.assess.attacks._targets import TableTarget
@@ -24,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skewness:
+class Skewness(DeclaredAttack, name="classes/skewness", target=TableTarget, needs=(lacking,)):
     """Compare how likely a secret is in a person's class with the whole table.
 
     One outcome for each secret: the share of released people whose class makes some value of it
@@ -58,19 +57,8 @@ class Skewness:
     have one value, only the others can be reached even in raw rows.
     """
 
-    name: ClassVar[str] = "classes/skewness"
-    attacks: ClassVar[type] = TableTarget
-
-    lift: float = 0.2
-    bands: int = 10
-
-    def __post_init__(self) -> None:
-        fraction(owner="Skewness", lift=self.lift)
-        integer_at_least(2, owner="Skewness", bands=self.bands)
-
-    def missing_inputs(self, target: TableTarget) -> str:
-        """Return what the target would have to have; empty if it has it all."""
-        return lacking(target)
+    lift: float = field(default=0.2, metadata={"ge": 0, "le": 1})
+    bands: int = field(default=10, metadata={"ge": 2})
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Count the people in skewed classes, for each secret."""

@@ -11,8 +11,6 @@ without the key is granted to them: which column is which, how many categories t
   have;
 - :class:`NullPatterns`, :class:`SecretReuse`, :class:`Fingerprints`: whose row it is, and which row
   of another upload.
-
-:func:`frontier` measures a learner's accuracy on each codec, and what the attacks recover.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from typing import TYPE_CHECKING
 from halfmask.assess.attacks.encodings._date_recovery import DateRecovery
 from halfmask.assess.attacks.encodings._folded_cycle import FoldedCycle
 from halfmask.assess.attacks.encodings._frequency import FrequencyMatching
-from halfmask.assess.attacks.encodings._frontier import Frontier, FrontierPoint, frontier
 from halfmask.assess.attacks.encodings._joint_frequency import JointFrequencyMatching
 from halfmask.assess.attacks.encodings._known_plaintext import KnownPlaintext
 from halfmask.assess.attacks.encodings._name_dictionary import NameDictionary
@@ -41,8 +38,6 @@ __all__ = [
     "Fingerprints",
     "FoldedCycle",
     "FrequencyMatching",
-    "Frontier",
-    "FrontierPoint",
     "JointFrequencyMatching",
     "KnownPlaintext",
     "NameDictionary",
@@ -51,7 +46,6 @@ __all__ = [
     "QuantileMatching",
     "ReMerge",
     "SecretReuse",
-    "frontier",
 ]
 
 #: The attacks on encodings.

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import required
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import codes, some_rows, table_codes
 from halfmask.assess.attacks.encodings._holding import category_holders
@@ -101,13 +101,12 @@ def category_columns(
     target: EncodingTarget, n_rows: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[CategoryColumn]]:
     """Return which rows are attacked, which of the population are known, and the columns."""
-    if target.population is None:
-        raise ParameterError("This attack needs a sample of the population.")
+    population = required(target.population, "a sample of the population")
     rows = some_rows(target.original.height, n_rows, rng)
-    others = some_rows(target.population.height, n_rows, rng)
+    others = some_rows(population.height, n_rows, rng)
     found = []
     for name, holder in category_holders(target).items():
-        truth, sampled = table_codes(target.original[name], target.population[name])
+        truth, sampled = table_codes(target.original[name], population[name])
         code, n_codes = codes(target.encoded[holder][rows])
         found.append(
             CategoryColumn(

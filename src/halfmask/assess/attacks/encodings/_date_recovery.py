@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._calendar import VIEWS, carried, phases, profile
@@ -22,7 +22,7 @@ _MAX_WINDOWS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DateRecovery:
+class DateRecovery(DeclaredAttack, name="encodings/date-recovery", target=EncodingTarget):
     """Date stretches of an encoded series by the seasons of an earlier one.
 
     Parameters
@@ -53,16 +53,8 @@ class DateRecovery:
     'encodings/date-recovery'
     """
 
-    name: ClassVar[str] = "encodings/date-recovery"
-    attacks: ClassVar[type] = EncodingTarget
-
-    cycles: int = 2
-    n_windows: int = _MAX_WINDOWS
-
-    def __post_init__(self) -> None:
-        owner = "DateRecovery"
-        integer_at_least(1, owner=owner, cycles=self.cycles)
-        integer_at_least(2, owner=owner, n_windows=self.n_windows)
+    cycles: int = field(default=2, metadata={"ge": 1})
+    n_windows: int = field(default=_MAX_WINDOWS, metadata={"ge": 2})
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a period, or numbers."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._calendar import carried
@@ -24,7 +24,7 @@ _TAILS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoldedCycle:
+class FoldedCycle(DeclaredAttack, name="encodings/folded-cycle", target=EncodingTarget):
     """Find a period in encoded rows, without any known row.
 
     Parameters
@@ -50,13 +50,7 @@ class FoldedCycle:
     'encodings/folded-cycle'
     """
 
-    name: ClassVar[str] = "encodings/folded-cycle"
-    attacks: ClassVar[type] = EncodingTarget
-
-    around: int = 30
-
-    def __post_init__(self) -> None:
-        integer_at_least(10, owner="FoldedCycle", around=self.around)
+    around: int = field(default=30, metadata={"ge": 10})
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a period, or numbers."""

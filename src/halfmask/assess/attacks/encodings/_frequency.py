@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks.encodings._category_column import (
     category_columns,
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrequencyMatching:
+class FrequencyMatching(
+    DeclaredAttack,
+    name="encodings/frequency-matching",
+    target=EncodingTarget,
+    needs=(lacking_categories,),
+):
     """Name codes by the rank of their frequency.
 
     Parameters
@@ -45,17 +50,7 @@ class FrequencyMatching:
     'encodings/frequency-matching'
     """
 
-    name: ClassVar[str] = "encodings/frequency-matching"
-    attacks: ClassVar[type] = EncodingTarget
-
-    n_rows: int = 50_000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="FrequencyMatching", n_rows=self.n_rows)
-
-    def missing_inputs(self, target: EncodingTarget) -> str:
-        """Return what is missing: a population, or categories."""
-        return lacking_categories(target)
+    n_rows: int = field(default=50_000, metadata={"ge": 1})
 
     def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Match ranks, and return how many cells are named."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks.encodings._category_column import (
     category_columns,
@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointFrequencyMatching:
+class JointFrequencyMatching(
+    DeclaredAttack,
+    name="encodings/joint-frequency-matching",
+    target=EncodingTarget,
+    needs=(lacking_categories,),
+):
     """Name codes by their frequency together with every other column.
 
     Parameters
@@ -47,19 +52,8 @@ class JointFrequencyMatching:
     'encodings/joint-frequency-matching'
     """
 
-    name: ClassVar[str] = "encodings/joint-frequency-matching"
-    attacks: ClassVar[type] = EncodingTarget
-
-    n_rows: int = 20_000
-    n_iter: int = 3
-
-    def __post_init__(self) -> None:
-        owner = "JointFrequencyMatching"
-        integer_at_least(1, owner=owner, n_rows=self.n_rows, n_iter=self.n_iter)
-
-    def missing_inputs(self, target: EncodingTarget) -> str:
-        """Return what is missing: a population, or categories."""
-        return lacking_categories(target)
+    n_rows: int = field(default=20_000, metadata={"ge": 1})
+    n_iter: int = field(default=3, metadata={"ge": 1})
 
     def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Name codes iteratively, and return how many cells are named."""

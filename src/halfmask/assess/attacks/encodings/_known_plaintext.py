@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownPlaintext:
+class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=EncodingTarget):
     """Learn the encoding from known rows, and decode the others.
 
     Parameters
@@ -62,14 +62,8 @@ class KnownPlaintext:
     'encodings/known-plaintext'
     """
 
-    name: ClassVar[str] = "encodings/known-plaintext"
-    attacks: ClassVar[type] = EncodingTarget
-
-    known: int = 50
-    n_rows: int = 3000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="KnownPlaintext", known=self.known, n_rows=self.n_rows)
+    known: int = field(default=50, metadata={"ge": 1})
+    n_rows: int = field(default=3000, metadata={"ge": 1})
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: rows."""

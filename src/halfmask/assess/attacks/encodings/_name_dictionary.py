@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._hashes import salts_given, unkeyed
@@ -24,7 +23,7 @@ _SHORTEST = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NameDictionary:
+class NameDictionary(DeclaredAttack, name="encodings/name-dictionary", target=EncodingTarget):
     """Find the names of columns by hashing a dictionary, without the key.
 
     Parameters
@@ -47,14 +46,11 @@ class NameDictionary:
     'encodings/name-dictionary'
     """
 
-    name: ClassVar[str] = "encodings/name-dictionary"
-    attacks: ClassVar[type] = EncodingTarget
-
     salts: tuple[bytes, ...] = (b"salt", b"pepper", b"0", b"1")
-    seeds: int = 16
+    seeds: int = field(default=16, metadata={"ge": 0})
 
     def __post_init__(self) -> None:
-        integer_at_least(0, owner="NameDictionary", seeds=self.seeds)
+        DeclaredAttack.__post_init__(self)
         object.__setattr__(self, "salts", salts_given(self.salts, owner="NameDictionary"))
 
     def missing_inputs(self, target: EncodingTarget) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import is_number, numbers
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NullPatterns:
+class NullPatterns(DeclaredAttack, name="encodings/null-patterns", target=EncodingTarget):
     """Link a person's row to the encoded rows that have the same cells missing.
 
     Notes
@@ -34,9 +35,6 @@ class NullPatterns:
     >>> NullPatterns().name
     'encodings/null-patterns'
     """
-
-    name: ClassVar[str] = "encodings/null-patterns"
-    attacks: ClassVar[type] = EncodingTarget
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: missing cells."""

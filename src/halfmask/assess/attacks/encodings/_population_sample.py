@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._alignment import alignments, distance_to
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PopulationSample:
+class PopulationSample(DeclaredAttack, name="encodings/population-sample", target=EncodingTarget):
     """Lay the encoded rows over a sample of the same population, and read them there.
 
     Parameters
@@ -50,13 +50,7 @@ class PopulationSample:
     'encodings/population-sample'
     """
 
-    name: ClassVar[str] = "encodings/population-sample"
-    attacks: ClassVar[type] = EncodingTarget
-
-    n_rows: int = 10_000
-
-    def __post_init__(self) -> None:
-        integer_at_least(100, owner="PopulationSample", n_rows=self.n_rows)
+    n_rows: int = field(default=10_000, metadata={"ge": 100})
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or columns of numbers."""

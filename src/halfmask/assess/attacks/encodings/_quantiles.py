@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import number_columns, numbers, some_rows
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuantileMatching:
+class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", target=EncodingTarget):
     """Decode each number from its rank and the population's quantiles.
 
     Parameters
@@ -42,13 +42,7 @@ class QuantileMatching:
     'encodings/quantile-matching'
     """
 
-    name: ClassVar[str] = "encodings/quantile-matching"
-    attacks: ClassVar[type] = EncodingTarget
-
-    n_rows: int = 20_000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="QuantileMatching", n_rows=self.n_rows)
+    n_rows: int = field(default=20_000, metadata={"ge": 1})
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: a population, or numbers."""

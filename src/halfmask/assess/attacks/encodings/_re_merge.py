@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._category_column import (
@@ -36,7 +36,9 @@ _WAYS = {"context": by_context, "chains": by_chains, "counts": by_counts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReMerge:
+class ReMerge(
+    DeclaredAttack, name="encodings/re-merge", target=EncodingTarget, needs=(lacking_categories,)
+):
     """Merge codes that seem to be one category, and name it by its frequency.
 
     Parameters
@@ -67,17 +69,7 @@ class ReMerge:
     'encodings/re-merge'
     """
 
-    name: ClassVar[str] = "encodings/re-merge"
-    attacks: ClassVar[type] = EncodingTarget
-
-    n_rows: int = 20_000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="ReMerge", n_rows=self.n_rows)
-
-    def missing_inputs(self, target: EncodingTarget) -> str:
-        """Return what is missing: a population, or categories."""
-        return lacking_categories(target)
+    n_rows: int = field(default=20_000, metadata={"ge": 1})
 
     def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Merge and name, and return the agreement and how many cells are named."""

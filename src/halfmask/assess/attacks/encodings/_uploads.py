@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import codes, number_columns, numbers, some_rows
@@ -23,8 +23,16 @@ if TYPE_CHECKING:
 _ROWS_A_CODE = 2
 
 
+def lacking_later(target: EncodingTarget) -> str:
+    if target.later is None:
+        return "a second upload"
+    return "" if target.encoded.height else "rows"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecretReuse:
+class SecretReuse(
+    DeclaredAttack, name="encodings/secret-reuse", target=EncodingTarget, needs=(lacking_later,)
+):
     """Link rows of two uploads by equal cells in columns of the same name.
 
     Notes
@@ -37,13 +45,6 @@ class SecretReuse:
     >>> SecretReuse().name
     'encodings/secret-reuse'
     """
-
-    name: ClassVar[str] = "encodings/secret-reuse"
-    attacks: ClassVar[type] = EncodingTarget
-
-    def missing_inputs(self, target: EncodingTarget) -> str:
-        """Return what is missing: a second upload, or rows."""
-        return _lacking(target)
 
     def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Link by equal cells, and return how many links are right."""
@@ -68,7 +69,9 @@ class SecretReuse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprints:
+class Fingerprints(
+    DeclaredAttack, name="encodings/fingerprints", target=EncodingTarget, needs=(lacking_later,)
+):
     """Link rows of two uploads by what a new key doesn't change.
 
     Parameters
@@ -89,17 +92,7 @@ class Fingerprints:
     'encodings/fingerprints'
     """
 
-    name: ClassVar[str] = "encodings/fingerprints"
-    attacks: ClassVar[type] = EncodingTarget
-
-    n_rows: int = 2000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="Fingerprints", n_rows=self.n_rows)
-
-    def missing_inputs(self, target: EncodingTarget) -> str:
-        """Return what is missing: a second upload, or rows."""
-        return _lacking(target)
+    n_rows: int = field(default=2000, metadata={"ge": 1})
 
     def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by fingerprints, and return how many links are right."""
@@ -117,12 +110,6 @@ class Fingerprints:
             right[place] = (row in near) / max(1, len(near))
         measure = "rows of two uploads linked by fingerprints"
         return (_linked(self.name, measure, right, {"parts": float(width)}, n),)
-
-
-def _lacking(target: EncodingTarget) -> str:
-    if target.later is None:
-        return "a second upload"
-    return "" if target.encoded.height else "rows"
 
 
 def _later(target: EncodingTarget) -> pl.DataFrame:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.events._codes import merged_codes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Averaging:
+class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
     """Recover a repeated number by the mean of its noisy released values.
 
     Parameters
@@ -59,19 +59,10 @@ class Averaging:
     'events/averaging'
     """
 
-    name: ClassVar[str] = "events/averaging"
-    attacks: ClassVar[type] = EventsTarget
-
-    repeats: int = 4
-    within: float = 0.05
-    n_groups: int = 2000
-    n_resamples: int = 400
-
-    def __post_init__(self) -> None:
-        owner = "Averaging"
-        integer_at_least(2, owner=owner, repeats=self.repeats)
-        integer_at_least(1, owner=owner, n_groups=self.n_groups, n_resamples=self.n_resamples)
-        number_between(0, 1e9, owner=owner, low_open=True, within=self.within)
+    repeats: int = field(default=4, metadata={"ge": 2})
+    within: float = field(default=0.05, metadata={"gt": 0, "le": 1e9})
+    n_groups: int = field(default=2000, metadata={"ge": 1})
+    n_resamples: int = field(default=400, metadata={"ge": 1})
 
     def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: released numbers, or what joins their repeats."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._links import doubles, link_outcome, share
 from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
@@ -27,7 +26,7 @@ _MOST = 0.99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalFingerprint:
+class IntervalFingerprint(DeclaredAttack, name="events/intervals", target=EventsTarget):
     """Link people to traces by the time between consecutive events alone.
 
     Parameters
@@ -52,19 +51,8 @@ class IntervalFingerprint:
     'events/intervals'
     """
 
-    name: ClassVar[str] = "events/intervals"
-    attacks: ClassVar[type] = EventsTarget
-
-    intervals: tuple[int, ...] = (2, 3, 7)
-    n_attacks: int = 1000
-
-    def __post_init__(self) -> None:
-        owner = "IntervalFingerprint"
-        intervals = several(self.intervals, parameter="intervals", owner=owner, of="numbers")
-        object.__setattr__(self, "intervals", intervals)
-        for each in intervals:
-            integer_at_least(1, owner=owner, intervals=each)
-        integer_at_least(1, owner=owner, n_attacks=self.n_attacks)
+    intervals: tuple[int, ...] = field(default=(2, 3, 7), metadata={"of": "numbers", "ge": 1})
+    n_attacks: int = field(default=1000, metadata={"ge": 1})
 
     def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: released times, or a pseudonym that joins them."""

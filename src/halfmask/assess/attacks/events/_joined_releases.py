@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks.events._codes import merged_codes
 from halfmask.assess.attacks.events._links import doubles, link_outcome
@@ -30,7 +30,7 @@ _STEPS = {"times by the hour": 3600.0, "times by the day": 86_400.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinedReleases:
+class JoinedReleases(DeclaredAttack, name="events/joined-releases", target=EventsTarget):
     """Link traces of a release to traces of a later one that has the same people.
 
     Parameters
@@ -58,13 +58,7 @@ class JoinedReleases:
     'events/joined-releases'
     """
 
-    name: ClassVar[str] = "events/joined-releases"
-    attacks: ClassVar[type] = EventsTarget
-
-    n_attacks: int = 1000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="JoinedReleases", n_attacks=self.n_attacks)
+    n_attacks: int = field(default=1000, metadata={"ge": 1})
 
     def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: a second release, or anything in both."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import fraction, integer_at_least, number_between
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._facts import drawn_facts
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._links import doubles, link_outcome, share
@@ -29,7 +28,7 @@ _NEEDED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownEvents:
+class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarget):
     """Find a person's trace by 2, 4 or 8 of their events.
 
     Parameters
@@ -76,35 +75,14 @@ class KnownEvents:
     'events/known-events'
     """
 
-    name: ClassVar[str] = "events/known-events"
-    attacks: ClassVar[type] = EventsTarget
-
-    known: tuple[int, ...] = (2, 4, 8)
-    rows: int | None = 1
+    known: tuple[int, ...] = field(default=(2, 4, 8), metadata={"of": "numbers", "ge": 1})
+    rows: int | None = field(default=1, metadata={"ge": 1})
     consecutive: bool = False
-    time_noise: float | None = None
-    wrong: float = 0.25
-    eccentricity: float = 1.5
-    fewest: int = 300
-    n_attacks: int = 1000
-
-    def __post_init__(self) -> None:
-        owner = "KnownEvents"
-        known = several(self.known, parameter="known", owner=owner, of="numbers")
-        object.__setattr__(self, "known", known)
-        for each in known:
-            integer_at_least(1, owner=owner, known=each)
-        integer_at_least(1, owner=owner, fewest=self.fewest, n_attacks=self.n_attacks)
-        if self.rows is not None:
-            integer_at_least(1, owner=owner, rows=self.rows)
-        if self.time_noise is not None:
-            number_between(0, 1e12, owner=owner, time_noise=self.time_noise)
-        fraction(owner=owner, wrong=self.wrong)
-        number_between(0, 1e9, owner=owner, eccentricity=self.eccentricity)
-
-    def missing_inputs(self, target: EventsTarget) -> str:  # noqa: ARG002 # an attack's
-        """Return nothing: whatever was released can be compared."""
-        return ""
+    time_noise: float | None = field(default=None, metadata={"ge": 0, "le": 1e12})
+    wrong: float = field(default=0.25, metadata={"ge": 0, "le": 1})
+    eccentricity: float = field(default=1.5, metadata={"ge": 0, "le": 1e9})
+    fewest: int = field(default=300, metadata={"ge": 1})
+    n_attacks: int = field(default=1000, metadata={"ge": 1})
 
     def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Score all traces by what is known, and count claims that are right."""

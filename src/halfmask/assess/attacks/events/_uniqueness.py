@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.events._codes import merged_codes
 from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
 from halfmask.assess.attacks.events._times import seconds
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrajectoryUniqueness:
+class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=EventsTarget):
     """Count the traces that some random points single out.
 
     Parameters
@@ -49,24 +48,12 @@ class TrajectoryUniqueness:
     'events/uniqueness'
     """
 
-    name: ClassVar[str] = "events/uniqueness"
-    attacks: ClassVar[type] = EventsTarget
-
-    points: tuple[int, ...] = (1, 2, 4)
-    resolutions: tuple[float, ...] = (60.0, 3600.0, 86_400.0)
-    n_traces: int = 2000
-
-    def __post_init__(self) -> None:
-        owner = "TrajectoryUniqueness"
-        for which, or_none in (("points", False), ("resolutions", True)):
-            given = getattr(self, which)
-            listed = several(given, parameter=which, owner=owner, of="numbers", or_none=or_none)
-            object.__setattr__(self, which, listed)
-        for each in self.points:
-            integer_at_least(1, owner=owner, points=each)
-        for step in self.resolutions:
-            number_between(0, 1e12, owner=owner, low_open=True, resolutions=step)
-        integer_at_least(1, owner=owner, n_traces=self.n_traces)
+    points: tuple[int, ...] = field(default=(1, 2, 4), metadata={"of": "numbers", "ge": 1})
+    resolutions: tuple[float, ...] = field(
+        default=(60.0, 3600.0, 86_400.0),
+        metadata={"of": "numbers", "or_none": True, "gt": 0, "le": 1e12},
+    )
+    n_traces: int = field(default=2000, metadata={"ge": 1})
 
     def missing_inputs(self, target: EventsTarget) -> str:
         """Return what is missing: released times or items."""

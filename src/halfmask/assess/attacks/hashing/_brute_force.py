@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks.hashing._bucket_column import lacking_cells
 from halfmask.assess.attacks.hashing._hash_schemes import JOINED, HashScheme
 from halfmask.assess.attacks.hashing._murmur3 import murmur3
 from halfmask.assess.attacks.hashing._reading import candidates, named, read_outcome
@@ -25,7 +26,9 @@ _MAX_BITS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BruteForce:
+class BruteForce(
+    DeclaredAttack, name="hashing/brute-force", target=HashingTarget, needs=(lacking_cells,)
+):
     """Search all seeds by a few known cells, then read values by enumeration.
 
     Parameters
@@ -57,23 +60,14 @@ class BruteForce:
     [0.0, 1.0]
     """
 
-    name: ClassVar[str] = "hashing/brute-force"
-    attacks: ClassVar[type] = HashingTarget
-
-    known: int = 4
-    seed_bits: int = 18
-    digits: int = 0
+    known: int = field(default=4, metadata={"ge": 1})
+    seed_bits: int = field(default=18, metadata={"ge": 1})
+    digits: int = field(default=0, metadata={"ge": 0})
 
     def __post_init__(self) -> None:
-        owner = "BruteForce"
-        integer_at_least(1, owner=owner, known=self.known, seed_bits=self.seed_bits)
-        integer_at_least(0, owner=owner, digits=self.digits)
+        DeclaredAttack.__post_init__(self)
         if self.seed_bits > _MAX_BITS or self.digits > 7:
             raise ParameterError("BruteForce has at most 32 seed_bits and 7 digits.")
-
-    def missing_inputs(self, target: HashingTarget) -> str:
-        """Return what is missing: cells."""
-        return "" if target.buckets.size else "cells"
 
     def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Search seeds by the known cells, and return how many cells the found one reads."""

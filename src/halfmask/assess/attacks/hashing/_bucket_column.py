@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import required
 from halfmask.assess.attacks.encodings._category_column import CategoryColumn
 from halfmask.assess.attacks.encodings._cells import some_rows, table_codes
 
@@ -37,13 +37,12 @@ def bucket_columns(
     The `max_values` most frequent buckets and values of each column are distinguished. Columns of
     one value are left out.
     """
-    if target.population is None:
-        raise ParameterError("This attack needs a sample of the population.")
+    population = required(target.population, "a sample of the population")
     rows = some_rows(target.original.height, n_rows, rng)
-    others = some_rows(target.population.height, n_rows, rng)
+    others = some_rows(population.height, n_rows, rng)
     found = []
     for place, name in enumerate(target.original.columns):
-        truth, sampled = table_codes(target.original[name], target.population[name])
+        truth, sampled = table_codes(target.original[name], population[name])
         truth, sampled = truth[rows], sampled[others]
         code, n_codes = _most_frequent(target.buckets[rows, place].astype(np.int64), max_values)
         number, n_values = _places(sampled, max_values)
@@ -60,6 +59,11 @@ def bucket_columns(
             )
         )  # fmt: skip
     return rows, others, found
+
+
+def lacking_cells(target: HashingTarget) -> str:
+    """Return that there are no cells, if so."""
+    return "" if target.buckets.size else "cells"
 
 
 def lacking_population(target: HashingTarget) -> str:

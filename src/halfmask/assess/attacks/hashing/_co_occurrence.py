@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks.encodings._category_column import named_outcome
 from halfmask.assess.attacks.encodings._context import named_by_context
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoOccurrence:
+class CoOccurrence(
+    DeclaredAttack, name="hashing/co-occurrence", target=HashingTarget, needs=(lacking_population,)
+):
     """Name buckets by their frequency together with other columns and the label.
 
     Parameters
@@ -46,21 +48,9 @@ class CoOccurrence:
     'hashing/co-occurrence'
     """
 
-    name: ClassVar[str] = "hashing/co-occurrence"
-    attacks: ClassVar[type] = HashingTarget
-
-    n_rows: int = 20_000
-    max_values: int = 300
-    n_iter: int = 3
-
-    def __post_init__(self) -> None:
-        owner = "CoOccurrence"
-        integer_at_least(1, owner=owner, n_rows=self.n_rows, n_iter=self.n_iter)
-        integer_at_least(2, owner=owner, max_values=self.max_values)
-
-    def missing_inputs(self, target: HashingTarget) -> str:
-        """Return what is missing: a population, or columns of several values."""
-        return lacking_population(target)
+    n_rows: int = field(default=20_000, metadata={"ge": 1})
+    max_values: int = field(default=300, metadata={"ge": 2})
+    n_iter: int = field(default=3, metadata={"ge": 1})
 
     def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Name buckets iteratively, and return how many cells are named."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks.encodings._hashes import salts_given
+from halfmask.assess.attacks.hashing._bucket_column import lacking_cells
 from halfmask.assess.attacks.hashing._hash_schemes import unkeyed_schemes
 from halfmask.assess.attacks.hashing._reading import (
     candidates,
@@ -38,7 +39,9 @@ _PASSWORDS = ("", "secret", "password", "changeme", "test", "key", "salt", "1234
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dictionary:
+class Dictionary(
+    DeclaredAttack, name="hashing/dictionary", target=HashingTarget, needs=(lacking_cells,)
+):
     """Hash a dictionary of values without the key, and look the buckets up.
 
     Parameters
@@ -69,21 +72,13 @@ class Dictionary:
     [0.0, 1.0]
     """
 
-    name: ClassVar[str] = "hashing/dictionary"
-    attacks: ClassVar[type] = HashingTarget
-
     salts: tuple[bytes, ...] = (b"salt", b"pepper")
-    seeds: int = 16
-    sample: int = 50
+    seeds: int = field(default=16, metadata={"ge": 0})
+    sample: int = field(default=50, metadata={"ge": 1})
 
     def __post_init__(self) -> None:
-        integer_at_least(0, owner="Dictionary", seeds=self.seeds)
+        DeclaredAttack.__post_init__(self)
         object.__setattr__(self, "salts", salts_given(self.salts, owner="Dictionary"))
-        integer_at_least(1, owner="Dictionary", sample=self.sample)
-
-    def missing_inputs(self, target: HashingTarget) -> str:
-        """Return what is missing: cells."""
-        return "" if target.buckets.size else "cells"
 
     def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Try every way, and return how many cells the best one reads."""

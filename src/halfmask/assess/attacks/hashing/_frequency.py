@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks.encodings._category_column import named_outcome
 from halfmask.assess.attacks.hashing._bucket_column import bucket_columns, lacking_population
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BucketFrequencies:
+class BucketFrequencies(
+    DeclaredAttack,
+    name="hashing/frequency-matching",
+    target=HashingTarget,
+    needs=(lacking_population,),
+):
     """Name buckets by the rank of their frequency.
 
     Parameters
@@ -39,20 +44,8 @@ class BucketFrequencies:
     'hashing/frequency-matching'
     """
 
-    name: ClassVar[str] = "hashing/frequency-matching"
-    attacks: ClassVar[type] = HashingTarget
-
-    n_rows: int = 50_000
-    max_values: int = 1000
-
-    def __post_init__(self) -> None:
-        owner = "BucketFrequencies"
-        integer_at_least(1, owner=owner, n_rows=self.n_rows)
-        integer_at_least(2, owner=owner, max_values=self.max_values)
-
-    def missing_inputs(self, target: HashingTarget) -> str:
-        """Return what is missing: a population, or columns of several values."""
-        return lacking_population(target)
+    n_rows: int = field(default=50_000, metadata={"ge": 1})
+    max_values: int = field(default=1000, metadata={"ge": 2})
 
     def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Match ranks, and return how many cells are named."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ParameterError
-from halfmask._validation import number_between
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack, given, required
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import TrainerTarget
 from halfmask.assess.attacks.hashing._picking import labels_of, picked
@@ -20,7 +19,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelFlip:
+class LabelFlip(
+    DeclaredAttack,
+    name="hashing/label-flip",
+    target=TrainerTarget,
+    needs=(given("public", "public rows"),),
+):
     """Send rows of the population with the wrong label, spread over the stream.
 
     Parameters
@@ -41,25 +45,14 @@ class LabelFlip:
     'hashing/label-flip'
     """
 
-    name: ClassVar[str] = "hashing/label-flip"
-    attacks: ClassVar[type] = TrainerTarget
-
-    share: float = 0.03
-
-    def __post_init__(self) -> None:
-        number_between(0, 0.5, owner="LabelFlip", low_open=True, share=self.share)
-
-    def missing_inputs(self, target: TrainerTarget) -> str:
-        """Return what is missing: public rows."""
-        return "" if target.public is not None else "public rows"
+    share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})
 
     def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Train with and without the poisoned rows, and return the accuracy lost."""
-        if target.public is None:
-            raise ParameterError("This attack needs public rows.")
+        public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         before = trained(target, list(target.stream))
-        poison = batches_of(target, _flipped(target.public, n_poisoned(target, self.share), rng))
+        poison = batches_of(target, _flipped(public, n_poisoned(target, self.share), rng))
         after = trained(target, woven(list(target.stream), poison, "spread"))
         return (
             Outcome(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack, given, required
 from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import TrainerTarget
@@ -27,7 +26,12 @@ _RIDGE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelStealing:
+class ModelStealing(
+    DeclaredAttack,
+    name="hashing/model-stealing",
+    target=TrainerTarget,
+    needs=(given("public", "public rows"),),
+):
     """Ask for predictions of public rows, and train a copy on the answers.
 
     Parameters
@@ -50,42 +54,31 @@ class ModelStealing:
     'hashing/model-stealing'
     """
 
-    name: ClassVar[str] = "hashing/model-stealing"
-    attacks: ClassVar[type] = TrainerTarget
-
-    n_queries: int = 1000
-
-    def __post_init__(self) -> None:
-        integer_at_least(10, owner="ModelStealing", n_queries=self.n_queries)
-
-    def missing_inputs(self, target: TrainerTarget) -> str:
-        """Return what is missing: public rows."""
-        return "" if target.public is not None else "public rows"
+    n_queries: int = field(default=1000, metadata={"ge": 10})
 
     def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Ask, train a copy, and return how often it agrees with the model."""
-        if target.public is None:
-            raise ParameterError("This attack needs public rows.")
+        public = required(target.public, "public rows")
         with foreign("The trainer failed to learn"):
             trainer = target.make()
             for client, rows in target.stream:
                 trainer.learn(rows, client=client)
-        n = min(self.n_queries, len(target.public), target.quota or self.n_queries)
-        places = np.random.default_rng(random_state).choice(len(target.public), n, replace=False)
-        asked = _rows(target.public, np.sort(places))
+        n = min(self.n_queries, len(public), target.quota or self.n_queries)
+        places = np.random.default_rng(random_state).choice(len(public), n, replace=False)
+        asked = _rows(public, np.sort(places))
         buckets = np.unique(asked.flat()[1]).astype(np.int64)
         known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
         model = predicted(trainer, target.holdout) >= 0.5
         answered = _answers(target, predicted(trainer, asked))
         copied = _copied(known, answered, judged, random_state) >= 0.5
-        public = _copied(known, labels_of(asked).astype(np.float64), judged, random_state) >= 0.5
+        without = _copied(known, labels_of(asked).astype(np.float64), judged, random_state) >= 0.5
         return (
             Outcome(
                 attack=self.name,
                 measure="agreement of the copy",
                 success=_agreement(copied, model),
                 control=SuccessCount(max(int(model.sum()), int((~model).sum())), len(model)),
-                baseline=_agreement(public, model),
+                baseline=_agreement(without, model),
                 needed=500,
                 needed_of="rows held out",
                 details={"queries": float(n), "weights of the copy": float(len(buckets))},

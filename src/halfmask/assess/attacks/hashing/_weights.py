@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack, given
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeightReading:
+class WeightReading(
+    DeclaredAttack,
+    name="hashing/weights",
+    target=HashingTarget,
+    needs=(
+        given("train", "a way to train weights"),
+        given("labels", "labels"),
+        given("population", "a population with labels"),
+        given("population_labels", "a population with labels"),
+    ),
+):
     """Say of the most predictive values of the population which weights are theirs.
 
     Parameters
@@ -47,27 +57,13 @@ class WeightReading:
     'hashing/weights'
     """
 
-    name: ClassVar[str] = "hashing/weights"
-    attacks: ClassVar[type] = HashingTarget
-
-    values: int = 100
+    values: int = field(default=100, metadata={"ge": 1})
     salts: tuple[bytes, ...] = ()
-    seeds: int = 4
+    seeds: int = field(default=4, metadata={"ge": 0})
 
     def __post_init__(self) -> None:
-        integer_at_least(1, owner="WeightReading", values=self.values)
-        integer_at_least(0, owner="WeightReading", seeds=self.seeds)
+        DeclaredAttack.__post_init__(self)
         object.__setattr__(self, "salts", salts_given(self.salts, owner="WeightReading"))
-
-    def missing_inputs(self, target: HashingTarget) -> str:
-        """Return what is missing: a way to train, labels, or a population with labels."""
-        if target.train is None:
-            return "a way to train weights"
-        if target.labels is None:
-            return "labels"
-        if target.population is None or target.population_labels is None:
-            return "a population with labels"
-        return ""
 
     def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
         """Train both models, and return how many values are found in the owner's weights."""

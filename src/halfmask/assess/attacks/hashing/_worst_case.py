@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
-from halfmask._validation import number_between
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack, given, required
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._trainer_target import TrainerTarget
 from halfmask.assess.attacks.hashing._picking import labels_of, picked
 from halfmask.assess.attacks.hashing._poison import batches_of, lost, n_poisoned, trained, woven
@@ -32,7 +30,12 @@ _PLACES = ("last", "late", "spread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorstCasePoisoning:
+class WorstCasePoisoning(
+    DeclaredAttack,
+    name="hashing/worst-case-poisoning",
+    target=TrainerTarget,
+    needs=(given("public", "public rows"),),
+):
     """Send the rows that cost the model most, as one client, by several recipes.
 
     Parameters
@@ -58,43 +61,29 @@ class WorstCasePoisoning:
     'hashing/worst-case-poisoning'
     """
 
-    name: ClassVar[str] = "hashing/worst-case-poisoning"
-    attacks: ClassVar[type] = TrainerTarget
-
-    share: float = 0.03
-    weights: tuple[float, ...] = (1.0, 1000.0)
-
-    def __post_init__(self) -> None:
-        owner = "WorstCasePoisoning"
-        number_between(0, 0.5, owner=owner, low_open=True, share=self.share)
-        weights = several(self.weights, parameter="weights", owner=owner, of="weights")
-        object.__setattr__(self, "weights", weights)
-        for weight in weights:
-            number_between(0, 1e6, owner=owner, low_open=True, weights=weight)
-
-    def missing_inputs(self, target: TrainerTarget) -> str:
-        """Return what is missing: public rows."""
-        return "" if target.public is not None else "public rows"
+    share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})
+    weights: tuple[float, ...] = field(
+        default=(1.0, 1000.0), metadata={"of": "weights", "gt": 0, "le": 1e6}
+    )
 
     def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Train once without and once with each poison; return the worst loss."""
-        if target.public is None:
-            raise ParameterError("This attack needs public rows.")
+        public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         honest = list(target.stream)
         before = trained(target, honest)
         n = n_poisoned(target, self.share)
         recipes = {
-            "random": _random(target.public, n, rng),
-            "surest": _surest(target, target.public, n),
-            "usual": _usual(target.public, n),
+            "random": _random(public, n, rng),
+            "surest": _surest(target, public, n),
+            "usual": _usual(public, n),
         }
         after: dict[str, Trained] = {}
         for (recipe, (places, labels)), weight, where in product(
             recipes.items(), self.weights, _PLACES
         ):
             claimed = None if weight == 1 else weight
-            rows = picked(target.public, places, labels=labels, weight=claimed)
+            rows = picked(public, places, labels=labels, weight=claimed)
             stream = woven(honest, batches_of(target, rows), where)
             after[f"{recipe}, weight {weight:g}, {where}"] = trained(target, stream)
         worst = min(after, key=lambda each: after[each].accuracy)

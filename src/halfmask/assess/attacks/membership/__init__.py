@@ -18,12 +18,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks.membership._black_box import BlackBox
-from halfmask.assess.attacks.membership._gap import Gap
 from halfmask.assess.attacks.membership._lira import Lira
 from halfmask.assess.attacks.membership._rmia import Rmia
 from halfmask.assess.attacks.membership._shadow_models import ShadowModels
-from halfmask.assess.attacks.membership._yeom import Yeom
+from halfmask.assess.attacks.membership._threshold import BlackBox, Gap, Yeom
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack

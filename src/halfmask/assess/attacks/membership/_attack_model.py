@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks.membership._area import Area
 
 if TYPE_CHECKING:
@@ -31,15 +29,6 @@ class LearnedAttack:
     def scores(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probability that each row is of a member, in [0, 1]."""
         return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, 1]
-
-
-def checked_widths(hidden: object, trees: int, *, owner: str) -> tuple[int, ...]:
-    """Return the widths of hidden layers as a tuple, if these settings can be learned with."""
-    widths = several(hidden, parameter="hidden", owner=owner, of="widths", or_none=True)
-    for width in widths:
-        integer_at_least(1, owner=owner, hidden=width)
-    integer_at_least(1, owner=owner, trees=trees)
-    return widths
 
 
 def learn(

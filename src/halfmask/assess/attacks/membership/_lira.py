@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import number_between
-from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks.membership._answers import of_truth
-from halfmask.assess.attacks.membership._scores import MembershipScores, measured
-from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
-from halfmask.assess.attacks.membership._view import TRAINED, views
+from halfmask.assess.attacks.membership._scores import MembershipScores
+from halfmask.assess.attacks.membership._shadows import ShadowAttack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks.membership._shadows import Shadows, ShadowScorer
     from halfmask.assess.attacks.membership._view import View
 
 #: The smallest spread: the models' answers are no finer.
@@ -25,7 +21,7 @@ MIN_SPREAD = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lira:
+class Lira(ShadowAttack, name="membership/lira"):
     """Compare the model's confidence with that of shadow models (LiRA).
 
     Parameters
@@ -64,47 +60,14 @@ class Lira:
     16
     """
 
-    name: ClassVar[str] = "membership/lira"
-    attacks: ClassVar[type] = ModelTarget
-    n_shadows: int = 16
+    #: Two models without a person show no spread.
+    n_shadows: int = field(default=16, metadata={"ge": 6})
     online: bool = True
     per_person_spread: bool = False
-    clip: float = 1e-3
+    clip: float = field(default=1e-3, metadata={"gt": 0, "lt": 0.5})
 
-    def __post_init__(self) -> None:
-        check_shadows(
-            self.n_shadows, owner="Lira", least=6
-        )  # two models without a person show no spread
-        number_between(0, 0.5, owner="Lira", low_open=True, high_open=True, clip=self.clip)
-
-    def missing_inputs(self, target: ModelTarget) -> str:
-        """Return that it needs a way to train, if the target has none."""
-        return LACKS_TRAIN if target.train is None else ""
-
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train shadow models once, attack, and return what was measured.
-
-        Raises
-        ------
-        DataError
-            If there are too few people, or a model can't be trained or fails to answer.
-        """
-        whole = views(target, random_state=random_state)
-        trained = shadows(target, self.n_shadows, random_state=random_state)
-        found: list[Outcome] = []
-        for view in whole:
-            by_shadows = logits(trained.of_truth[view.rows], self.clip)
-            seen = logits(of_truth(view.probabilities, view.truth), self.clip)
-            scores = self._scores(seen, by_shadows, trained.inside, view)
-            reference = None
-            if view.rows == TRAINED:  # the reference model, on people who didn't train it
-                who, rest = ~trained.inside[0], slice(1, None)
-                arrays = by_shadows[0, who], by_shadows[rest, who], trained.inside[rest, who]
-                reference = view.only(who), self._scores(*arrays, view.only(who))
-            found += measured(
-                self.name, view, scores, random_state=random_state, reference=reference
-            )
-        return tuple(found)
+    def _scorer(self, trained: Shadows, rows: str) -> ShadowScorer:  # noqa: ARG002 # one learns
+        return self._scores
 
     def _scores(
         self,
@@ -114,7 +77,11 @@ class Lira:
         view: View,
     ) -> MembershipScores:
         ratios = likelihood_ratios(
-            seen, by_shadows, inside, online=self.online, per_person_spread=self.per_person_spread
+            logits(seen, self.clip),
+            logits(by_shadows, self.clip),
+            inside,
+            online=self.online,
+            per_person_spread=self.per_person_spread,
         )
         return MembershipScores.unlearned(ratios, view)
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import number_between
-from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks.membership._answers import LEAST, of_truth
+from halfmask.assess.attacks.membership._answers import LEAST
 from halfmask.assess.attacks.membership._area import Area
-from halfmask.assess.attacks.membership._scores import MembershipScores, measured
-from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadows
-from halfmask.assess.attacks.membership._view import TRAINED, views
+from halfmask.assess.attacks.membership._scores import MembershipScores
+from halfmask.assess.attacks.membership._shadows import ShadowAttack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks._outcome import Outcome
-    from halfmask.assess.attacks.membership._shadows import Shadows
+    from halfmask.assess.attacks.membership._shadows import Shadows, ShadowScorer
     from halfmask.assess.attacks.membership._view import View
 
 #: The values of a that are tried by the offline attack.
@@ -27,7 +23,7 @@ TRIED = np.linspace(0.0, 1.0, 11)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rmia:
+class Rmia(ShadowAttack, name="membership/rmia"):
     """Compare the ratio p(x | model) / p(x) with that of other people (RMIA).
 
     Parameters
@@ -61,52 +57,25 @@ class Rmia:
     2.0
     """
 
-    name: ClassVar[str] = "membership/rmia"
-    attacks: ClassVar[type] = ModelTarget
-    n_shadows: int = 16
+    n_shadows: int = field(default=16, metadata={"ge": 4})
     online: bool = True
-    gamma: float = 1.0
+    gamma: float = field(default=1.0, metadata={"ge": 1})
 
-    def __post_init__(self) -> None:
-        check_shadows(self.n_shadows, owner="Rmia")
-        number_between(1, np.inf, owner="Rmia", gamma=self.gamma)
+    def _scorer(self, trained: Shadows, rows: str) -> ShadowScorer:
+        weight = None if self.online else best_weight(trained, rows)
+        details = {} if weight is None else {"a": weight}
 
-    def missing_inputs(self, target: ModelTarget) -> str:
-        """Return that it needs a way to train, if the target has none."""
-        return LACKS_TRAIN if target.train is None else ""
+        def scores(
+            seen: NDArray[np.float64],
+            by_shadows: NDArray[np.float64],
+            inside: NDArray[np.bool_],
+            view: View,
+        ) -> MembershipScores:
+            ratio = seen / typical(by_shadows, inside, weight=weight)
+            z = ratio[view.known & ~view.member]
+            return MembershipScores.unlearned(dominated(ratio, z, self.gamma), view, **details)
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train reference models once, attack, and return what was measured.
-
-        Raises
-        ------
-        DataError
-            If there are too few people, or a model can't be trained or fails to answer.
-        """
-        whole = views(target, random_state=random_state)
-        trained = shadows(target, self.n_shadows, random_state=random_state)
-        weight = None if self.online else best_weight(trained, whole[0].rows)
-        found: list[Outcome] = []
-        for view in whole:
-            by_shadows = trained.of_truth[view.rows]
-            seen = of_truth(view.probabilities, view.truth)
-            scores = self._scores(seen / typical(by_shadows, trained.inside, weight=weight), view)
-            reference = None
-            if view.rows == TRAINED:  # the reference model, on people who didn't train it
-                who, rest = ~trained.inside[0], slice(1, None)
-                others = typical(by_shadows[rest, who], trained.inside[rest, who], weight=weight)
-                other = view.only(who)
-                reference = other, self._scores(by_shadows[0, who] / others, other)
-            if weight is not None:
-                scores = replace(scores, details={"a": weight})
-            found += measured(
-                self.name, view, scores, random_state=random_state, reference=reference
-            )
-        return tuple(found)
-
-    def _scores(self, ratio: NDArray[np.float64], view: View) -> MembershipScores:
-        z = ratio[view.known & ~view.member]
-        return MembershipScores.unlearned(dominated(ratio, z, self.gamma), view)
+        return scores
 
 
 def typical(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import features
-from halfmask.assess.attacks.membership._attack_model import checked_widths, learn
-from halfmask.assess.attacks.membership._reference_model import reference_view
-from halfmask.assess.attacks.membership._scores import MembershipScores, measured
-from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_shadows, shadow
-from halfmask.assess.attacks.membership._view import ORIGINAL, views
+from halfmask.assess.attacks.membership._attack_model import learn
+from halfmask.assess.attacks.membership._scores import MembershipScores
+from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_even, shadow
+from halfmask.assess.attacks.membership._threshold import ThresholdAttack, choosing_areas
+from halfmask.assess.attacks.membership._view import ORIGINAL
 
 if TYPE_CHECKING:
-    from halfmask.assess.attacks._outcome import Outcome
+    from collections.abc import Callable
+
+    from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks.membership._attack_model import LearnedAttack
     from halfmask.assess.attacks.membership._shadows import Shadow
     from halfmask.assess.attacks.membership._view import View
@@ -26,7 +27,7 @@ MAX_ANSWERS = 30_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShadowModels:
+class ShadowModels(ThresholdAttack, name="membership/shadow", needs=(LACKS_TRAIN,)):
     """Learn membership from the answers of shadow models.
 
     Known memberships of the attacked model are needed only to choose the threshold.
@@ -57,43 +58,27 @@ class ShadowModels:
     8
     """
 
-    name: ClassVar[str] = "membership/shadow"
-    attacks: ClassVar[type] = ModelTarget
-    n_shadows: int = 16
-    hidden: tuple[int, ...] = (64, 32)
-    trees: int = 100
+    n_shadows: int = field(default=16, metadata={"ge": 4})
+    hidden: tuple[int, ...] = field(
+        default=(64, 32), metadata={"of": "widths", "or_none": True, "ge": 1}
+    )
+    trees: int = field(default=100, metadata={"ge": 1})
 
     def __post_init__(self) -> None:
-        check_shadows(self.n_shadows, owner="ShadowModels")
-        hidden = checked_widths(self.hidden, self.trees, owner="ShadowModels")
-        object.__setattr__(self, "hidden", hidden)
+        ThresholdAttack.__post_init__(self)
+        check_even(self)
 
-    def missing_inputs(self, target: ModelTarget) -> str:
-        """Return that it needs a way to train, if the target has none."""
-        return LACKS_TRAIN if target.train is None else ""
+    def _scorer(self, target: ModelTarget, random_state: int) -> Callable[[View], MembershipScores]:
+        learned = self._learn(
+            [shadow(target, number, random_state=random_state) for number in range(self.n_shadows)],
+            random_state,
+        )
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train shadow models once, attack, and return what was measured.
+        def scores(view: View) -> MembershipScores:
+            values = learned.scores(features(view.probabilities, view.truth))
+            return MembershipScores.unlearned(values, view, **choosing_areas(learned))
 
-        Raises
-        ------
-        DataError
-            If there are too few people, or a model can't be trained or fails to answer.
-        """
-        seen = views(target, random_state=random_state)
-        trained = [
-            shadow(target, number, random_state=random_state) for number in range(self.n_shadows)
-        ]
-        learned = self._learn(trained, random_state)
-        found: list[Outcome] = []
-        for view in seen:
-            other = reference_view(target, view, random_state=random_state)
-            reference = None if other is None else (other, _scores(learned, other))
-            scores = _scores(learned, view)
-            found += measured(
-                self.name, view, scores, random_state=random_state, reference=reference
-            )
-        return tuple(found)
+        return scores
 
     def _learn(self, trained: list[Shadow], random_state: int) -> LearnedAttack:
         """Learn from answers of all shadow models, of each about as many people at random."""
@@ -113,9 +98,3 @@ class ShadowModels:
             trees=self.trees,
             random_state=random_state,
         )
-
-
-def _scores(learned: LearnedAttack, view: View) -> MembershipScores:
-    values = learned.scores(features(view.probabilities, view.truth))
-    areas = {f"{name}, choosing AUC": area for name, area in learned.areas.items()}
-    return MembershipScores.unlearned(values, view, **areas)

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._answers import pool_labels
+from halfmask.assess.attacks._attack import DeclaredAttack, given
 from halfmask.assess.attacks._model_queries import ModelQueries
+from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._answers import of_truth
 from halfmask.assess.attacks.membership._rows import joined, taken
-from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED
+from halfmask.assess.attacks.membership._scores import MembershipScores, measured
+from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED, View, views
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks._targets import ModelTarget
+    from halfmask.assess.attacks._outcome import Outcome
 
 #: The missing input of a target that can't train shadow models.
-LACKS_TRAIN = "'train', which trains shadow models as the owner trains"
+TRAIN = "'train', which trains shadow models as the owner trains"
+LACKS_TRAIN = given("train", TRAIN)
 
+#: Scores: answers of the model, those of shadow models, who is inside of these, and the view.
+ShadowScorer: TypeAlias = (
+    "Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], View], "
+    "MembershipScores]"
+)
 #: Shadow models of each target, as long as it lives: by seed and number of the model.
 _TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, int], Shadow]] = WeakKeyDictionary()
 
@@ -47,12 +57,46 @@ class Shadows:
     of_truth: dict[str, NDArray[np.float64]]
 
 
-def check_shadows(n_shadows: int, *, owner: str, least: int = 4) -> None:
-    """Raise ParameterError unless the number of shadow models is even and not below the least."""
-    integer_at_least(least, owner=owner, n_shadows=n_shadows)
-    if n_shadows % 2:
+class ShadowAttack(DeclaredAttack, target=ModelTarget, needs=(LACKS_TRAIN,)):
+    """An attack that compares the model's answers with those of shadow models, trained once."""
+
+    __slots__ = ()
+    n_shadows: int
+
+    def __post_init__(self) -> None:
+        DeclaredAttack.__post_init__(self)
+        check_even(self)
+
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        """Train shadow models once, attack, and return what was measured."""
+        asked = views(target, random_state=random_state)
+        trained = shadows(target, self.n_shadows, random_state=random_state)
+        score = self._scorer(trained, asked[0].rows)
+        found: list[Outcome] = []
+        for view in asked:
+            by_shadows, inside = trained.of_truth[view.rows], trained.inside
+            scores = score(of_truth(view.probabilities, view.truth), by_shadows, inside, view)
+            reference = None
+            if view.rows == TRAINED:  # the reference model, on people who didn't train it
+                who, rest = ~inside[0], slice(1, None)
+                arrays = by_shadows[0, who], by_shadows[rest, who], inside[rest, who]
+                reference = view.only(who), score(*arrays, view.only(who))
+            found += measured(
+                self.name, view, scores, random_state=random_state, reference=reference
+            )
+        return tuple(found)
+
+    def _scorer(self, trained: Shadows, rows: str) -> ShadowScorer:
+        """Return what scores the people of a view; `rows` are those of the first."""
+        raise NotImplementedError
+
+
+def check_even(attack: Any) -> None:  # noqa: ANN401 # an attack with shadow models
+    """Raise unless the number of shadow models is even."""
+    if attack.n_shadows % 2:
         raise ParameterError(
-            f"The 'n_shadows' parameter of {owner} must be even. Got {n_shadows}.",
+            f"The 'n_shadows' parameter of {type(attack).__name__} must be even. "
+            f"Got {attack.n_shadows}.",
             hint="Each split of the people trains two models, one on each side.",
         )
 
@@ -128,7 +172,7 @@ def _train(
     who: str,
 ) -> Any:  # noqa: ANN401 # any model
     if target.train is None:
-        raise DataError(f"{who} can't be trained: the target lacks {LACKS_TRAIN}.")
+        raise DataError(f"{who} can't be trained: the target lacks {TRAIN}.")
     drawn = int(np.random.default_rng(seeds).integers(2**31))
     with foreign(f"{who} couldn't be trained"):
         return target.train(rows, labels, drawn)

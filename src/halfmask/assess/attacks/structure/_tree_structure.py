@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._answers import answers, label_array
 from halfmask.assess.attacks._arms import Certain
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._model_queries import predicted_numbers
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import ModelTarget
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeStructure:
+class TreeStructure(DeclaredAttack, name="structure/trees", target=ModelTarget):
     """Check a tree model: what can be read off its structure.
 
     Parameters
@@ -64,17 +64,8 @@ class TreeStructure:
     people: where the rows that it was grown of are just so many times the members it isn't counted.
     """
 
-    name: ClassVar[str] = "structure/trees"
-    attacks: ClassVar[type] = ModelTarget
-
-    k: int = 10
-    min_degrees_of_freedom: int = 10
-
-    def __post_init__(self) -> None:
-        integer_at_least(2, owner="TreeStructure", k=self.k)
-        integer_at_least(
-            0, owner="TreeStructure", min_degrees_of_freedom=self.min_degrees_of_freedom
-        )
+    k: int = field(default=10, metadata={"ge": 2})
+    min_degrees_of_freedom: int = field(default=10, metadata={"ge": 0})
 
     def missing_inputs(self, target: ModelTarget) -> str:
         """Return what the target lacks: a model of trees, and rows that trained it."""

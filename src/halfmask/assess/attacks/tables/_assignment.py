@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._distances import Comparison
 from halfmask.assess.attacks.tables._expected import Expected
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentLinkage:
+class AssignmentLinkage(
+    DeclaredAttack,
+    name="tables/record-linkage-assignment",
+    target=TableTarget,
+    needs=(lacking_links,),
+):
     """Link people and released rows one to one, at the least total distance.
 
     Parameters
@@ -53,17 +58,7 @@ class AssignmentLinkage:
     'tables/record-linkage-assignment'
     """
 
-    name: ClassVar[str] = "tables/record-linkage-assignment"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 1000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="AssignmentLinkage", n_attacks=self.n_attacks)
-
-    def missing_inputs(self, target: TableTarget) -> str:
-        """Return what is missing: columns or rows."""
-        return lacking_links(target)
+    n_attacks: int = field(default=1000, metadata={"ge": 1})
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by quasi-identifiers and by all columns."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._knowledge import (
@@ -33,7 +33,9 @@ OUTLIERS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DensityMembership:
+class DensityMembership(
+    DeclaredAttack, name="tables/density-membership", target=TableTarget, needs=(lacking_control,)
+):
     """Call people members to whom a released row is near, and other people are not.
 
     Parameters
@@ -63,25 +65,8 @@ class DensityMembership:
     'tables/density-membership'
     """
 
-    name: ClassVar[str] = "tables/density-membership"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 3000
-    false_positives: float = 0.1
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="DensityMembership", n_attacks=self.n_attacks)
-        number_between(
-            0,
-            0.5,
-            owner="DensityMembership",
-            low_open=True,
-            false_positives=self.false_positives,
-        )
-
-    def missing_inputs(self, target: TableTarget) -> str:
-        """Return what is missing: a control table, or columns."""
-        return lacking_control(target, shared_columns(target))
+    n_attacks: int = field(default=3000, metadata={"ge": 1})
+    false_positives: float = field(default=0.1, metadata={"gt": 0, "le": 0.5})
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Guess who is in the table, among people who are and people who aren't."""

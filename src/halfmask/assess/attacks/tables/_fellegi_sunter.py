@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._distances import Comparison
 from halfmask.assess.attacks.tables._expected import Expected
@@ -44,7 +44,12 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbabilisticLinkage:
+class ProbabilisticLinkage(
+    DeclaredAttack,
+    name="tables/record-linkage-probabilistic",
+    target=TableTarget,
+    needs=(lacking_links,),
+):
     """Link each person to the row whose agreements are most likely a match.
 
     Parameters
@@ -69,17 +74,7 @@ class ProbabilisticLinkage:
     'tables/record-linkage-probabilistic'
     """
 
-    name: ClassVar[str] = "tables/record-linkage-probabilistic"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 2000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="ProbabilisticLinkage", n_attacks=self.n_attacks)
-
-    def missing_inputs(self, target: TableTarget) -> str:
-        """Return what is missing: columns or rows."""
-        return lacking_links(target)
+    n_attacks: int = field(default=2000, metadata={"ge": 1})
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by quasi-identifiers and by all columns."""

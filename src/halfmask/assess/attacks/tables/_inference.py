@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._distances import Comparison, nearest
@@ -36,7 +36,7 @@ NO_DISTANCE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inference:
+class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
     """Take a person's secret from the released rows nearest to what is known.
 
     Parameters
@@ -73,15 +73,8 @@ class Inference:
     'tables/inference'
     """
 
-    name: ClassVar[str] = "tables/inference"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 2000
-    tolerance: float = 0.05
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="Inference", n_attacks=self.n_attacks)
-        number_between(0, 1e9, owner="Inference", tolerance=self.tolerance)
+    n_attacks: int = field(default=2000, metadata={"ge": 1})
+    tolerance: float = field(default=0.05, metadata={"ge": 0, "le": 1e9})
 
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: secrets, known columns or a control table."""

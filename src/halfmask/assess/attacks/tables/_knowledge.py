@@ -63,8 +63,9 @@ def known_people(columns: tuple[Matched, ...], people: pl.DataFrame) -> Known:
     return {column.name: column.known(people[column.name]) for column in columns}
 
 
-def lacking_control(target: TableTarget, names: tuple[str, ...]) -> str:
-    """Return what of a control table over these columns is missing; empty if nothing is."""
+def lacking_control(target: TableTarget, names: tuple[str, ...] | None = None) -> str:
+    """Return what of a control table over these columns, or all shared ones, is missing."""
+    names = shared_columns(target) if names is None else names
     if not names:
         return "a column that the original and the released table share"
     if not target.released.height:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import TableTarget
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linkability:
+class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget):
     """Link two parts of a person's row through the nearest released rows.
 
     Parameters
@@ -58,16 +58,13 @@ class Linkability:
     'tables/linkability'
     """
 
-    name: ClassVar[str] = "tables/linkability"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 2000
-    n_neighbours: int = 10
+    n_attacks: int = field(default=2000, metadata={"ge": 1})
+    n_neighbours: int = field(default=10, metadata={"ge": 1})
     parts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:
+        DeclaredAttack.__post_init__(self)
         owner = "Linkability"
-        integer_at_least(1, owner=owner, n_attacks=self.n_attacks, n_neighbours=self.n_neighbours)
         if self.parts is None:
             return
         parts = tuple(
@@ -84,7 +81,7 @@ class Linkability:
         """Return what is missing: a control table, or columns."""
         if len(shared_columns(target)) < 2:
             return "two columns that the original and the released table share"
-        return lacking_control(target, shared_columns(target))
+        return lacking_control(target)
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link, and count people whose two parts share a released row."""

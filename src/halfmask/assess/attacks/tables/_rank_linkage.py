@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._expected import Expected
 from halfmask.assess.attacks.tables._knowledge import lacking_links, shared_columns
@@ -33,7 +33,7 @@ AVERAGE_GAP = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankLinkage:
+class RankLinkage(DeclaredAttack, name="tables/record-linkage-rank", target=TableTarget):
     """Link each person to the released row whose ranks are nearest.
 
     Parameters
@@ -59,13 +59,7 @@ class RankLinkage:
     1.0
     """
 
-    name: ClassVar[str] = "tables/record-linkage-rank"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 2000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="RankLinkage", n_attacks=self.n_attacks)
+    n_attacks: int = field(default=2000, metadata={"ge": 1})
 
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what is missing: rows, or a column of numbers."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._validation import integer_at_least, number_between
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._d_risk import d_risk
 from halfmask.assess.attacks.tables._distances import Comparison
@@ -34,7 +34,12 @@ SILENCES: tuple[Silence, ...] = ("anything", "average")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DistanceLinkage:
+class DistanceLinkage(
+    DeclaredAttack,
+    name="tables/record-linkage-distance",
+    target=TableTarget,
+    needs=(lacking_links,),
+):
     """Link each person to the released row that is nearest by what is known.
 
     Parameters
@@ -72,19 +77,8 @@ class DistanceLinkage:
     'tables/record-linkage-distance'
     """
 
-    name: ClassVar[str] = "tables/record-linkage-distance"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 2000
-    interval: float = 0.05
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="DistanceLinkage", n_attacks=self.n_attacks)
-        number_between(0, 1e9, owner="DistanceLinkage", low_open=True, interval=self.interval)
-
-    def missing_inputs(self, target: TableTarget) -> str:
-        """Return what is missing: columns or rows."""
-        return lacking_links(target)
+    n_attacks: int = field(default=2000, metadata={"ge": 1})
+    interval: float = field(default=0.05, metadata={"gt": 0, "le": 1e9})
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Link by what an attacker may know, and report the worst."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._several import several
 from halfmask.assess.attacks._targets import TableTarget
@@ -32,7 +33,12 @@ MIN_GUESSES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinglingOutUnivariate:
+class SinglingOutUnivariate(
+    DeclaredAttack,
+    name="tables/singling-out-univariate",
+    target=TableTarget,
+    needs=(lacking_control,),
+):
     """Guess that values released once, and extremes, are one person's.
 
     Parameters
@@ -58,17 +64,7 @@ class SinglingOutUnivariate:
     'tables/singling-out-univariate'
     """
 
-    name: ClassVar[str] = "tables/singling-out-univariate"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 2000
-
-    def __post_init__(self) -> None:
-        integer_at_least(1, owner="SinglingOutUnivariate", n_attacks=self.n_attacks)
-
-    def missing_inputs(self, target: TableTarget) -> str:
-        """Return what is missing: a control table, or a column."""
-        return lacking_control(target, shared_columns(target))
+    n_attacks: int = field(default=2000, metadata={"ge": 1})
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Guess, and count where a guess is true of one person."""
@@ -79,7 +75,9 @@ class SinglingOutUnivariate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinglingOutMultivariate:
+class SinglingOutMultivariate(
+    DeclaredAttack, name="tables/singling-out-multivariate", target=TableTarget
+):
     """Guess that several cells of a released row are true of one person.
 
     Parameters
@@ -102,15 +100,12 @@ class SinglingOutMultivariate:
     'tables/singling-out-multivariate'
     """
 
-    name: ClassVar[str] = "tables/singling-out-multivariate"
-    attacks: ClassVar[type] = TableTarget
-
-    n_attacks: int = 2000
+    n_attacks: int = field(default=2000, metadata={"ge": 1})
     n_columns: tuple[int, int] = (3, 8)
 
     def __post_init__(self) -> None:
+        DeclaredAttack.__post_init__(self)
         owner = "SinglingOutMultivariate"
-        integer_at_least(1, owner=owner, n_attacks=self.n_attacks)
         pair = several(self.n_columns, parameter="n_columns", owner=owner, of="numbers")
         if len(pair) != 2:
             raise ParameterError(
@@ -125,7 +120,7 @@ class SinglingOutMultivariate:
         shared = shared_columns(target)
         if len(shared) < self.n_columns[0]:
             return f"{self.n_columns[0]} columns that the original and the released table share"
-        return lacking_control(target, shared)
+        return lacking_control(target)
 
     def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
         """Guess, and count where a guess is true of one person."""

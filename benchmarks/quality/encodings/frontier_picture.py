@@ -8,7 +8,7 @@ from halfmask.assess.attacks import _svg as svg
 from halfmask.assess.attacks._svg import circle, line, rect, safe, text
 
 if TYPE_CHECKING:
-    from halfmask.assess.attacks.encodings._frontier import Frontier, FrontierPoint
+    from frontier import Frontier, FrontierPoint
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96.0, 640.0, 128.0, 392.0
 _TABLE, _LINE = 482.0, 26

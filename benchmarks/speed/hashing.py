@@ -38,7 +38,6 @@ from halfmask.hashing import FileHasher, HasherSettings, TableReading
 from halfmask.hashing._fitting import fitted
 from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._reading import opened
-from halfmask.kernels.hashing import siphash_numpy
 from halfmask.vault import Secret
 
 SHARE = 0.70
@@ -121,7 +120,6 @@ def texts(lengths: tuple[int, int], turns: int, folder: Path) -> Bar:
     hashes = np.empty(TEXTS, np.uint64)
     runs: dict[str, Callable[[], object]] = {
         "ours": lambda: plan.rows(batch),
-        "numpy": lambda: siphash_numpy.hash_texts(bounds, data, key0, key1, hashes),
     }
     library = bare(folder)
     if library is not None:

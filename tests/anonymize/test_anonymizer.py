@@ -27,12 +27,11 @@ from halfmask.anonymize import (
     Anonymizer,
     Centroid,
     Guided,
-    Hilbert,
     Level,
+    Mdav,
     Mondrian,
     Ranges,
     Representative,
-    RPlusTree,
 )
 from halfmask.data import Groups, Hierarchy, Intervals
 from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness, measure
@@ -50,8 +49,7 @@ LIBRARIES = {
     [
         Anonymizer(guarantees=K2),
         Anonymizer(guarantees=K2, method=Guided()),
-        Anonymizer(guarantees=K2, method=Hilbert()),
-        Anonymizer(guarantees=K2, method=RPlusTree()),
+        Anonymizer(guarantees=K2, method=Mdav()),
         Anonymizer(guarantees=K2, recoding=Centroid(numeric="median")),
         Anonymizer(guarantees=K2, recoding=Representative(), max_suppression_fraction=0.1),
     ]

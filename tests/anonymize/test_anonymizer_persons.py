@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from halfmask._errors import ColumnNotFoundError, GuaranteeNotMetError, ParameterError, SchemaError
-from halfmask.anonymize import Anonymizer, FullDomain, Hilbert, Mdav, Mondrian, RPlusTree
+from halfmask.anonymize import Anonymizer, FullDomain, Mdav, Mondrian
 from halfmask.anonymize.recodings import Level, Ranges
 from halfmask.data import Intervals
 from halfmask.guarantees import DistinctLDiversity, KAnonymity
@@ -25,9 +25,7 @@ from halfmask.guarantees import DistinctLDiversity, KAnonymity
 K = 3
 METHODS: dict[str, Any] = {
     "mondrian": {"method": Mondrian(), "recoding": Ranges()},
-    "hilbert": {"method": Hilbert()},
     "mdav": {"method": Mdav()},
-    "r-plus-tree": {"method": RPlusTree(), "recoding": Ranges()},
     "full-domain": {
         "method": FullDomain(),
         "recoding": Level(),

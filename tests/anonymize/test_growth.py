@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.anonymize import Anonymizer, Mondrian, RPlusTree
+from halfmask.anonymize import Anonymizer
 from halfmask.anonymize._growth import SplitCriterion, _pack, engine_rules, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import Hierarchy
@@ -182,8 +182,7 @@ def test_the_repr_of_a_criterion_has_no_guides():
     assert repr(SplitCriterion()) == "SplitCriterion(strict=True, 0 guides)"
 
 
-@pytest.mark.parametrize("method", [Mondrian(), RPlusTree()], ids=str)
-def test_distinct_values_of_a_column_behind_a_counted_one_allow_cuts(method):
+def test_distinct_values_of_a_column_behind_a_counted_one_allow_cuts():
     """Distinct values are read at each cut; only columns up to the last counted one are counted."""
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(
@@ -198,7 +197,7 @@ def test_distinct_values_of_a_column_behind_a_counted_one_allow_cuts(method):
     sizes = []
     for more in ([], [DistinctLDiversity(l=2, column="t")]):
         fitted = Anonymizer(
-            guarantees=[KAnonymity(k=5), share, *more], quasi_identifiers=["a", "b"], method=method
+            guarantees=[KAnonymity(k=5), share, *more], quasi_identifiers=["a", "b"]
         ).fit(frame)
         sizes.append(fitted.plan_.partition.n_cells)
     assert sizes[1] > 0.7 * sizes[0] > 20

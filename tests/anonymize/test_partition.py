@@ -7,6 +7,7 @@ import pytest
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize import Partition
+from halfmask.anonymize._partition import balanced_tree
 
 
 @pytest.fixture
@@ -66,3 +67,19 @@ def test_something_must_be_left(partition):
 
 def test_a_repr_counts(partition):
     assert repr(partition) == "Partition(3 cells of 9 rows)"
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 100])
+def test_a_balanced_tree_has_its_cells_from_left_to_right(n_cells):
+    feature, cut, left, right = balanced_tree(n_cells)
+
+    def below(node):
+        if feature[node] < 0:
+            return [int(left[node])]
+        one, other = below(left[node]), below(right[node])
+        assert cut[node] == one[-1]
+        assert abs(np.log2(len(one)) - np.log2(len(other))) <= 1
+        return one + other
+
+    assert len(feature) == 2 * n_cells - 1
+    assert below(0) == list(range(n_cells))

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-FEW = ("--methods", "mondrian,hilbert", "--k", "4,5")
+FEW = ("--methods", "mondrian,mdav", "--k", "4,5")
 
 
 def test_shows_the_frontier_what_guarantees_cost_and_what_was_refused(run, desk):
@@ -54,7 +54,7 @@ def test_verbose_shows_all_points(run, desk):
     answer = run("explore", desk.table, desk.policy, *FEW, "--verbose", "--suppression", "0")
 
     assert "All points" in answer.out
-    assert "hilbert-k4-ranges-suppress0" in answer.out
+    assert "mdav-k4-ranges-suppress0" in answer.out
     assert "more points" not in answer.out
 
 

@@ -28,7 +28,6 @@ ARROW = {
     "date": pa.date32(),
     "datetime": pa.timestamp("us", "UTC"),
 }
-pytestmark = pytest.mark.usefixtures("loops")
 
 
 @pytest.mark.parametrize("vector", GOLDEN["siphash"], ids=lambda it: len(it["message"]) // 2)

@@ -1,4 +1,4 @@
-"""Parquet straight into hashed rows by its dictionaries: the same rows as through values."""
+"""Parquet of any layout: its hashed rows are those of the same table in memory."""
 
 from __future__ import annotations
 
@@ -14,15 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halfmask import DataError, HalfmaskError
-from halfmask.hashing import (
-    FileHasher,
-    HashedRows,
-    HasherSettings,
-    TableReading,
-    _csv_rows,
-    _parquet_plan,
-    _parquet_rows,
-)
+from halfmask.hashing import FileHasher, HashedRows, HasherSettings, TableReading
+from halfmask.hashing._slots import hashes_of
 from halfmask.vault import Secret
 
 SECRET = Secret.from_bytes(bytes(range(32)))
@@ -64,38 +57,22 @@ def hasher(*, label="pays", frame=ROWS, task=None, **more):
     return FileHasher.fit(frame, settings=told, secret=SECRET, label=label, task=task)
 
 
-def through(hasher, path, *, straight, monkeypatch, **more):
-    """The rows of a file as one; by dictionaries alone, or by values alone."""
-    with monkeypatch.context() as patch:
-        other = "_any_rows" if straight else "_plain_rows"
-        patch.setattr(FileHasher, other, lambda *_, **__: iter(()) if straight else None)
-        return HashedRows.concat(hasher.rows(path, **more))
-
-
-def same(hasher, path, monkeypatch, **more):
-    straight = through(hasher, path, straight=True, monkeypatch=monkeypatch, **more)
-    around = through(hasher, path, straight=False, monkeypatch=monkeypatch, **more)
-    return straight.equals(around)
-
-
-def goes_around(hasher, path, monkeypatch, **more):
-    """Whether nothing goes straight, and the rows come nevertheless."""
-    with monkeypatch.context() as patch:
-        patch.setattr(_parquet_rows.ParquetRows, "of", None)
-        return sum(len(rows) for rows in hasher.rows(path, **more)) > 0
+def same(hasher, path, *, frame=ROWS, **more):
+    """Whether the rows of a file are those of a table in memory, which no reader of files reads."""
+    read = HashedRows.concat(hasher.rows(path, **more))
+    return read.equals(HashedRows.concat(hasher.rows(frame, **more)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("packing", ["snappy", "zstd", "gzip", "none", "lz4"])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("numbers", ["log", "quantiles"])
-def test_rows_of_dictionaries_are_those_of_values(tmp_path, monkeypatch, packing, version, numbers):
+@pytest.mark.parametrize("numbers", ["log", "quantiles", "raw"])
+def test_pages_of_any_kind_give_the_same_rows(tmp_path, packing, version, numbers):
     pq.write_table(
         ROWS, tmp_path / "a.parquet", compression=packing, data_page_version=version,
         row_group_size=1100, data_page_size=300, write_batch_size=64,
     )  # fmt: skip
-    monkeypatch.setattr(_parquet_rows, "PIECE", 256)
-    assert same(hasher(numbers=numbers), tmp_path / "a.parquet", monkeypatch)
+    assert same(hasher(numbers=numbers), tmp_path / "a.parquet")
 
 
 @pytest.mark.slow
@@ -124,58 +101,65 @@ def test_any_table_gives_the_same_rows(
             write_batch_size=32,
         )  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr(_parquet_rows, "PIECE", piece)
-        straight = HashedRows.concat(hasher(frame=made).rows(path))
-    around = through(hasher(frame=made), path, straight=False, monkeypatch=monkeypatch)
-    assert straight.equals(around)
+        patch.setattr("halfmask.hashing._reading.BATCH_ROWS", piece)
+        read = HashedRows.concat(hasher(frame=made).rows(path))
+    assert read.equals(HashedRows.concat(hasher(frame=made).rows(made)))
 
 
-def test_a_dictionary_that_grew_too_large_is_left_to_polars(tmp_path, monkeypatch):
+def test_a_dictionary_that_grew_too_large(tmp_path):
     pq.write_table(
         ROWS, tmp_path / "a.parquet", dictionary_pagesize_limit=64, data_page_size=64,
         write_batch_size=16,
     )  # fmt: skip
-    assert same(hasher(), tmp_path / "a.parquet", monkeypatch)
+    assert same(hasher(), tmp_path / "a.parquet")
 
 
-def test_each_distinct_value_is_hashed_once(tmp_path, monkeypatch):
-    pq.write_table(ROWS, tmp_path / "a.parquet")
-    seen = []
-    real = _parquet_rows.ParquetRows._table
+def test_each_distinct_text_of_a_small_dictionary_is_hashed_once(tmp_path, monkeypatch):
+    pq.write_table(ROWS.select(["town", "road", "pays"]), tmp_path / "a.parquet")
+    fitted = hasher(frame=ROWS.select(["town", "road", "pays"]), categorical=())
+    lengths = []
 
-    def counted(self, slot, values):
-        seen.append((slot.column, len(values)))
-        return real(self, slot, values)
+    def counted(array, key):
+        lengths.append(len(array))
+        return hashes_of(array, key)
 
-    monkeypatch.setattr(_parquet_rows.ParquetRows, "_table", counted)
-    list(hasher().rows(tmp_path / "a.parquet"))
-    expected = {n: ROWS[n].drop_null().unique() for n in KINDS if n != "pays"}
-    assert dict(seen) == {name: len(values) for name, values in expected.items()}
+    monkeypatch.setattr("halfmask.hashing._slots.hashes_of", counted)
+    assert sum(len(rows) for rows in fitted.rows(tmp_path / "a.parquet")) == 3000
+    assert lengths == [len(ROWS[name].drop_null().unique()) for name in ("town", "road")]
 
 
-def test_required_columns(tmp_path, monkeypatch):
+def test_required_columns(tmp_path):
     present = ROWS.select(["town", "zip", "age", "pays"]).drop_null()
     fields = [pa.field(f.name, f.type, nullable=False) for f in present.schema]
     required = present.cast(pa.schema(fields))
     for version in ("1.0", "2.0"):
         pq.write_table(required, tmp_path / "a.parquet", data_page_version=version)
-        assert same(hasher(frame=required), tmp_path / "a.parquet", monkeypatch)
+        assert same(hasher(frame=required), tmp_path / "a.parquet", frame=required)
 
 
-@pytest.mark.slow
-def test_labels(tmp_path, monkeypatch):
+def test_names_that_begin_as_others_do(tmp_path):
+    """Readers of Parquet take `a` for the first part of `a.b`."""
+    names = {"town": "a", "road": "a.b", "zip": "a.b.c", "age": "b"}
+    made = ROWS.select([*names, "pays"]).rename_columns([*names.values(), "pays"])
+    pq.write_table(made, tmp_path / "a.parquet")
+    fitted = hasher(frame=made.drop_columns(["a.b", "b"]), categorical=())
+    left = TableReading(leave_out=("a.b", "b"))
+    assert same(fitted, tmp_path / "a.parquet", frame=made, reading=left)
+
+
+def test_labels(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(ROWS, path, row_group_size=999)
-    assert same(hasher(), path, monkeypatch, labelled=False)
-    assert same(hasher(label=None), path, monkeypatch)
-    assert same(hasher(label="zip", task="classification", categorical=()), path, monkeypatch)
-    assert same(hasher(label="zip", task="regression", categorical=()), path, monkeypatch)
+    assert same(hasher(), path, labelled=False)
+    assert same(hasher(label=None), path)
+    assert same(hasher(label="zip", task="classification", categorical=()), path)
+    assert same(hasher(label="zip", task="regression", categorical=()), path)
     left = TableReading(leave_out=("road",))
     smaller = hasher(frame=ROWS.drop_columns(["road"]))
-    assert same(smaller, path, monkeypatch, reading=left)
+    assert same(smaller, path, reading=left)
     without = tmp_path / "b.parquet"
     pq.write_table(ROWS.drop_columns(["pays"]), without)
-    assert same(hasher(), without, monkeypatch)
+    assert same(hasher(), without, frame=ROWS.drop_columns(["pays"]))
 
 
 def test_wrong_labels_are_told_of(tmp_path):
@@ -189,43 +173,13 @@ def test_wrong_labels_are_told_of(tmp_path):
         list(hasher().rows(path))
 
 
-@pytest.mark.slow
-def test_folders_and_several_groups_keep_their_order(tmp_path, monkeypatch):
+def test_folders_and_several_groups_keep_their_order(tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
     for number in range(3):
         part = ROWS.slice(1000 * number, 1000)
         pq.write_table(part, folder / f"{number}.parquet", row_group_size=100 + number)
-    straight = through(hasher(), folder, straight=True, monkeypatch=monkeypatch)
-    assert straight.equals(hasher().plan.rows(ROWS.drop_columns(["pays"])).slice(0, 0)) is False
-    pq.write_table(ROWS, tmp_path.parent / "all.parquet")
-    whole = through(
-        hasher(), tmp_path.parent / "all.parquet", straight=True, monkeypatch=monkeypatch
-    )
-    assert straight.equals(whole)
-
-
-@pytest.mark.slow
-def test_what_goes_through_values(tmp_path, monkeypatch):
-    path = tmp_path / "a.parquet"
-    pq.write_table(ROWS, path)
-    assert goes_around(hasher(signed=True), path, monkeypatch)
-    assert goes_around(hasher(numbers="raw"), path, monkeypatch)
-    assert goes_around(hasher(interactions=(("town", "road"),)), path, monkeypatch)
-    monkeypatch.setattr("halfmask.hashing._parquet_plan._MAX_BYTES", 100)
-    assert goes_around(hasher(), path, monkeypatch)
-    pq.write_table(ROWS, path, use_dictionary=False)
-    assert goes_around(hasher(), path, monkeypatch)
-
-
-def test_groups_of_too_many_rows_go_through_values(tmp_path, monkeypatch):
-    """However few bytes they take, a byte for each row and column would be kept of them."""
-    pq.write_table(ROWS, tmp_path / "a.parquet", row_group_size=1100)
-    monkeypatch.setattr(_parquet_plan, "_MAX_ROWS", 1_099)
-    assert goes_around(hasher(), tmp_path / "a.parquet", monkeypatch)
-    monkeypatch.setattr(_parquet_plan, "_MAX_ROWS", 1_100)
-    with pytest.raises(TypeError):
-        goes_around(hasher(), tmp_path / "a.parquet", monkeypatch)
+    assert same(hasher(), folder)
 
 
 def test_progress_ends_at_all(tmp_path):
@@ -243,8 +197,18 @@ def test_a_file_that_changes_meanwhile(tmp_path):
     next(rows)
     pq.write_table(ROWS.slice(0, 2000), tmp_path / "b", row_group_size=500)
     (tmp_path / "b").rename(path)
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="changed"):
         list(rows)
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_bytes_that_are_no_characters_are_an_error(tmp_path, coded):
+    cells = pa.array([b"Dale", b"\xff\xfe", b"Bree"] * 50).view(pa.string())
+    made = pa.table({"town": cells})
+    pq.write_table(made, tmp_path / "a.parquet", use_dictionary=coded)
+    fitted = hasher(frame=pl.DataFrame({"town": ["Dale"]}), label=None, categorical=())
+    with pytest.raises(DataError, match="parquet"):
+        list(fitted.rows(tmp_path / "a.parquet"))
 
 
 @pytest.mark.slow
@@ -252,10 +216,7 @@ def test_a_file_that_changes_meanwhile(tmp_path):
 @pytest.mark.parametrize("packing", ["none", "snappy"])
 @settings(max_examples=60, deadline=None, suppress_health_check=FIXTURES)
 @given(data=st.data())
-def test_damage_is_seen_or_the_rows_are_those_of_pyarrow(
-    tmp_path_factory, monkeypatch, version, packing, data
-):
-    """Polars isn't asked: it ends the process at some damaged files."""
+def test_damage_is_seen_or_the_rows_are_those_of_pyarrow(tmp_path_factory, version, packing, data):
     path = tmp_path_factory.mktemp("damaged") / "a.parquet"
     made = table(200, seed=1).drop_columns(["pays"])
     pq.write_table(made, path, data_page_version=version, compression=packing, data_page_size=100)
@@ -264,20 +225,11 @@ def test_damage_is_seen_or_the_rows_are_those_of_pyarrow(
     for _ in range(data.draw(st.integers(1, 3))):
         whole[data.draw(st.integers(4, footer - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(whole)
-
-    def not_asked(_path, names, *_):
-        if names:
-            raise _csv_rows.NotPlainError
-        return {}
-
-    with monkeypatch.context() as patch:
-        patch.setattr(_parquet_rows, "_others", not_asked)
-        patch.setattr(FileHasher, "_any_rows", lambda *_, **__: iter(()))
-        fitted = hasher(label=None, frame=made)
-        try:
-            found = list(fitted.rows(path))
-        except HalfmaskError:
-            return
+    fitted = hasher(label=None, frame=made)
+    try:
+        found = list(fitted.rows(path))
+    except HalfmaskError:
+        return
     if sum(map(len, found)) == 200:
         with suppress(OSError, pa.ArrowException):
             assert HashedRows.concat(found).equals(fitted.plan.rows(pq.read_table(path)))

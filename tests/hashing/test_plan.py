@@ -55,14 +55,12 @@ def plan_of(table, secret, **said):
     return fitted([table], settings=HasherSettings(**said), secret=secret)
 
 
-@pytest.mark.usefixtures("loops")
 def edges_of(plan, place):
     edges = plan.columns[place].edges
     assert edges is not None
     return edges.tolist()
 
 
-@pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("kind", CELLS)
 @BOTH
 @given(data=st.data())
@@ -83,7 +81,6 @@ def test_categories(secret, oracle, kind, data):
     assert rows_of(plan.rows(sliced)) == [*found[1:], found[0]]
 
 
-@pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("bins", [2, 5, 300])
 @BOTH
 @given(cells=st.lists(st.none() | st.floats(), min_size=1, max_size=30))
@@ -97,7 +94,6 @@ def test_bins_of_quantiles(secret, oracle, bins, cells):
     assert edges == sorted(set(edges))
 
 
-@pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("bins_per_octave", [1, 4, 16])
 @BOTH
 @given(cells=st.lists(st.none() | st.floats(), min_size=1, max_size=30))
@@ -124,7 +120,6 @@ def test_a_logarithm_s_bins_are_of_equal_ratio(secret):
     assert same(0.0, -0.0)
 
 
-@pytest.mark.usefixtures("loops")
 @BOTH
 @given(cells=st.lists(st.none() | st.floats(width=32, allow_infinity=False), min_size=1))
 def test_raw_numbers(secret, oracle, cells):
@@ -213,7 +208,6 @@ def test_infinite_raw_numbers_are_refused(secret, number):
         plan.rows(pa.table({"a": [number]}))
 
 
-@pytest.mark.usefixtures("loops")
 @BOTH
 @given(texts=st.lists(st.none() | st.text("aB ,é漢_9\n", max_size=15), min_size=1, max_size=6))
 def test_texts(secret, oracle, texts):
@@ -234,7 +228,6 @@ def test_texts(secret, oracle, texts):
     assert plan.rows(coded).equals(found)
 
 
-@pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("kind", [pa.list_, pa.large_list], ids=["list", "large_list"])
 @BOTH
 @given(
@@ -261,7 +254,6 @@ def test_sets_of_a_fixed_size_and_of_numbers(secret, oracle):
     assert rows_of(plan.rows(pa.table({"a": column}))) == expected
 
 
-@pytest.mark.usefixtures("loops")
 def test_interactions(secret, oracle):
     table = pa.table({"a": ["x", None, "y"], "b": [1.0, 2.0, None], "c": ["z", "z", "z"]})
     plan = plan_of(table, secret, interactions=[("a", "b"), ("c", "b", "a")])
@@ -282,7 +274,6 @@ def test_interactions(secret, oracle):
     assert plan.width == 5
 
 
-@pytest.mark.usefixtures("loops")
 def test_signs(secret, oracle):
     table = pa.table({"a": ["x", "y", None] * 5, "n": [1.5, 2.5, None] * 5, "t": ["u v"] * 15})
     said = {"signed": True, "numbers": "raw", "text": ("t",)}
@@ -305,7 +296,6 @@ def test_signs(secret, oracle):
     assert {-1.0, 1.0} <= set(values.tolist())
 
 
-@pytest.mark.usefixtures("loops")
 def test_a_column_without_a_value(secret, oracle):
     for column in (pa.nulls(3), pa.array([None] * 3, pa.string()), pa.array([None] * 3, pa.int8())):
         table = pa.table({"a": column, "b": column})
@@ -315,7 +305,6 @@ def test_a_column_without_a_value(secret, oracle):
         assert rows_of(plan.rows(table)) == 3 * [oracle.row(hashes)]
 
 
-@pytest.mark.usefixtures("loops")
 def test_texts_and_sets_without_a_value(secret, oracle):
     table = pa.table({"a": pa.nulls(2), "b": pa.nulls(2)})
     plan = plan_of(table, secret, text=("a",), sets=("b",), characters=(2, 2))

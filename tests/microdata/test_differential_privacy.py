@@ -327,7 +327,7 @@ AGE = "hierarchy = { intervals = [10, 20] }"
     [
         (TEXT + '[[guarantees]]\nmodel = "k-anonymity"\nk = 5\n', "the guarantee 'k-anonymity'"),
         (TEXT + GUARANTEE, "the guarantee 'differential-privacy'"),
-        (TEXT + '[method]\nname = "hilbert"\n', r"\[method\]"),
+        (TEXT + '[method]\nname = "mdav"\n', r"\[method\]"),
         (TEXT + '[recoding]\nname = "level"\n', r"\[recoding\]"),
         (TEXT + "[suppression]\nmax_fraction = 0.1\n", r"\[suppression\]"),
         (TEXT.replace(AGE, 'mask = { name = "round", base = 5 }'), r"mask of \[columns.age\]"),

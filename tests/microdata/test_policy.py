@@ -69,7 +69,6 @@ def test_the_json_schema_asks_for_what_a_policy_needs():
     [
         ("guided", "least_gain", "min_gain", 0.2),
         ("guided", "towards", "split_targets", ["income"]),
-        ("r-plus-tree", "least_share", "min_fraction", 0.2),
     ],
 )
 def test_keys_of_policies_of_0_1_are_read_as_todays(method, old, new, value):
@@ -84,7 +83,7 @@ def test_keys_of_policies_of_0_1_are_read_as_todays(method, old, new, value):
     with pytest.raises(PolicyError, match=f"no key '{old}'"):
         Policy.from_toml(text.replace("KEYS", f"{old} = {value}\n{new} = {value}"))
     with pytest.raises(PolicyError, match=f"no key '{old}'"):
-        Policy.from_toml(text.replace(f'"{method}"\nKEYS', f'"hilbert"\n{old} = {value}'))
+        Policy.from_toml(text.replace(f'"{method}"\nKEYS', f'"mdav"\n{old} = {value}'))
 
 
 def test_a_policy_of_0_1_keeps_its_hash():

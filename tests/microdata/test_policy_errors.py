@@ -103,8 +103,8 @@ def refused(before, after):
         ('role = "quasi_identifier"', 'role = "sensitive"', "No column is a quasi_identifier"),
         ('name = "guided"', 'name = "guidde"', r"\[method\] has no name.*Did you mean 'guided'"),
         ('name = "guided"', 'name = "mondrian"', r"\[method\] has no key 'split_targets'"),
-        ('name = "guided"', 'name = "hilbert"', r"\[method\] has no key 'split_targets'"),
-        ('name = "guided"', 'name = "r-plus-tre"', r"\[method\] has no name.*Did you mean 'r-plus"),
+        ('name = "guided"', 'name = "mdav"', r"\[method\] has no key 'split_targets'"),
+        ('name = "guided"', 'name = "mondrin"', r"\[method\] has no name.*Did you mean 'mondrian"),
         (
             '["income"]',
             '["incme"]',
@@ -204,7 +204,7 @@ def said_of(sections):
     ("before", "after", "hint"),
     [
         ('split_targets = ["income"]', "strict = true", "It goes with mondrian: remove it."),
-        ('name = "guided"', 'name = "hilbert"', "It goes with guided or full-domain: remove it"),
+        ('name = "guided"', 'name = "mdav"', "It goes with guided or full-domain: remove it"),
         (
             'distance = "ordered"',
             "k = 3",

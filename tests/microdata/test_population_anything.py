@@ -50,7 +50,7 @@ def populations(draw):
         halfmask=1,
         columns=columns,
         guarantees=[draw(st.sampled_from(MODELS))],
-        method={"name": draw(st.sampled_from(["mondrian", "hilbert", "r-plus-tree", "mdav"]))},
+        method={"name": draw(st.sampled_from(["mondrian", "mdav"]))},
         recoding=draw(st.sampled_from(RECODINGS)),
         output={"format": draw(st.sampled_from(["parquet", "csv", "arrow", "jsonl"]))},
         suppression={"max_fraction": draw(st.sampled_from([0.0, 0.3]))},

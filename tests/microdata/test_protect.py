@@ -119,8 +119,6 @@ METHODS = {
     "relaxed": {"name": "mondrian", "strict": False},
     "by classes": {"name": "guided", "split_targets": ["buys", "illness"]},
     "by numbers": {"name": "guided", "split_targets": ["spent"]},
-    "by a curve": {"name": "hilbert"},
-    "by boxes": {"name": "r-plus-tree", "min_fraction": 0.1},
     "by neighbours": {"name": "mdav"},
 }
 RECODINGS = {

@@ -138,8 +138,6 @@ def _policy(draw, columns, sensitive):
         {"name": "mondrian"},
         {"name": "mondrian", "strict": False},
         {"name": "guided", "split_targets": [draw(st.sampled_from(kept))]},
-        {"name": "hilbert"},
-        {"name": "r-plus-tree"},
         {"name": "mdav", "block_rows": draw(st.sampled_from([1, 100_000]))},
     ]
     recodings = ["ranges", "level", "centroid", "representative"]

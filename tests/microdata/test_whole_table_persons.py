@@ -25,7 +25,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "adversary_cost": 5,
     },
 }
-METHODS = ("mondrian", "r-plus-tree", "full-domain")
+METHODS = ("mondrian", "full-domain")
 
 
 def asked(guarantee, method, person="pid"):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ml_models.facts import Facts
     from ml_models.grid import Place
 
-CLASSIC = ("guided", "toolkit", "mondrian", "hilbert", "r+ tree")
+CLASSIC = ("guided", "toolkit", "mondrian")
 GUIDES = ("guided", "guided-centroid", "guided-record", "workload-aware", "toolkit")
 
 

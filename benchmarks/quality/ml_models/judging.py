@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ml_models.tables import Table
 
 #: Of our methods those that others devised; the rest are guided by a model.
-CLASSIC = ("workload-aware", "mondrian", "hilbert", "r+ tree")
+CLASSIC = ("workload-aware", "mondrian")
 GUIDED = tuple(name for name in OUR_METHODS if name not in CLASSIC)
 AHEAD = 0.01
 MOST_LOST = {100: 0.008, 1000: 0.025}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.anonymize import Anonymizer, Guided, Hilbert, Mondrian, RPlusTree
+from halfmask.anonymize import Anonymizer, Guided, Mondrian
 from halfmask.guarantees import EntropyLDiversity, KAnonymity, TCloseness
 from ml_models.paper import paper
 from ml_models.representatives import represented
@@ -59,16 +59,6 @@ def mondrian(task: Task) -> Anonymized:
     return _records(task, Mondrian(), None)
 
 
-def hilbert(task: Task) -> Anonymized:
-    """Ghinita's Hilbert curve with the paper's representative."""
-    return _records(task, Hilbert(), None)
-
-
-def rplus(task: Task) -> Anonymized:
-    """Iwuchukwu's R+ tree with the paper's representative."""
-    return _records(task, RPlusTree(), None)
-
-
 #: Every method by its name.
 METHODS: dict[str, Callable[[Task], Anonymized]] = {
     "guided": guided,
@@ -78,8 +68,6 @@ METHODS: dict[str, Callable[[Task], Anonymized]] = {
     "toolkit-qi": toolkit_qi,
     "workload-aware": workload,
     "mondrian": mondrian,
-    "hilbert": hilbert,
-    "r+ tree": rplus,
     "paper": paper,
     "guided+l": guided_l,
     "guided+t": guided_t,

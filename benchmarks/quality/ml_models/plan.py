@@ -19,7 +19,6 @@ RAW = "raw"
 TOOLKIT = ("toolkit", "toolkit-qi")
 #: What stands beside ours everywhere, and in figures 2 to 4; in figure 5 everything does.
 BESIDE = (OURS, *TOOLKIT, "mondrian")
-CLASSIC = (*BESIDE, "hilbert", "r+ tree")
 #: What else is measured where the paper has other lines.
 MORE = {
     ("adult", "12", "nn"): [(method, k) for k in (50, 100, 1000) for method in EXTRAS],
@@ -138,10 +137,9 @@ def _group(kind: str, data: str, qi: str, model: str, seed: int) -> Group:
 def _accuracy_cells(data: str, qi: str, model: str) -> list[tuple[str, int]]:
     """List the raw model, every method of this place at every k, and what is only shown once."""
     methods = [*BESIDE]
-    if all(("accuracy", data, qi, model) not in stage for stage in PAPERS):
+    measured = any(("accuracy", data, qi, model) in stage for stage in PAPERS)
+    if not measured and model != "nn" and (data, qi) != ("adult", "8"):
         methods.append(OURS_AT_ONCE)
-    if model == "nn" or (data, qi) == ("adult", "8"):
-        methods = [*CLASSIC]
     if model == "nn" and (data, qi) in (("adult", "12"), ("loan", "18")):
         methods = [name for name in METHODS if name not in EXTRAS]
     if (data, qi) in (("adult", "12"), ("nursery", "8")):

@@ -3,8 +3,8 @@
 Start with :class:`Anonymizer`, a scikit-learn estimator. :class:`Protection` is the same as
 ``summarize -> plan -> apply`` over batches, for tables that don't fit in memory.
 
-A *method* finds classes (:class:`Mondrian`, :class:`Guided`, :class:`Hilbert`,
-:class:`RPlusTree`, :class:`Mdav`, :class:`FullDomain`), a *recoding* writes them
+A *method* finds classes (:class:`Mondrian`, :class:`Guided`, :class:`Mdav`,
+:class:`FullDomain`), a *recoding* writes them
 (:class:`Ranges`, :class:`Level`, :class:`Centroid`, :class:`Representative`); what must hold are
 the values of :mod:`halfmask.guarantees`. The engine judges every guarantee at every cut, every
 joined group and every node of a lattice, so a method can't break one.
@@ -19,7 +19,6 @@ from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
-from halfmask.anonymize._hilbert import Hilbert
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._level_people import PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
@@ -32,7 +31,6 @@ from halfmask.anonymize._population import PlacedPeople, Population
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
 from halfmask.anonymize._rounds_partition import RoundsPartition
-from halfmask.anonymize._rplus_tree import RPlusTree
 from halfmask.anonymize._summary import MAX_ROWS, Summary
 from halfmask.anonymize.recodings import (
     MAX_MEMBERS,
@@ -59,7 +57,6 @@ __all__ = [
     "Fitted",
     "FullDomain",
     "Guided",
-    "Hilbert",
     "LatticePartition",
     "Level",
     "Mdav",
@@ -72,7 +69,6 @@ __all__ = [
     "Plan",
     "Population",
     "Protection",
-    "RPlusTree",
     "Ranges",
     "Recoding",
     "Representative",
@@ -83,7 +79,7 @@ __all__ = [
 
 #: Every method by the name that a policy calls it.
 METHODS: Final[Mapping[str, type[Method]]] = {
-    kind.name: kind for kind in (Mondrian, Guided, Hilbert, RPlusTree, Mdav, FullDomain)
+    kind.name: kind for kind in (Mondrian, Guided, Mdav, FullDomain)
 }
 
 

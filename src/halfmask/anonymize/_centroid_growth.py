@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.anonymize._centroid_partition import CentroidPartition
-from halfmask.anonymize._curve_growth import boxes, joined
-from halfmask.anonymize._curve_partition import balanced_tree
+from halfmask.anonymize._partition import balanced_tree, boxes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
     from halfmask.anonymize._axes import Axes
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.kernels.partition.criteria import Rules
+
+#: How many neighbouring groups are joined at most where a guarantee asks for more than k rows.
+REACH = 32
+#: About how many counts of sensitive values may be read in that search.
+MAX_READ = 1 << 30
 
 
 def group_near(
@@ -50,7 +54,7 @@ def group_near(
     run_of = np.arange(len(centroids))
     if len(rules.kinds):
         scale = weights / np.maximum(1, stacked.max(axis=0))
-        kept = joined(stacked, np.arange(n + 1), cuts, rows, sensitive, scale, k, rules)
+        kept = _join_groups(stacked, cuts, rows, sensitive, scale, k, rules)
         run_of = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
         cuts = cuts[kept]
     feature, cut, left, right = balanced_tree(len(cuts) - 1)
@@ -68,3 +72,26 @@ def group_near(
         run_of=run_of,
     )
     return partition, run_of[group].astype(np.int32)
+
+
+def _join_groups(
+    points: NDArray[np.int32],
+    cuts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    sensitive: Sequence[SensitiveCodes],
+    scale: NDArray[np.float64],
+    k: int,
+    rules: Rules,
+) -> NDArray[np.int64]:
+    """Return which of the cuts between groups are left so that every rule holds between them."""
+    from halfmask.kernels.partition.joining import join_runs  # noqa: PLC0415 # the compiler loads late
+
+    low, high = boxes(points, cuts)
+    judged = np.stack([column.codes[order] for column in sensitive]).astype(np.int64)
+    reach = int(np.clip(MAX_READ // (len(low) * max(1, int(rules.offsets[-1]))), 2, REACH))
+    origin = np.zeros(len(cuts), dtype=np.int64)
+    join_runs(low, high, cuts, judged, scale, k, rules, reach, origin)
+    left = [len(origin) - 1]
+    while left[-1] > 0:
+        left.append(int(origin[left[-1]]))
+    return np.array(left[::-1], dtype=np.int64)

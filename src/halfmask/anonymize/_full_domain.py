@@ -32,14 +32,14 @@ class FullDomain:
         What the levels lose, such as :class:`halfmask.anonymize.lattice.Loss`; the search looks
         for the least.
     search
-        ``"optimal"`` proves that no other levels lose less. ``"best-effort"``, ``"top-down"`` and
-        ``"genetic"`` return the best that they meet within the limit. ``"auto"``: ``"optimal"`` up
-        to a million combinations of levels, ``"best-effort"`` above.
+        ``"optimal"`` proves that no other levels lose less. ``"best-effort"`` returns the best
+        that it meets within the limit. ``"auto"``: ``"optimal"`` up to a million combinations of
+        levels, ``"best-effort"`` above.
     steps, seconds
         How many nodes the search judges at most, and how long it takes at most; ``None``: no
         limit, and 5,000 nodes if the search isn't exact.
     seed
-        The random choices of ``"best-effort"`` and ``"genetic"``. It protects nothing.
+        The random choices of ``"best-effort"``. It protects nothing.
     rounds
         More than 1 is local recoding: the rows that one round suppresses get levels of their own
         in the next, at most so many times. Steps and seconds are those of each round.

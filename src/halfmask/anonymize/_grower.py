@@ -32,7 +32,6 @@ class Grower:
     guide: Guide
     k: int
     strict: bool
-    share: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
         return f"Grower({len(self.buffers.lanes[0])} rows, k={self.k})"
@@ -86,7 +85,6 @@ class Grower:
             self.guide,
             self.k,
             self.strict,
-            self.share,
             run,
             whole,
             tree,

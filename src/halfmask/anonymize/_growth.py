@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask._validation import decimal
 from halfmask.anonymize._centroid_growth import group_near
-from halfmask.anonymize._curve_growth import cut_curve
 from halfmask.anonymize._grower import Grower
 from halfmask.guarantees import Classes, Criterion
-from halfmask.guarantees._exact import rounded_down
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +45,7 @@ class SplitCriterion:
     strict: bool = True
     guides: NDArray[np.float64] | None = None
     min_gain: float = 0.0
-    search: Literal["median", "margin", "curve", "nearest", "lattice"] = "median"
-    min_fraction: float = 0.0
+    search: Literal["median", "nearest", "lattice"] = "median"
     block_rows: int = 100_000
     lattice: LatticeSearch | None = None
 
@@ -76,12 +72,10 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
     _check_whole(guarantees, sensitive, n, len(codes), persons)
-    if persons is not None and axes is None and criterion.search != "curve":
+    if persons is not None and axes is None:
         sensitive = (*sensitive, persons.as_lane(_PERSON))
         counted = Criterion(rule="distinct-l", column=_PERSON, thresholds=(float(k),))
         rules, k = engine_rules(guarantees, sensitive, more=(counted,))
-    if criterion.search == "curve":
-        return cut_curve(codes, n_codes, sensitive=sensitive, rules=rules, k=k, weights=weights)
     if axes is not None:
         rows = criterion.block_rows
         return group_near(
@@ -103,11 +97,6 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
         guide=Guide(guides.shape[1], criterion.min_gain, GUIDE_BINS),
         k=k,
         strict=criterion.strict,
-        share=(
-            rounded_down(decimal(criterion.min_fraction)).as_integer_ratio()
-            if criterion.search == "margin"
-            else None
-        ),
     )
     cell_of_row = np.empty(n, dtype=np.int32)
     return grower.partition(cell_of_row), cell_of_row

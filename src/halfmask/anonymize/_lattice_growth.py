@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize._curve_growth import boxes
-from halfmask.anonymize._curve_partition import balanced_tree
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._lattice_rounds import choose_in_rounds
 from halfmask.anonymize._method import MAX_CLASSES
+from halfmask.anonymize._partition import balanced_tree, boxes
 from halfmask.anonymize.lattice import (
     GroupedRows,
     Lattice,

@@ -26,7 +26,7 @@ class Mondrian:
     See Also
     --------
     Guided : Cuts where labels or predictions differ, for a model.
-    Hilbert : For numbers and k alone.
+    Mdav : Groups near rows, for means of numbers.
 
     Notes
     -----

@@ -126,3 +126,36 @@ class Partition:
         cells = self.feature < 0
         left[cells] = target[left[cells]]
         return replace(self, left=left, low=low, high=high, sizes=sizes)
+
+
+def boxes(
+    points: NDArray[np.int32], cuts: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the least and greatest code of each column between cuts."""
+    low = np.minimum.reduceat(points, cuts[:-1], axis=0)
+    return low, np.maximum.reduceat(points, cuts[:-1], axis=0)
+
+
+def balanced_tree(
+    n_cells: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return feature, cut, left and right of the flattest tree over cells from left to right.
+
+    Nodes are numbered as in a heap, so that the children of i are 2i + 1 and 2i + 2.
+    """
+    from halfmask.kernels.partition.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
+
+    n_nodes = 2 * n_cells - 1
+    node = np.arange(n_nodes)
+    inner = node < n_cells - 1
+    deepest = (1 << (n_nodes.bit_length() - 1)) - 1  # the first node of the deepest row
+    # Cells of the deepest row lie left of those that are one row higher.
+    cell = np.where(node >= deepest, node - deepest, node + n_nodes - deepest - (n_cells - 1))
+    feature = np.where(inner, 0, -1).astype(np.int32)
+    left = np.where(inner, 2 * node + 1, cell).astype(np.int32)
+    right = np.where(inner, 2 * node + 2, -1).astype(np.int32)
+    parent = np.empty(n_nodes, dtype=np.int32)
+    first, last = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes, dtype=np.int64)
+    cell_spans(feature, left, right, parent, first, last)
+    cut = np.where(inner, last[np.where(inner, left, 0)], 0)
+    return feature, cut, left, right

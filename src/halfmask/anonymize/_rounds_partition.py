@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.anonymize._curve_partition import balanced_tree
-from halfmask.anonymize._partition import Partition
+from halfmask.anonymize._partition import Partition, balanced_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -49,7 +49,7 @@ class DeltaPresence(Guarantee):
 
     **Edge cases.** A class misses, too, where a person fits another class as well: then the
     probabilities of both say too little of them. Classes that overlap are merged, so use a method
-    whose classes don't: the boxes of ``hilbert`` and ``mdav`` may all become one class. With
+    whose classes don't: the boxes of ``mdav`` may all become one class. With
     ``delta_min`` above 0, all classes miss while someone fits none, such as the people of
     suppressed rows.
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.hashing._loops import siphash
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -25,16 +23,18 @@ def dense(
     coded: Sequence[Coded], n_rows: int, *, bits: int, signed: bool
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32] | None]:
     """Return the indices, and values if there are any, of rows of as many features as slots."""
+    from halfmask.kernels.hashing.siphash import place, place_hashes  # noqa: PLC0415 # numba takes a second
+
     indices = np.empty((n_rows, len(coded)), np.uint32)
-    loops, mask = siphash(), np.uint64((1 << bits) - 1)
+    mask = np.uint64((1 << bits) - 1)
     tables = [None if it.codes is None else _indices(it.hashes, mask) for it in coded]
     for first in range(0, n_rows, _BLOCK):
         rows = slice(first, first + _BLOCK)
         for slot, (table, it) in enumerate(zip(tables, coded, strict=True)):
             if table is None or it.codes is None:
-                loops.place_hashes(it.hashes[rows], mask, first, slot, indices)
+                place_hashes(it.hashes[rows], mask, first, slot, indices)
             else:
-                loops.place(table, it.codes[rows], first, slot, indices)
+                place(table, it.codes[rows], first, slot, indices)
     if not signed and all(it.values is None for it in coded):
         return indices, None
     values = np.ones((n_rows, len(coded)), np.float32)

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from halfmask.hashing._cells import absent, texts_of
-from halfmask.hashing._loops import grams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +53,8 @@ class TextBag:
 
     def counted(self, columns: Mapping[str, Any]) -> BagCounts:
         """Return the hashes of each row's runs; a missing text has one of its own, or none."""
+        from halfmask.kernels.hashing import grams  # noqa: PLC0415 # numba takes a second
+
         array = columns[self.column]
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
@@ -61,17 +62,17 @@ class TextBag:
         if gone is not None:
             array = pc.fill_null(array.cast(pa.large_string()), "")
         texts = texts_of(array)
-        loops, n_rows = grams(), len(array)
+        n_rows = len(array)
         counts = np.zeros(n_rows, np.int64)
         size = int(texts.offsets[-1]) - int(texts.offsets[0])
         clean = np.empty(size + 2 * n_rows, np.uint8)
         bounds = np.empty(n_rows + 1, np.int64)
-        loops.clean_texts(texts.offsets, texts.data, LETTERS, bounds, clean)
+        grams.clean_texts(texts.offsets, texts.data, LETTERS, bounds, clean)
         clean = clean[: bounds[-1]]
-        loops.count_grams(bounds, clean, self.by_word, *self.lengths, counts)
+        grams.count_grams(bounds, clean, self.by_word, *self.lengths, counts)
         hashes = np.empty(counts.sum(), np.uint64)
         room = np.empty(int(np.diff(bounds).max(initial=0)) + 1, np.int64)
-        loops.hash_grams(bounds, clean, self.by_word, *self.lengths, *self.key, room, hashes)
+        grams.hash_grams(bounds, clean, self.by_word, *self.lengths, *self.key, room, hashes)
         if gone is not None and self.missing is not None:
             places = np.cumsum(counts) - counts
             hashes = np.insert(hashes, places[gone], self.missing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +85,7 @@ def _places(table: object, reading: TableReading) -> list[Place]:
     """Return the files of a table that may be plain CSV, or none."""
     path = isinstance(table, str | Path) and str(table) != "-" and not is_database_url(table)
     fits = reading.format in {None, "csv", "tsv"} and reading.options in (None, ReadOptions())
-    if not (path and fits and find_spec("numba") is not None):
-        return []
-    return places_of(table)  # type: ignore[arg-type] # it is a path
+    return places_of(table) if path and fits else []  # type: ignore[arg-type] # it is a path
 
 
 def _dialect(place: Place, reading: TableReading) -> Dialect | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,11 +18,9 @@ from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._fitting import fitted
 from halfmask.hashing._hashed_folder import divided, write_hashed
-from halfmask.hashing._labelled_hasher import LabelledHasher, number_labels
+from halfmask.hashing._labelled_hasher import LabelledHasher
 from halfmask.hashing._labels import LabelCodes
 from halfmask.hashing._labels_seen import LabelsSeen, LabelTask
-from halfmask.hashing._parquet_plan import parquet_rows
-from halfmask.hashing._parquet_rows import Labels
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._reading import TableReading, opened
 from halfmask.hashing._rows import HashedRows
@@ -155,8 +152,8 @@ class FileHasher:
 
         Guarantees
         ----------
-        Rows keep their order. Two batches for each processor are in memory; of Parquet, up to three
-        row groups as they lie unpacked in the file, of 128 MB each at most.
+        Rows keep their order. Two batches for each processor are in memory; of Parquet, one row
+        group as it lies packed in the file.
         """
         reading, report, seen = reading or TableReading(), progress or silent, 0
         plain = self._plain_rows(table, labelled=labelled, reading=reading)
@@ -175,22 +172,10 @@ class FileHasher:
     def _plain_rows(
         self, table: object, *, labelled: bool | None, reading: TableReading
     ) -> Iterator[tuple[HashedRows, float]] | None:
-        """Return the rows of plain CSV, or of Parquet, and how far it is; None of other tables."""
+        """Return the rows of plain CSV, and how far it is; None of other tables."""
         kind = None if self.codes is None else self.codes.kind
         csv = csv_rows(table, self.plan, reading, label=self.label, label_kind=kind, sent=labelled)
-        if csv is not None:
-            return ((self._labelled(each), share) for each, share in csv)
-        return parquet_rows(
-            table, self.plan, reading, label=self.label, labels=self._labels(), sent=labelled
-        )
-
-    def _labels(self) -> Labels | None:
-        """Return what becomes of the column to learn."""
-        if self.label is None:
-            return None
-        if self.codes is None:
-            return Labels(column=self.label, of=partial(number_labels, label=self.label), classes=2)
-        return Labels(column=self.label, of=self.codes.encode, classes=self.codes.classes)
+        return None if csv is None else ((self._labelled(each), share) for each, share in csv)
 
     def _labelled(self, found: Hashed) -> HashedRows:
         """Return plain rows with their labels."""

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfmask._errors import DataError, SchemaError
+from halfmask._optional import need
 from halfmask.data._text_forms import TextWatch
 from halfmask.hashing._cells import kind_of, numbers_of, same_kind
 from halfmask.hashing._column import HashedColumn
@@ -54,6 +55,7 @@ def fitted(
     the first, have the smallest values of a fixed function, so that any batches of the same rows
     give the same bins.
     """
+    need("numba")
     declared = {*known, *settings.categorical, *settings.text, *settings.sets}
     watch = TextWatch(owner="A hasher", known=declared)
     kinds: dict[str, str] = {}

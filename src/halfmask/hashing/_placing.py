@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from halfmask.hashing._cells import views_of
-from halfmask.hashing._loops import siphash
 from halfmask.hashing._slots import BinSlot, CategorySlot, LogSlot, RawSlot
 
 if TYPE_CHECKING:
@@ -29,9 +28,7 @@ _Place: TypeAlias = "Callable[[int, int, int, NDArray[np.uint32]], None]"
 def placed(
     slots: Sequence[Slot], columns: Mapping[str, Any], n_rows: int, *, bits: int
 ) -> NDArray[np.uint32] | None:
-    """Return the indices of rows; None without a compiler, or where numbers are kept."""
-    if not hasattr(siphash(), "hash_pairs"):
-        return None
+    """Return the indices of rows; None where numbers are kept."""
     if not n_rows or any(isinstance(slot, RawSlot) for slot in slots):
         return None
     mask = np.uint64((1 << bits) - 1)
@@ -98,15 +95,17 @@ def _place_numbers(slot: BinSlot | LogSlot, array: Any, mask: np.uint64) -> _Pla
 
 def _place_coded(slot: Slot, columns: Mapping[str, Any], mask: np.uint64) -> _Place:
     """Write by hashes, or by codes of them, that are in memory."""
-    loops, found = siphash(), slot.coded(columns)
+    from halfmask.kernels.hashing import siphash  # noqa: PLC0415 # numba takes a second
+
+    found = slot.coded(columns)
     table = None if found.codes is None else (found.hashes & mask).astype(np.uint32)
 
     def place(first: int, rows: int, number: int, indices: NDArray[np.uint32]) -> None:
         some = slice(first, first + rows)
         if table is None or found.codes is None:
-            loops.place_hashes(found.hashes[some], mask, first, number, indices)
+            siphash.place_hashes(found.hashes[some], mask, first, number, indices)
         else:
-            loops.place(table, found.codes[some], first, number, indices)
+            siphash.place(table, found.codes[some], first, number, indices)
 
     return place
 

@@ -14,6 +14,7 @@ from halfmask._errors import (
     KeyMismatchError,
     SchemaError,
 )
+from halfmask._optional import need
 from halfmask.hashing._column import HashedColumn
 from halfmask.hashing._row_hasher import RowHasher
 from halfmask.hashing._settings import HasherSettings
@@ -152,6 +153,7 @@ class HashPlan:
         secret
             The secret of the hasher.
         """
+        need("numba")
         try:
             form = found["format"], found["version"], found["secret"]
         except (KeyError, TypeError):

@@ -24,6 +24,8 @@ from halfmask.hashing._cells import kind_of, same_kind
 
 #: Rows of a batch: so many hashed rows of 40 columns are 10 MB.
 BATCH_ROWS = 1 << 16
+#: Bytes a cell, dictionary included, up to which a text is hashed once for each distinct value.
+CODED_BYTES = 4
 #: The types of cells that are read as those of the fit were.
 _TYPES: dict[str, pl.DataType] = {
     "text": pl.String(),
@@ -129,7 +131,7 @@ class _Opened:
 
 
 class _Parquet:
-    """Files of Parquet. Texts next to columns that only pyarrow reads stay in dictionaries."""
+    """Files of Parquet, lists included."""
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
@@ -155,40 +157,44 @@ class _Parquet:
         absent = [name for name in columns if name not in self.columns]
         if absent:
             raise ColumnNotFoundError.of(absent, self.columns, where="the table")
+        self._check_unchanged()
+        for place in self._places:
+            with reading(place.what, "parquet"), place.local() as local:
+                yield from _batches_of(local, columns)
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
         if [place.stamp() for place in self._places] != self._stamps:
             raise DataError(
                 "The file has changed since it was opened.", hint="Open the table again."
             )
-        for place in self._places:
-            with reading(place.what, "parquet"), place.local() as local:
-                schema = pq.read_schema(local)
-                refuse_foreign_types(schema, columns)
-                if isinstance(local, Path) and all(_is_plain(schema.field(it)) for it in columns):
-                    yield from _plain_batches(local, columns)
-                    continue
-                texts = [it.name for it in schema if _is_text(it.type) and it.name in columns]
-                file = pq.ParquetFile(local, read_dictionary=texts, pre_buffer=True)
-                yield from file.iter_batches(BATCH_ROWS, columns=list(columns))
 
 
-def _plain_batches(path: Path, columns: Sequence[str]) -> Iterator[Any]:
-    """Yield rows of texts, numbers and truth values, which polars reads several times as fast."""
-    frames = pl.scan_parquet(path, glob=False).select(columns)
-    for frame in frames.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
-        for piece in frame.iter_slices(BATCH_ROWS):
-            # Short texts lie in views, the layout that is hashed; the older one would be a copy.
-            yield piece.to_arrow(compat_level=pl.CompatLevel.newest())
+def _batches_of(local: Any, columns: Sequence[str]) -> Iterator[Any]:  # noqa: ANN401 # a path or a file
+    """Yield the rows of a file; texts that few bytes hold stay in their dictionary."""
+    file = pq.ParquetFile(local)
+    refuse_foreign_types(file.schema_arrow, columns)
+    texts = [name for name in columns if _is_in_dictionaries(file, name)]
+    file = pq.ParquetFile(local, metadata=file.metadata, read_dictionary=texts, pre_buffer=True)
+    # Group by group: a file's packed bytes needn't all be in memory.
+    for number in range(file.metadata.num_row_groups):
+        for batch in file.iter_batches(BATCH_ROWS, [number], columns=list(columns)):
+            batch.validate(full=True)  # bytes that are no characters, codes without a value
+            yield batch.select(columns)
 
 
-def _is_plain(field: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types
-    types = pa.types
-    return any(
-        fits(field.type)
-        for fits in (
-            types.is_string, types.is_large_string, types.is_integer, types.is_float32,
-            types.is_float64, types.is_boolean,
-        )
-    )  # fmt: skip
+def _is_in_dictionaries(file: Any, name: str) -> bool:  # noqa: ANN401 # pyarrow ships no types
+    """Return whether a column of text is in dictionaries that few bytes a row hold."""
+    if not _is_text(file.schema_arrow.field(name).type):
+        return False
+    about = file.metadata
+    paths = [about.schema.column(place).path for place in range(about.num_columns)]
+    groups = map(about.row_group, range(about.num_row_groups))
+    chunks = [group.column(paths.index(name)) for group in groups]
+    return all(
+        it.has_dictionary_page and it.total_uncompressed_size <= CODED_BYTES * it.num_values
+        for it in chunks
+    )
 
 
 def _is_text(dtype: Any) -> bool:  # noqa: ANN401 # pyarrow ships no types

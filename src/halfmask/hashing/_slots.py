@@ -24,7 +24,6 @@ from halfmask.hashing._cells import (
     views_of,
     words_of,
 )
-from halfmask.hashing._loops import siphash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,32 +50,38 @@ class Coded(NamedTuple):
 
 def hash_of(key: Key, message: bytes = b"") -> np.uint64:
     """Return the hash of one message."""
+    from halfmask.kernels.hashing.siphash import hash_texts  # noqa: PLC0415 # numba takes a second
+
     found = np.empty(1, np.uint64)
     bounds = np.array([0, len(message)], np.int32)
-    siphash().hash_texts(bounds, np.frombuffer(message, np.uint8), *key, found)
+    hash_texts(bounds, np.frombuffer(message, np.uint8), *key, found)
     return np.uint64(found[0])
 
 
 def hashes_of(array: Any, key: Key) -> NDArray[np.uint64]:  # noqa: ANN401 # pyarrow ships no types
     """Return the hash of each cell of a column; those of missing cells are of no meaning."""
+    from halfmask.kernels.hashing.siphash import hash_texts, hash_views, hash_words  # noqa: PLC0415 # the same
+
     found = np.empty(len(array), np.uint64)
     if kind_of(array.type, "") in {"text", "bytes", "empty"}:
         views = views_of(array)
         if views is not None:
-            siphash().hash_views(_frozen(views), *key, found)
+            hash_views(_frozen(views), *key, found)
             return found
         texts = texts_of(array)
         if len(texts) == len(array):
-            siphash().hash_texts(texts.offsets, texts.data, *key, found)
+            hash_texts(texts.offsets, texts.data, *key, found)
     else:
-        siphash().hash_words(_frozen(words_of(array)).reshape(-1, 1), *key, found)
+        hash_words(_frozen(words_of(array)).reshape(-1, 1), *key, found)
     return found
 
 
 def table_of(key: Key, size: int, missing: np.uint64) -> NDArray[np.uint64]:
     """Return the hashes of the numbers below ``size``, and behind them that of a missing cell."""
+    from halfmask.kernels.hashing.siphash import hash_words  # noqa: PLC0415 # the same
+
     table = np.empty(size + 1, np.uint64)
-    siphash().hash_words(_frozen(np.arange(size, dtype=np.uint64)).reshape(-1, 1), *key, table[:-1])
+    hash_words(_frozen(np.arange(size, dtype=np.uint64)).reshape(-1, 1), *key, table[:-1])
     table[-1] = missing
     return table
 
@@ -126,9 +131,11 @@ class BinSlot:
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
         """Return the rows' bins, and the hash of each."""
+        from halfmask.kernels.hashing.siphash import bin_codes  # noqa: PLC0415 # the same
+
         numbers = numbers_of(columns[self.column])
         codes = np.empty(len(numbers), np.int32)
-        siphash().bin_codes(numbers, self.edges, codes)
+        bin_codes(numbers, self.edges, codes)
         return Coded(self.table, _frozen(codes))
 
 
@@ -186,9 +193,11 @@ class CrossedSlot:
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
         """Return the rows' hashes."""
+        from halfmask.kernels.hashing.siphash import hash_words  # noqa: PLC0415 # the same
+
         words = np.stack([part.coded(columns).each() for part in self.parts], axis=1)
         found = np.empty(len(words), np.uint64)
-        siphash().hash_words(_frozen(words), *self.key, found)
+        hash_words(_frozen(words), *self.key, found)
         return Coded(found, None)
 
 

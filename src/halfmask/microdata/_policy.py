@@ -128,7 +128,7 @@ class Policy(WrittenPolicy):
 
     >>> text = policy.to_toml() + '''
     ... [method]
-    ... name = "hilbert"
+    ... name = "mdav"
     ... [recoding]
     ... name = "centroid"
     ... [suppression]
@@ -136,7 +136,7 @@ class Policy(WrittenPolicy):
     ... '''
     >>> other = Policy.from_toml(text)
     >>> other.method.name, other.recoding.name, other.suppression.max_fraction
-    ('hilbert', 'centroid', 0.02)
+    ('mdav', 'centroid', 0.02)
     """
 
     model_config = ConfigDict(title="A policy of halfmask")

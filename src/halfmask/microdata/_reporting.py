@@ -41,8 +41,6 @@ TREATMENTS = {
 METHODS = {
     "mondrian": "Mondrian: classes are cut at the median of their widest column",
     "guided": "Guided: classes are cut where the label to predict parts most",
-    "hilbert": "Hilbert: classes are cut from a curve through all columns, where least is lost",
-    "r-plus-tree": "R+ tree: classes are cut where the boxes of both sides are smallest",
     "mdav": "MDAV: classes are groups of k to 2k - 1 rows that are near each other",
     "full-domain": "Full domain: each column is at one level of its hierarchy in all rows",
 }

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from halfmask import ParameterError
 from halfmask.anonymize.lattice import Lattice, NodeScore, SearchLimit, search
 
-STRATEGIES = ("auto", "optimal", "best-effort", "top-down", "genetic")
+STRATEGIES = ("auto", "optimal", "best-effort")
 BOUNDS = ("tight", "loose", "none", "part")
 seeds = st.integers(0, 2**32 - 1)
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
-import pytest
 import siphash24  # type: ignore[import-not-found] # it ships no types
 from hypothesis import given
 from hypothesis import strategies as st
 
-WAYS = (
-    ("halfmask.kernels.hashing.grams", "halfmask.kernels.hashing.siphash"),
-    ("halfmask.kernels.hashing.grams_numpy", "halfmask.kernels.hashing.siphash_numpy"),
-)
+from halfmask.kernels.hashing import grams
+
 KEY = bytes(range(16))
 TEXTS = st.lists(st.text(alphabet="aB9_ ,.\n-üß漢😀\0", max_size=20), max_size=6)
-
-
-@pytest.fixture(params=WAYS, ids=("compiled", "numpy"), scope="module")
-def grams(request):
-    return import_module(request.param[0])
 
 
 def letters():
@@ -52,7 +43,7 @@ def runs(text, by_word, low, high):
 
 
 @given(texts=TEXTS, by_word=st.booleans(), low=st.integers(1, 4), more=st.integers(0, 2))
-def test_runs_are_those_of_the_definition(grams, texts, by_word, low, more):
+def test_runs_are_those_of_the_definition(texts, by_word, low, more):
     encoded = [text.encode() for text in texts]
     offsets = np.cumsum([0, *map(len, encoded)])
     data = np.frombuffer(b"".join(encoded), np.uint8)

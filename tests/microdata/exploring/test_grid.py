@@ -15,7 +15,7 @@ from halfmask.microdata.exploring._grid import PolicyGrid
 POLICY = Policy.from_toml(
     """
     halfmask = 1
-    method = { name = "r-plus-tree", min_fraction = 0.1 }
+    method = { name = "mdav", block_rows = 1000 }
     suppression = { max_fraction = 0.01 }
     [columns]
     age = { role = "quasi_identifier", kind = "numeric" }
@@ -70,7 +70,7 @@ def test_by_default_all_methods_usual_k_and_nodes_of_hierarchies_are_tried():
 
 def test_every_combination_is_a_policy_once_and_the_given_one_comes_first():
     grid = grid_of(
-        methods=["mondrian", "r-plus-tree"],
+        methods=["mondrian", "mdav"],
         recodings=["ranges"],
         k=[3, 4],
         vary={"t": [0.3, 0.6]},
@@ -86,13 +86,13 @@ def test_every_combination_is_a_policy_once_and_the_given_one_comes_first():
         (each.method, each.parameters["k"], each.parameters["t"], each.max_suppression)
         for each in found[1:]
     }
-    assert asked == set(product(["mondrian", "r-plus-tree"], [3, 4], [0.3, 0.6], [0, 0.01]))
+    assert asked == set(product(["mondrian", "mdav"], [3, 4], [0.3, 0.6], [0, 0.01]))
     assert not any(each.why for each in found)
 
 
 def test_a_policy_of_the_grid_that_is_the_given_one_is_there_once():
     grid = grid_of(
-        methods=["r-plus-tree"],
+        methods=["mdav"],
         recodings=["ranges"],
         vary={"k-anonymity.k": [4]},
         k=None,
@@ -126,12 +126,12 @@ def test_a_parameter_is_varied_in_each_guarantee_that_has_it_or_in_one_model():
 
 
 def test_the_own_method_keeps_its_parameters_and_another_has_its_defaults():
-    grid = grid_of(methods=["r-plus-tree", "mdav"], recodings=["ranges"], k=[5])
+    grid = grid_of(methods=["mdav", "mondrian"], recodings=["ranges"], k=[5])
     found, _ = policies_of(grid)
 
     kinds = {each.method: each.policy.method.made() for each in found[1:]}
-    assert kinds["r-plus-tree"].min_fraction == 0.1
-    assert kinds["mdav"].block_rows == 100_000
+    assert kinds["mdav"].block_rows == 1000
+    assert kinds["mondrian"].strict
 
 
 def test_a_larger_grid_is_drawn_from_and_a_seed_fixes_the_draw():
@@ -149,15 +149,15 @@ def test_a_larger_grid_is_drawn_from_and_a_seed_fixes_the_draw():
 
 def test_a_pair_that_does_not_go_together_is_listed_once_with_the_reason():
     def accepts(policy):
-        if policy.method.named == "hilbert":
-            raise ParameterError("Hilbert can't.")
+        if policy.method.named == "mondrian":
+            raise ParameterError("Mondrian can't.")
 
-    found, _ = policies_of(grid_of(methods=["hilbert", "mondrian"], k=[5, 6]), accepts)
+    found, _ = policies_of(grid_of(methods=["mondrian", "mdav"], k=[5, 6]), accepts)
 
     refused = [each for each in found if each.why]
     assert {(each.name, each.why) for each in refused} == {
-        ("hilbert-ranges", "Hilbert can't."),
-        ("hilbert-level", "Hilbert can't."),
+        ("mondrian-ranges", "Mondrian can't."),
+        ("mondrian-level", "Mondrian can't."),
     }
 
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.anonymize.lattice._best_effort_search import search_best_effort
-from halfmask.anonymize.lattice._genetic_search import search_genetic
 from halfmask.anonymize.lattice._judged_nodes import JudgedNodes, LimitReached
 from halfmask.anonymize.lattice._node_score import SearchLimit
 from halfmask.anonymize.lattice._optimal_search import search_optimal
-from halfmask.anonymize.lattice._top_down_search import search_top_down
 
 if TYPE_CHECKING:
     from halfmask.anonymize.lattice._judged_nodes import Found
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._objective import Objective
 
 #: How a lattice is searched.
-SearchStrategy: TypeAlias = Literal["auto", "optimal", "best-effort", "top-down", "genetic"]
+SearchStrategy: TypeAlias = Literal["auto", "optimal", "best-effort"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +68,14 @@ def search(
     judge
         Judges a node.
     strategy
-        ``"optimal"`` proves that its result is the best. ``"best-effort"``, ``"top-down"`` and
-        ``"genetic"`` return the best that they met within the limit. ``"auto"`` is ``"optimal"``
-        up to 1,048,576 nodes, and ``"best-effort"`` above.
+        ``"optimal"`` proves that its result is the best. ``"best-effort"`` returns the best that
+        it met within the limit. ``"auto"`` is ``"optimal"`` up to 1,048,576 nodes, and
+        ``"best-effort"`` above.
     limit
-        When the search stops. Without one, ``"optimal"`` goes on to its end, and the other
-        strategies judge at most 5,000 nodes.
+        When the search stops. Without one, ``"optimal"`` goes on to its end, and
+        ``"best-effort"`` judges at most 5,000 nodes.
     seed
-        The random choices of ``"best-effort"`` and ``"genetic"``.
+        The random choices of ``"best-effort"``.
 
     Returns
     -------
@@ -109,10 +107,6 @@ def search(
         if strategy == "optimal":
             search_optimal(lattice, nodes)
             proven = True
-        elif strategy == "top-down":
-            proven = search_top_down(lattice, nodes)
-        elif strategy == "genetic":
-            proven = search_genetic(lattice, nodes, seed=seed)
         else:
             proven = search_best_effort(lattice, nodes, seed=seed)
     except LimitReached:

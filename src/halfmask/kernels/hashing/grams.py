@@ -3,8 +3,7 @@
 A *word* is a longest run of ASCII letters, digits, underscores and bytes beyond ASCII. A text is
 cleaned first: its words in order, ASCII letters lowered, with one space before each and one behind
 the last; a text without words is empty. No table of Unicode is asked, so that another language, or
-another version, finds the same words. :mod:`halfmask.kernels.hashing.grams_numpy` gives the
-same without a compiler.
+another version, finds the same words.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012, section 2:
 two rounds for each word of eight bytes, four at the end. Words are little-endian on every machine.
-:mod:`halfmask.kernels.hashing.siphash_numpy` has the same functions, with the same numbers, where
-there is no compiler.
 
 A *message* is a text's bytes, or one or more 64-bit words. Texts lie as in Arrow: one buffer of
 bytes, and where each begins; the last offset is the end of the last one.

@@ -2,8 +2,7 @@
 
 The top-down greedy partition of LeFevre, DeWitt and Ramakrishnan, "Mondrian Multidimensional
 K-Anonymity" (ICDE 2006), over packed records; with a guide, the cut that best separates the guide's
-values is taken instead, as a regression tree would, and Mondrian's where no cut separates them. An
-R+ tree takes the cut whose sides' boxes are smallest, and Mondrian's where none is even enough.
+values is taken instead, as a regression tree would, and Mondrian's where no cut separates them.
 
 A node's records lie in one run of one of two buffers; a cut moves them to the same run of the
 other, so that each cut reads and writes each record once, without a branch.
@@ -22,7 +21,6 @@ from halfmask.kernels.partition.guided import guided_cut
 from halfmask.kernels.partition.lanes import lane_extremes
 from halfmask.kernels.partition.median import median_cut
 from halfmask.kernels.partition.records import Guide, RecordBuffers, RecordColumns, Room, TreeRoom
-from halfmask.kernels.partition.rplus import BOX_BINS, margin_cut
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +37,6 @@ def grow(
     guide: Guide,
     k: Int,
     strict: bool,  # noqa: FBT001 # kernels take positional arguments only
-    share: tuple[Int, Int] | None,
     run: tuple[Int, Int, Int],
     whole: Int,
     tree: TreeRoom,
@@ -56,9 +53,6 @@ def grow(
         The least size of a side, at least 1.
     strict
         Whether rows of one code stay together; if not, those of the median are shared out.
-    share
-        The least share of a node's rows on each side of an R+ tree's cut, as a numerator and a
-        denominator; ``None``: no such cuts, and their loops aren't compiled either.
     run
         First row, row behind the last, and which of the two buffers holds them.
     whole
@@ -87,9 +81,6 @@ def grow(
         np.zeros(n_columns, dtype=np.int64),
         np.zeros(max(1, guide.lanes), dtype=np.float64),
         np.zeros(max(1, guide.lanes), dtype=np.float64),
-        np.zeros((BOX_BINS + 2, n_columns), dtype=buffers.lanes[0].dtype),
-        np.zeros((BOX_BINS + 2, n_columns), dtype=buffers.lanes[0].dtype),
-        np.zeros(BOX_BINS, dtype=np.float64),
     )
     starts, stops = [run[0]], [run[1]]
     sides, nodes = [run[2]], [0]
@@ -104,12 +95,6 @@ def grow(
         grows = stop - start >= 2 * k and stop - start > whole
         if grows and guide.lanes > 0:
             feature, cut = guided_cut(lanes, start, stop, low, high, columns, rules, guide, k, room)
-        # Nested: numba prunes a branch only if its test is that of None and no more.
-        if share is not None:  # noqa: SIM102 # the same
-            if grows:
-                feature, cut = margin_cut(
-                    lanes, start, stop, low, high, columns, rules, k, share, room
-                )
         if grows and feature < 0:
             feature, cut, shared = median_cut(
                 lanes, start, stop, low, high, columns, rules, k, strict, room

@@ -86,10 +86,6 @@ class Room(NamedTuple):
         The best cut of each column, (columns,).
     totals, lefts
         A guide's sum in a node, and left of a cut, (guides,).
-    lows, highs
-        The box of each of an R+ tree's bins, and of both sides of a cut, (bins + 2, columns).
-    margins
-        The margin of the box of all rows behind each bin, (bins,).
     """
 
     histogram: NDArray[np.int64]
@@ -103,9 +99,6 @@ class Room(NamedTuple):
     cuts: NDArray[np.int64]
     totals: NDArray[np.float64]
     lefts: NDArray[np.float64]
-    lows: NDArray[np.uint8]
-    highs: NDArray[np.uint8]
-    margins: NDArray[np.float64]
 
 
 class TreeRoom(NamedTuple):

@@ -1,10 +1,9 @@
-"""Cut a sequence of rows into runs that lose least: the optimal partition of one dimension.
+"""Join neighbouring runs of rows so that every rule holds: one dimension, dynamic programming.
 
-G. Ghinita, P. Karras, P. Kalnis, N. Mamoulis, "Fast data anonymization with low information loss",
-VLDB 2007, section 4.1: a run that could be cut into two that keep k is never better than these two,
-so that only runs of k to 2k - 1 rows have to be looked at, and dynamic programming finds the best
-cuts in O(n k). The loss of a run is its rows times the summed normalized widths of their box, in
-the space of all columns.
+After G. Ghinita, P. Karras, P. Kalnis, N. Mamoulis, "Fast data anonymization with low information
+loss", VLDB 2007, section 4.1: a run that could be cut into two that keep the rules is never better
+than these two, so only short runs have to be looked at. The loss of a run is its rows times the
+summed normalized widths of their box.
 """
 
 from __future__ import annotations
@@ -20,53 +19,7 @@ from halfmask.kernels.partition.criteria import Int, Rules, rules_hold
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["cut_runs", "join_runs"]
-
-
-@njit(nogil=True, cache=True)
-def cut_runs(
-    points: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    scale: NDArray[np.float64],
-    k: Int,
-    origin: NDArray[np.int64],
-) -> None:
-    """Find the cuts between distinct points that lose least where every run has k rows.
-
-    Parameters
-    ----------
-    points
-        The distinct rows of codes in their order, (points, columns).
-    starts
-        How many rows lie before each point, and in all, (points + 1,); at least k.
-    scale
-        What one code's step is worth, (columns,).
-    k
-        The least rows of a run.
-    origin
-        Written: where the last run of the best cuts of the points before each place starts,
-        (points + 1,).
-    """
-    n_points = points.shape[0]
-    least = np.full(n_points + 1, np.inf)
-    least[0] = 0.0
-    low = np.empty(points.shape[1], dtype=np.int32)
-    high = np.empty(points.shape[1], dtype=np.int32)
-    for stop in range(1, n_points + 1):
-        _open(points, stop - 1, low, high)
-        enough = -1
-        for start in range(stop - 1, -1, -1):
-            width = _widened(points, points, start, scale, low, high)
-            size = starts[stop] - starts[start]
-            if size < k:
-                continue
-            if enough < 0:
-                enough = start
-            elif starts[enough] - starts[start] >= k:
-                break  # a run that starts here is two runs
-            loss = least[start] + width * size
-            if loss < least[stop]:
-                least[stop], origin[stop] = loss, start
+__all__ = ["join_runs"]
 
 
 @njit(nogil=True, cache=True)
@@ -96,7 +49,7 @@ def join_runs(
     reach
         How many runs are joined at most where fewer do.
     origin
-        Written, as in :func:`cut_runs`.
+        Written: where the last of the best joins of the runs before each place starts, (runs + 1,).
 
     Notes
     -----

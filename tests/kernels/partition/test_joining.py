@@ -1,11 +1,10 @@
-"""Runs of a sequence: the best there are for k, and good ones for everything else."""
+"""Joined runs of a sequence keep every rule."""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +19,7 @@ from halfmask.guarantees import (
     TCloseness,
 )
 from halfmask.kernels.partition.criteria import rules_hold
-from halfmask.kernels.partition.curve import cut_runs, join_runs
+from halfmask.kernels.partition.joining import join_runs
 
 
 def cuts_of(origin):
@@ -40,16 +39,6 @@ def total(points, starts, scale, cuts):
     return sum(loss(points, starts, scale, first, last) for first, last in runs)
 
 
-def every_way(n_points, allowed):
-    """Yield all ways to cut points into runs that are allowed, each as its cuts."""
-    ways = {0: [[0]]}
-    for stop in range(1, n_points + 1):
-        ways[stop] = [
-            [*way, stop] for start in range(stop) if allowed(start, stop) for way in ways[start]
-        ]
-    return ways[n_points]
-
-
 @st.composite
 def sequences(draw):
     n = draw(st.integers(1, 9))
@@ -57,42 +46,6 @@ def sequences(draw):
     rows = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
     return np.array(points, dtype=np.int32), starts
-
-
-@settings(max_examples=150, deadline=None)
-@given(sequence=sequences(), k=st.integers(1, 6))
-def test_no_other_cuts_lose_less(sequence, k):
-    points, starts = sequence
-    scale, origin = np.array([0.2, 1 / 3]), np.zeros(len(starts), dtype=np.int64)
-    k = min(k, int(starts[-1]))
-
-    cut_runs(points, starts, scale, k, origin)
-    cuts = cuts_of(origin)
-
-    ways = every_way(len(points), lambda start, stop: starts[stop] - starts[start] >= k)
-    assert cuts in ways
-    assert total(points, starts, scale, cuts) == pytest.approx(
-        min(total(points, starts, scale, way) for way in ways)
-    )
-
-
-def test_rows_that_differ_are_in_runs_of_less_than_two_k():
-    points = np.arange(500, dtype=np.int32)[:, None]
-    origin = np.zeros(501, dtype=np.int64)
-
-    cut_runs(points, np.arange(501), np.array([1 / 499]), 7, origin)
-
-    sizes = np.diff(cuts_of(origin))
-    assert 7 <= sizes.min() <= sizes.max() <= 13
-
-
-def test_equal_rows_are_never_parted():
-    points = np.array([[0], [1], [2]], dtype=np.int32)
-    origin = np.zeros(4, dtype=np.int64)
-
-    cut_runs(points, np.array([0, 2, 42, 44]), np.array([0.5]), 5, origin)
-
-    assert cuts_of(origin) == [0, 3]
 
 
 GUARANTEES = [

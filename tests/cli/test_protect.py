@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import VerificationError
-from halfmask.cli._summary import percent
+from halfmask.cli._claims import percent
 
 
 def _labelled(desk) -> None:

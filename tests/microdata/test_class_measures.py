@@ -56,7 +56,7 @@ def test_measures_worked_by_hand():
 
 def test_suppressed_rows_count():
     rows = pl.concat([TABLE, pl.DataFrame({"age": [None], "town": ["a"], "well": ["yes"]})])
-    text = _release().prepared.policy.to_toml()
+    text = _release().source.policy.to_toml()
     text = text.replace("[columns.age]", '[columns.age]\nmissing = "suppress"')
     found = protect(rows, Policy.from_toml(text)).utility
 

@@ -63,3 +63,24 @@ def _counted(claim: ClaimCheck) -> str:
     if claim.counted_wildcard in {claim.counted, None}:
         return level(claim.counted)
     return f"{level(claim.counted)} (missing as wildcard: {level(claim.counted_wildcard)})"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage that never rounds something to nothing, or all but one to all.
+
+    Examples
+    --------
+    >>> percent(0.1), percent(0.0001), percent(0.0), percent(0.9999), percent(1.0)
+    ('10.0%', '< 0.1%', '0%', '> 99.9%', '100%')
+    """
+    if share in {0.0, 1.0}:
+        return f"{share:.0%}"
+    if share < 0.001:
+        return "< 0.1%"
+    return "> 99.9%" if share > 0.999 else f"{share:.1%}"
+
+
+def some(n: int, what: str) -> str:
+    """Return a number with its noun: ``1 class``, ``2 classes``."""
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{n:,} {what if n == 1 else plural}"

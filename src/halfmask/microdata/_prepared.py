@@ -13,6 +13,7 @@ from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.engines import map_table
 from halfmask.microdata._folds import read_batches
+from halfmask.release import check_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -156,8 +157,14 @@ class Prepared:
         """Return `finished` as a function that can be sent to workers."""
         return partial(_finished, self.plan, self.released_columns)
 
-    def shuffled(self) -> pl.DataFrame:
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows were read, released and suppressed."""
+        return {"in": self.n_in, "out": self.n_out, "suppressed": self.n_in - self.n_out}
+
+    def frame(self, number: int = 0) -> pl.DataFrame:
         """Return all protected rows in the keyed order."""
+        check_copy(number)
         rows = pl.concat(list(self.placed()))
         return self.finished(rows[keyed_order(rows.height, key=self.key)])
 

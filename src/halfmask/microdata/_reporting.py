@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
+    from halfmask.microdata._evaluation import ClassFacts, ReleaseUtility
     from halfmask.microdata._prepared import Prepared
-    from halfmask.microdata._release import Release
+    from halfmask.release import Release
     from halfmask.verifier.tables import ClaimCheck, Verification
 
 # Spellings are compared in so many rows.
@@ -48,9 +49,11 @@ METHODS = {
 }
 
 
-def report_facts(release: Release, manifest: Manifest, verification: Verification) -> ReportFacts:
+def report_facts(
+    release: Release[ClassFacts], manifest: Manifest, verification: Verification
+) -> ReportFacts:
     """Gather the facts of a written release and its verification."""
-    prepared, risk, utility = release.prepared, release.risk, release.utility
+    prepared, risk, utility = release.source, release.facts.risk, release.facts.utility
     return ReportFacts(
         title="Release report",
         created=manifest.created,
@@ -69,7 +72,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         released_columns=risk.columns,
         detail=utility.detail,
         class_sizes=class_size_shares(risk.before_sizes, risk.after_sizes),
-        columns=tuple(_columns(prepared, release)),
+        columns=tuple(_columns(prepared, utility)),
         n_dropped=len(prepared.schema.identifiers),
         information_loss=utility.loss,
         class_sizes_utility=utility.class_sizes,
@@ -135,7 +138,7 @@ def _risk(counted: Reidentification) -> RiskFact:
     )
 
 
-def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
+def _columns(prepared: Prepared, utility: ReleaseUtility) -> list[ColumnFact]:
     facts = []
     for name in prepared.columns:
         column = prepared.schema[name]
@@ -145,8 +148,8 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
                 role=column.role,
                 kind=column.kind,
                 treatment=_treatment(prepared, name),
-                loss=release.utility.loss.columns.get(name),
-                distribution=release.utility.distributions.get(name),
+                loss=utility.loss.columns.get(name),
+                distribution=utility.distributions.get(name),
             )
         )
     return facts

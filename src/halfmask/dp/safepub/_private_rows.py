@@ -11,7 +11,7 @@ from halfmask.claims import Claim, DataFile
 from halfmask.claims._manifest import PRIVATE_MICRODATA
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.data import write_table
-from halfmask.release import Product, TextBlock, publish
+from halfmask.release import Product, TextBlock, check_copy, publish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,6 +56,17 @@ class PrivateRows:
     data: pl.DataFrame = field(repr=False)
     levels: Mapping[str, int]
     heights: Mapping[str, int]
+
+    def frame(self, number: int = 0) -> pl.DataFrame:
+        """Return the rows.
+
+        Parameters
+        ----------
+        number
+            The number of the copy: there is one, 0.
+        """
+        check_copy(number)
+        return self.data
 
     def claims(self) -> tuple[Claim, ...]:
         """Return what is claimed: differential privacy as accounted, k as counted.

@@ -1,36 +1,59 @@
-"""Synthetic rows as a product: their files, claims, and what was measured."""
+"""The kind `synthetic`: rows that are drawn from a model of a table, or from noisy counts."""
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from halfmask._progress import Progress, silent
+from halfmask._errors import ParameterError, ReleaseError
+from halfmask._optional import need
+from halfmask._random import key_or_fresh
 from halfmask.assess.masking._pairs import column_pairs
-from halfmask.assess.synthesis import associations, column_pictures
+from halfmask.assess.synthesis import (
+    SynthesisAssessment,
+    assess_synthetic,
+    associations,
+    column_pictures,
+)
 from halfmask.assess.synthesis._marginals import binned
 from halfmask.claims._synthetic_manifest import SYNTHETIC, synthetic_details
 from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.data import orders_of
 from halfmask.microdata._evaluation import LEAST_COUNT
 from halfmask.microdata._finite_numbers import finite
+from halfmask.microdata._opening import frame_given, ledger_view, opened_as, opened_as_texts
 from halfmask.microdata._report_charts import association_chart, distribution_chart, percent
+from halfmask.microdata._synthetic_claims import synthetic_claims
+from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 from halfmask.microdata._writing import write_parts
-from halfmask.release import PicturesBlock, Product, TableBlock, TextBlock, publish_verified
+from halfmask.release import (
+    PicturesBlock,
+    Release,
+    ReleaseKind,
+    RowFiles,
+    Shown,
+    TableBlock,
+    TextBlock,
+)
 from halfmask.synth._chance_copies import MOST_EQUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from halfmask.assess.synthesis import SynthesisAssessment
     from halfmask.assess.utility import Distribution
-    from halfmask.claims import Claim, DataFile, Manifest
+    from halfmask.claims import Claim, DataFile
+    from halfmask.claims._claim import Json
+    from halfmask.data import ReadOptions
+    from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.microdata._policy import Policy
     from halfmask.microdata._private_synthesis import PaidBudget
-    from halfmask.microdata._synthetic_rows import SyntheticRows
+    from halfmask.release import Inputs, WriteJob
     from halfmask.release._page import AnyBlock
-    from halfmask.verifier import CheckedRelease
 
+#: The seed of attacks and models: the same rows have the same numbers.
+SEED = 0
 #: More pictures make a page that nobody reads.
 MOST_PICTURES = 30
 EXTENTS = {
@@ -40,56 +63,141 @@ EXTENTS = {
 }
 
 
-def write_synthetic(  # what a release consists of
-    rows: SyntheticRows,
-    claims: Sequence[Claim],
-    measured: SynthesisAssessment | None,
-    out: str | Path,
-    *,
-    overwrite: bool,
-    progress: Progress | None,
-) -> tuple[Manifest, CheckedRelease]:
-    """Write synthetic rows; see :meth:`halfmask.microdata.SyntheticRelease.write`."""
-    product = _product(rows, claims, measured, progress or silent)
-    manifest, verification = publish_verified(product, out, overwrite=overwrite, progress=progress)
-    return manifest, cast("CheckedRelease", verification)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisFacts:
+    """What was measured; ``None`` for rows under an epsilon, where it would cost more."""
+
+    measured: SynthesisAssessment | None
+
+    @property
+    def assessment(self) -> SynthesisAssessment:
+        """Measured risk and quality."""
+        if self.measured is None:
+            raise ReleaseError(
+                "Rows under an epsilon aren't measured against the table.",
+                hint="Measure on rows that were never in the table.",
+            )
+        return self.measured
 
 
-def _product(
-    rows: SyntheticRows,
-    claims: Sequence[Claim],
-    measured: SynthesisAssessment | None,
-    progress: Progress,
-) -> Product:
+def make(table: object, policy: Policy, inputs: Inputs) -> Release[SynthesisFacts]:
+    """Learn from a table, draw rows, and measure risk and quality."""
+    need("numba", "scipy", "sklearn", "threadpoolctl")
+    progress, key = inputs.progress, key_or_fresh(inputs.key)
+    options = policy.read_options()
+    as_texts = _person_as_text(policy, options)
+    source = opened_as_texts(table, options, as_texts) if as_texts else opened_as(table, options)
+    policy.schema().check(source.columns)
+    progress("reading", 0.0)
+    if inputs.ledger is not None:
+        _check_ledger(inputs.ledger, table, policy)
+    wanted = [
+        name
+        for name in source.columns
+        if policy.columns[name].role != "identifier" or name == policy.person
+    ]
+    rows = source.read(columns=wanted)
+    original = frame_given(table)
+    progress("drawing rows", 0.1)
+    drawn = draw_rows(rows, policy, key=key, ledger=inputs.ledger, engine=inputs.engine)
+    if original is not None:
+        drawn = replace(drawn, orders=orders_of(original))
+    progress("measuring risk and quality", 0.5)
+    return Release(
+        kind=KIND,
+        policy=policy,
+        claims=synthetic_claims(drawn),
+        rows=drawn.counts,
+        facts=SynthesisFacts(measured=None if drawn.paid else _assessed(drawn)),
+        source=drawn,
+        original=original,
+    )
+
+
+def _person_as_text(policy: Policy, options: ReadOptions) -> dict[str, str]:
+    """Return the type of the person's column: whose row it is depends on no other row."""
+    person = policy.person
+    return {} if person is None or person in options.declarations() else {person: "string"}
+
+
+def _check_ledger(ledger: PrivacyLedger, table: object, policy: Policy) -> None:
+    if policy.synthesis is None or policy.synthesis.epsilon is None:
+        raise ParameterError(
+            "The 'ledger' parameter of synthesize goes with epsilon, and [synthesis] has none.",
+            hint="Leave it out: without epsilon nothing is guaranteed that a ledger could add up.",
+        )
+    ledger.terms.check_person(policy.person)
+    ledger.check_table(ledger_view(table, policy.read_options()))
+
+
+def _assessed(drawn: SyntheticRows) -> SynthesisAssessment:
+    policy, names = drawn.policy, drawn.learnt.columns
+    return assess_synthetic(
+        drawn.learnt,
+        drawn.copies[0],
+        control=drawn.control,
+        secrets=[name for name in names if policy.columns[name].role == "sensitive"],
+        quasi_identifiers=[
+            name for name in names if policy.columns[name].role == "quasi_identifier"
+        ],
+        label=next((name for name in policy.schema().label if name in names), None),
+        random_state=SEED,
+    )
+
+
+@contextmanager
+def files(release: Release[SynthesisFacts], job: WriteJob) -> Iterator[RowFiles]:
+    """Give how the files of each copy are written, and the rows that they are compared with."""
+    rows: SyntheticRows = release.source
+
     def write(folder: Path) -> Sequence[DataFile]:
         files: list[DataFile] = []
         for number in range(len(rows.copies)):
             prefix = "part" if len(rows.copies) == 1 else f"copy-{number + 1:03d}-part"
-            files += write_parts(rows.of_copy(number), folder, progress, prefix=prefix)
+            files += write_parts(rows.of_copy(number), folder, job.progress, prefix=prefix)
         return files
 
-    blocks = [_drawing_block(rows), *_copies_block(rows, claims)]
-    if measured is not None:
-        blocks += [*_pictures(rows), *measured.blocks()]
-    return Product(
-        kind=SYNTHETIC,
-        policy_sha256=rows.policy.sha256,
-        write=write,
-        claims=lambda _files: claims,
-        weaknesses=[weakness_sentence(name) for name in _weaknesses(rows)],
-        blocks=blocks,
-        details=synthetic_details(
-            rows=rows.counts,
-            columns=rows.columns(),
-            extent=rows.section.kind,
-            parameters=rows.parameters(),
-            risk={} if measured is None else finite(_risk(rows, measured)),
-            utility={} if measured is None else finite(measured.utility()),
-        ),
-        software={name: version(name) for name in ("polars", "numpy", "scikit-learn")}
-        | {"python": platform.python_version()},
-        evidence=None if rows.paid else lambda _files: {"originals": rows.originals},
+    yield RowFiles(
+        write=write, evidence=None if rows.paid else lambda _files: {"originals": rows.originals}
     )
+
+
+def details(release: Release[SynthesisFacts]) -> Mapping[str, Json]:
+    """Return rows, columns, how they were drawn, risk and utility."""
+    rows: SyntheticRows = release.source
+    measured = release.facts.measured
+    return synthetic_details(
+        rows=rows.counts,
+        columns=rows.columns(),
+        extent=rows.section.kind,
+        parameters=rows.parameters(),
+        risk={} if measured is None else finite(_risk(rows, measured)),
+        utility={} if measured is None else finite(measured.utility()),
+    )
+
+
+def blocks(release: Release[SynthesisFacts]) -> list[AnyBlock]:
+    """Return how rows were drawn, and what was measured of them."""
+    rows: SyntheticRows = release.source
+    measured = release.facts.measured
+    found = [_drawing_block(rows), *_copies_block(rows, release.claims)]
+    return found if measured is None else [*found, *_pictures(rows), *measured.blocks()]
+
+
+def shown(release: Release[SynthesisFacts]) -> Shown:
+    """Return each claim, and how many rows were learnt from."""
+    rows = release.rows
+    return Shown(
+        heads=("claim",),
+        rows=[(each.sentence(),) for each in release.claims],
+        notes=(f"Rows: {rows['learnt']:,} learnt from, {rows['control']:,} set aside.",),
+        title=f"Synthetic release of {rows['out']:,} rows",
+    )
+
+
+def weaknesses(release: Release[SynthesisFacts]) -> list[str]:
+    """Name what synthetic rows don't protect from."""
+    return [weakness_sentence(name) for name in _weaknesses(release.source)]
 
 
 def _weaknesses(rows: SyntheticRows) -> list[str]:
@@ -213,3 +321,18 @@ def _budget_sentences(paid: PaidBudget) -> list[str]:
         unit,
         f"{rows} Nothing was measured against them: that would cost more than the budget.",
     ]
+
+
+_UNUSED = "Rows are drawn from a model of the whole table: leave it out."
+KIND = ReleaseKind(
+    name=SYNTHETIC,
+    make=make,
+    files=files,
+    weaknesses=weaknesses,
+    details=details,
+    blocks=blocks,
+    shown=shown,
+    about="[synthesis]",
+    refuses=dict.fromkeys(("vault", "population", "strict", "persons"), _UNUSED),
+    software=("polars", "numpy", "scikit-learn", "python"),
+)

@@ -171,7 +171,8 @@ def protect(
     _check_words(table, policy, out, chosen, overwrite=overwrite)
     key = key_in(key_file)
     vault = pseudonyms.open(table, policy or "")
-    made, where, kept = None, Path(), nullcontext()
+    made, where = None, Path()
+    kept: AbstractContextManager[None] = nullcontext()
     if policy is None:
         where = chosen.policy_path(out, overwrite=overwrite)
         made = chosen.make(table, head, folder=where.parent)
@@ -227,7 +228,7 @@ def make_release(
     saying: SayingOptions,
     overwrite: bool,
     show: bool,
-    kept: AbstractContextManager[None] | None = None,
+    kept: AbstractContextManager[None] = nullcontext(),  # noqa: B008 # it has no state
     more: Mapping[str, object] | None = None,
     **given: Any,  # noqa: ANN401 - of `protect_to`
 ) -> None:
@@ -237,7 +238,7 @@ def make_release(
     ledger = budget.open(table, is_read_otherwise=bool(options))
     opened = opened_by(table, policy, options) if options else table
     with (
-        kept or nullcontext(),
+        kept,
         where_run.connected() as engine,
         saying.stages() as stages,
     ):

@@ -42,7 +42,7 @@ from halfmask.microdata._released_columns import (
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
-from halfmask.release import Release, ReleaseKind, RowFiles, Shown
+from halfmask.release import Release, ReleaseKind, RowFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from halfmask.data import Schema, Source
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
+    from halfmask.release._release import ShownTable
 
 
 def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
@@ -272,23 +273,24 @@ def page(release: Release[ClassFacts], manifest: Manifest, verification: Any) ->
     return render_report(report_facts(release, manifest, verification))
 
 
-def shown(release: Release[ClassFacts]) -> Shown:
+def shown(release: Release[ClassFacts]) -> ShownTable:
     """Return each guarantee with its level, and the risk before and after."""
     rows, risk = release.rows, release.facts.risk
     highest = [each.prosecutor.highest.value for each in (risk.before, risk.after)]
-    return Shown(
-        heads=("guarantee", "parameters", "column", "reached", "classes"),
-        rows=[
-            (
-                claim.model,
-                ", ".join(f"{name} = {value}" for name, value in claim.parameters.items()),
-                claim.column or "",
-                f"{claim.evidence.achieved:g}",
-                claim.evidence.classes,
-            )
-            for claim in release.claims
-        ],
-        notes=(
+    reached = [
+        (
+            claim.model,
+            ", ".join(f"{name} = {value}" for name, value in claim.parameters.items()),
+            claim.column or "",
+            f"{claim.evidence.achieved:g}",
+            claim.evidence.classes,
+        )
+        for claim in release.claims
+    ]
+    return (
+        ("guarantee", "parameters", "column", "reached", "classes"),
+        reached,
+        (
             f"Rows: {rows['in']:,} read, {rows['suppressed']:,} suppressed.",
             f"Highest prosecutor risk: {highest[0]:.1%} before, {highest[1]:.1%} after.",
         ),

@@ -23,7 +23,7 @@ from halfmask.microdata._masked_rows import MaskedRows, changed, released_column
 from halfmask.microdata._opening import behind_masks, frame_given, opened_as
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
-from halfmask.release import Release, ReleaseKind, RowFiles, Shown, TableBlock, TextBlock
+from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
     from halfmask.release._page import AnyBlock
+    from halfmask.release._release import ShownTable
 
 #: Risk and utility are measured on so many rows, about.
 ASSESSED_ROWS = 100_000
@@ -105,14 +106,10 @@ def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
     )
 
 
-def shown(release: Release[MaskFacts]) -> Shown:
+def shown(release: Release[MaskFacts]) -> ShownTable:
     """Return each claim with its columns."""
-    return Shown(
-        heads=("claim", "columns"),
-        rows=[(it.sentence(), ", ".join(map(str, _columns_of(it)))) for it in release.claims],
-        notes=(f"Rows: {release.rows['in']:,} read.",),
-        title=f"Masked release of {release.rows['out']:,} rows",
-    )
+    claims = [(it.sentence(), ", ".join(map(str, _columns_of(it)))) for it in release.claims]
+    return ("claim", "columns"), claims, (f"Rows: {release.rows['in']:,} read.",)
 
 
 def _claims(rows: MaskedRows) -> Iterator[Claim]:

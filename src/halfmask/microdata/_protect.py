@@ -13,7 +13,7 @@ from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.data._atomic import check_new_folder
 from halfmask.data._object_folder import check_object_folder
 from halfmask.data._object_store import is_object_address
-from halfmask.release import Inputs, Release, kind_named, make_release
+from halfmask.release import Inputs, Release, kind_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,7 +200,7 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
 
         policy = policy_of(table, policy, quasi_identifiers, asked)
     _check_policy(policy, "protect")
-    return make_release(table, policy, _inputs(given))
+    return kind_named(policy.kind).release(table, policy, _inputs(given))
 
 
 def protect_to(
@@ -318,7 +318,7 @@ def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskF
         raise PolicyError(
             "The policy has [[guarantees]].", hint="[[Call halfmask.protect|Run halfmask protect]]."
         )
-    return make_release(table, policy, _inputs(given))
+    return kind_named(policy.kind).release(table, policy, _inputs(given))
 
 
 def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release[SynthesisFacts]:
@@ -398,7 +398,7 @@ def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release
             hint='Write [synthesis] with kind = "full", or '
             "[[call halfmask.protect|run halfmask protect]].",
         )
-    return make_release(table, policy, _inputs(given))
+    return kind_named(policy.kind).release(table, policy, _inputs(given))
 
 
 def _check_policy(policy: object, verb: str) -> None:
@@ -410,4 +410,5 @@ def _check_policy(policy: object, verb: str) -> None:
 
 
 def _inputs(given: Given) -> Inputs:
-    return Inputs(**{**given, "progress": given.get("progress") or silent})
+    found: dict[str, Any] = {**given, "progress": given.get("progress") or silent}
+    return Inputs(**found)

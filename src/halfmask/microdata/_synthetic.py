@@ -32,7 +32,6 @@ from halfmask.release import (
     Release,
     ReleaseKind,
     RowFiles,
-    Shown,
     TableBlock,
     TextBlock,
 )
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._private_synthesis import PaidBudget
     from halfmask.release import Inputs, WriteJob
     from halfmask.release._page import AnyBlock
+    from halfmask.release._release import ShownTable
 
 #: The seed of attacks and models: the same rows have the same numbers.
 SEED = 0
@@ -110,6 +110,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[SynthesisFact
         rows=drawn.counts,
         facts=SynthesisFacts(measured=None if drawn.paid else _assessed(drawn)),
         source=drawn,
+        copies=len(drawn.copies),
         original=original,
     )
 
@@ -184,15 +185,11 @@ def blocks(release: Release[SynthesisFacts]) -> list[AnyBlock]:
     return found if measured is None else [*found, *_pictures(rows), *measured.blocks()]
 
 
-def shown(release: Release[SynthesisFacts]) -> Shown:
+def shown(release: Release[SynthesisFacts]) -> ShownTable:
     """Return each claim, and how many rows were learnt from."""
     rows = release.rows
-    return Shown(
-        heads=("claim",),
-        rows=[(each.sentence(),) for each in release.claims],
-        notes=(f"Rows: {rows['learnt']:,} learnt from, {rows['control']:,} set aside.",),
-        title=f"Synthetic release of {rows['out']:,} rows",
-    )
+    learnt = f"Rows: {rows['learnt']:,} learnt from, {rows['control']:,} set aside."
+    return ("claim",), [(each.sentence(),) for each in release.claims], (learnt,)
 
 
 def weaknesses(release: Release[SynthesisFacts]) -> list[str]:

@@ -17,7 +17,6 @@ from halfmask.claims import MaskedColumn
 from halfmask.data._orders import with_orders
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
-from halfmask.release import check_copy
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
 from halfmask.synth._chance_copies import ChanceCopies
 
@@ -116,7 +115,6 @@ class SyntheticRows:
 
     def frame(self, number: int = 0) -> pl.DataFrame:
         """Return the rows of one copy in the keyed order."""
-        check_copy(number, len(self.copies))
         one = self.of_copy(number)
         return with_orders(one.copies[0][keyed_order(one.n_out, key=one.key)], self.orders)
 

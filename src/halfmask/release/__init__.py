@@ -7,7 +7,7 @@ for each model of its claims to `halfmask.verifier`. A job without a policy hand
 
 from __future__ import annotations
 
-from halfmask.release._kinds import add_kind, kind_named, make_release
+from halfmask.release._kinds import add_kind, kind_named
 from halfmask.release._page import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
 from halfmask.release._product import Product
 from halfmask.release._publishing import Published, publish, publish_beside, publish_verified
@@ -16,9 +16,7 @@ from halfmask.release._release import (
     Release,
     ReleaseKind,
     RowFiles,
-    Shown,
     WriteJob,
-    check_copy,
 )
 
 __all__ = [
@@ -30,15 +28,12 @@ __all__ = [
     "Release",
     "ReleaseKind",
     "RowFiles",
-    "Shown",
     "TableBlock",
     "TextBlock",
     "WriteJob",
     "add_kind",
-    "check_copy",
     "html_page",
     "kind_named",
-    "make_release",
     "publish",
     "publish_beside",
     "publish_verified",

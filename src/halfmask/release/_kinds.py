@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from halfmask._errors import ParameterError
 
 if TYPE_CHECKING:
-    from halfmask.release._release import Inputs, Release, ReleaseKind, ReleasePolicy
+    from halfmask.release._release import ReleaseKind
 
 #: Each kind by its name, or the module that has it as ``KIND`` and is loaded when it is asked for.
 KINDS: Final[dict[str, ReleaseKind[Any] | str]] = {
@@ -58,16 +58,3 @@ def kind_named(name: str) -> ReleaseKind[Any]:
         kind: ReleaseKind[Any] = importlib.import_module(found).KIND
         KINDS[name] = found = kind
     return found
-
-
-def make_release(table: object, policy: ReleasePolicy, inputs: Inputs) -> Release[Any]:
-    """Make the release that a policy asks for.
-
-    Parameters
-    ----------
-    table, policy, inputs
-        What is released, how, and what is given besides.
-    """
-    kind = kind_named(policy.kind)
-    kind.check_inputs(inputs)
-    return kind.make(table, policy, inputs)

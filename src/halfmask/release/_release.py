@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask._html_table import html_table
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.release._page import AnyBlock
     from halfmask.vault import Vault
-    from halfmask.verifier._verify import AnyVerification
 
 Facts = TypeVar("Facts")
 
@@ -120,24 +119,8 @@ class RowFiles:
     evidence: Callable[[Sequence[DataFile]], Mapping[str, Any]] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What a notebook shows of a release: counts, and no cell.
-
-    Parameters
-    ----------
-    heads, rows
-        The table.
-    notes
-        Sentences below it.
-    title
-        The heading; made of the released rows if empty.
-    """
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[object]]
-    notes: Sequence[str] = ()
-    title: str = ""
+#: What a notebook shows of a release: heads, rows and notes, of counts and no cell.
+ShownTable: TypeAlias = tuple[Sequence[str], Sequence[Sequence[object]], Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,23 +161,24 @@ class ReleaseKind(Generic[Facts]):
     details: Callable[[Release[Facts]], Mapping[str, Json]] | None = None
     blocks: Callable[[Release[Facts]], Sequence[AnyBlock]] | None = None
     page: Callable[[Release[Facts], Manifest, Any], str] | None = None
-    shown: Callable[[Release[Facts]], Shown] | None = None
+    shown: Callable[[Release[Facts]], ShownTable] | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
     about: str = "this policy"
     software: tuple[str, ...] = ()
 
-    def check_inputs(self, inputs: Inputs) -> None:
-        """Raise if an input is given that this kind has no use for.
+    def release(self, table: object, policy: ReleasePolicy, inputs: Inputs) -> Release[Facts]:
+        """Make a release; raise if an input is given that this kind has no use for.
 
         Parameters
         ----------
-        inputs
-            What is given besides the table and the policy.
+        table, policy, inputs
+            What is released, how, and what is given besides.
         """
         for each in fields(inputs):
             value = getattr(inputs, each.name)
             if not (value is None or value is False or isinstance(value, LocalEngine)):
                 self.check_input(each.name)
+        return self.make(table, policy, inputs)
 
     def check_input(self, name: str) -> None:
         """Raise if this kind has no use for an input.
@@ -225,8 +209,8 @@ class Release(Generic[Facts]):
         How many rows were read, released, and what became of the others.
     facts
         What its kind measured or spent.
-    source, original
-        Where its rows come from, and the table as given: `data` is made from them.
+    source, copies, original
+        Where its rows come from, in how many copies, and the table as given: `data` is made of it.
     manifest, verification
         What was written, and what the verifier found on disk; ``None`` before :meth:`write`.
 
@@ -247,9 +231,10 @@ class Release(Generic[Facts]):
     rows: Mapping[str, int]
     facts: Facts
     source: Any
+    copies: int = 1
     original: object = None
     manifest: Manifest | None = None
-    verification: AnyVerification | None = None
+    verification: Any = None
 
     def __repr__(self) -> str:
         rows = f"{self.rows['out']} rows"
@@ -257,10 +242,10 @@ class Release(Generic[Facts]):
 
     def _repr_html_(self) -> str:
         """Show claims and rows as a table in a notebook: counts, and no cell."""
-        shown = (self.kind.shown or _show_claims)(self)
+        heads, rows, notes = (self.kind.shown or _show_claims)(self)
         state = "Not written yet." if self.manifest is None else "Written, and verified on disk."
-        title = shown.title or f"Release of {self.rows['out']:,} rows"
-        return html_table(title, shown.heads, shown.rows, (*shown.notes, state))
+        title = f"{self.kind.name} release of {self.rows['out']:,} rows"
+        return html_table(title.capitalize(), heads, rows, (*notes, state))
 
     @property
     def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
@@ -275,6 +260,8 @@ class Release(Generic[Facts]):
         number
             The number of the copy, from 0.
         """
+        if not 0 <= number < self.copies:
+            raise ParameterError(f"The release has {self.copies} copies, from 0. Got {number}.")
         frame = self.source.frame(number)
         return frame if self.original is None else like(frame, self.original)
 
@@ -294,7 +281,7 @@ class Release(Generic[Facts]):
         return self._fact("assessment")
 
     @property
-    def written(self) -> tuple[Manifest, AnyVerification]:
+    def written(self) -> tuple[Manifest, Any]:
         """The manifest and what the verifier found, of a release that was written."""
         if self.manifest is None or self.verification is None:
             raise ReleaseError("The release isn't written yet.", hint="Call its write method.")
@@ -355,25 +342,13 @@ class Release(Generic[Facts]):
         return replace(self, manifest=manifest, verification=verification)
 
 
-def check_copy(number: int, n_copies: int = 1) -> None:
-    """Raise if a release has no copy of that number.
-
-    Parameters
-    ----------
-    number, n_copies
-        Which copy is asked for, from 0, and how many there are.
-    """
-    if not 0 <= number < n_copies:
-        raise ParameterError(f"The release has {n_copies} copies, from 0. Got {number}.")
-
-
 def stated_claims(release: Release[Any]) -> list[Claim]:
     """Return the claims as the manifest states them."""
     return [each if isinstance(each, Claim) else each.stated() for each in release.claims]
 
 
-def _show_claims(release: Release[Any]) -> Shown:
-    return Shown(heads=("claim",), rows=[(each.sentence(),) for each in stated_claims(release)])
+def _show_claims(release: Release[Any]) -> ShownTable:
+    return ("claim",), [(each.sentence(),) for each in stated_claims(release)], ()
 
 
 def _product(release: Release[Any], files: RowFiles) -> Product:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halfmask.claims import TableManifest
     from halfmask.microdata import Release
     from halfmask.microdata._evaluation import ReleaseUtility
-    from halfmask.verifier import Verification
+    from halfmask.verifier import CheckedRelease
 
 REPORT = "report.html"
 #: Columns whose kept detail is shown unless more is asked for: those that keep least.
@@ -215,7 +215,7 @@ def percent(share: float) -> str:
     return "> 99.9%" if share > 0.999 else f"{share:.1%}"
 
 
-def _written(release: Release) -> tuple[TableManifest, Verification]:
+def _written(release: Release) -> tuple[TableManifest, CheckedRelease]:
     """Return what `protect_to` adds to a release when it has written it."""
     if release.manifest is None or release.verification is None:
         raise ReleaseError("The release wasn't written.", hint="This is a fault of halfmask.")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from halfmask._progress import Progress, silent
-from halfmask.claims import StatedMask, masked_details
-from halfmask.claims._masked_manifest import MASKED
+from halfmask.claims import MaskedDetails, RowsRead, StatedMask
+from halfmask.claims._manifest import MASKED
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.data._object_folder import shared_folder
 from halfmask.masks import TableMask
@@ -48,7 +48,7 @@ def write_masked(  # what a release consists of
     """Write a masked table; see :meth:`halfmask.microdata.MaskedRelease.write`."""
     product = _product(rows, claims, measured, progress or silent, shared_folder(out))
     manifest, verification = publish_verified(product, out, overwrite=overwrite, progress=progress)
-    return manifest, cast("CheckedRelease", verification)  # as of every masked table
+    return manifest, verification
 
 
 def _product(
@@ -71,14 +71,13 @@ def _product(
         claims=lambda _files: claims,
         weaknesses=_weaknesses(rows),
         blocks=[*_blocks(rows, masks), *_measured_blocks(rows, measured)],
-        details=masked_details(
-            n_in=rows.n_in,
-            n_out=rows.n_out,
-            columns=released_columns(rows),
-            masks=masks,
+        details=MaskedDetails(
+            rows=RowsRead(n_in=rows.n_in, n_out=rows.n_out),
+            columns=tuple(released_columns(rows)),
+            masks=tuple(masks),
             risk={name: it for name, it in numbers.items() if name in RISK},
             utility={name: it for name, it in numbers.items() if name not in RISK},
-        ),
+        ).to_details(),
         software={"python": platform.python_version(), "polars": version("polars")},
     )
 

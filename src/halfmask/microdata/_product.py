@@ -8,18 +8,12 @@ from contextlib import nullcontext
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
 from halfmask._progress import Progress, silent
-from halfmask.claims._table_manifest import (
-    MICRODATA,
-    ReleasedColumn,
-    RowCounts,
-    SupportFile,
-    table_details,
-)
-from halfmask.claims._table_reader import table_manifest
+from halfmask.claims import ReleasedColumn, RowCounts, SupportFile, TableDetails, table_manifest
+from halfmask.claims._manifest import MICRODATA
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.data._object_folder import shared_folder
 from halfmask.engines import LocalEngine
@@ -32,6 +26,7 @@ from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
 from halfmask.release import Product, publish_verified
+from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,8 +36,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._prepared import Prepared
     from halfmask.microdata._release import Release
-    from halfmask.verifier._verify import AnyVerification
-    from halfmask.verifier.tables import Verification
+    from halfmask.verifier import CheckedRelease
 
 
 def write_release(
@@ -70,7 +64,7 @@ def write_release(
     return replace(
         release,
         manifest=table_manifest(manifest),
-        verification=cast("Verification", verification),  # as of every table
+        verification=verification,
     )
 
 
@@ -96,22 +90,24 @@ def _product(
         _write_support(prepared, folder)
         return files
 
-    def page(manifest: Manifest, verification: AnyVerification) -> str:
-        return render_report(report_facts(release, manifest, cast("Verification", verification)))
+    def page(manifest: Manifest, verification: CheckedRelease) -> str:
+        return render_report(report_facts(release, manifest, verification))
 
-    def evidence(files: Sequence[DataFile]) -> dict[str, Any]:
+    def evidence(files: Sequence[DataFile]) -> VerifyInputs:
         # Workers that wrote the files see them.
         # The files of a release for an object store are verified here, where their copies are.
         elsewhere = (
             prepared.is_divided and not isinstance(prepared.engine, LocalEngine) and shared is None
         )
-        where: dict[str, Any] = {"engine": prepared.engine} if elsewhere else {}
-        if whose is not None:
-            whose.write(aside / "persons.parquet", files)
-            return {"persons": aside / "persons.parquet", **where}
-        if prepared.people is not None:
-            return {"population": prepared.people, "hierarchies": prepared.trees, **where}
-        return where
+        persons = None if whose is None else aside / "persons.parquet"
+        if whose is not None and persons is not None:
+            whose.write(persons, files)
+        return VerifyInputs(
+            persons=persons,
+            population=prepared.people,
+            hierarchies=None if prepared.people is None else prepared.trees,
+            engine=prepared.engine if elsewhere else None,
+        )
 
     return Product(
         kind=MICRODATA,
@@ -165,29 +161,29 @@ def _write_support(prepared: Prepared, folder: Path) -> None:
 
 def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, Any]:
     prepared = release.prepared
-    return table_details(
+    return TableDetails(
         rows=RowCounts(
             n_in=prepared.n_in,
             n_out=prepared.n_out,
             n_suppressed=prepared.n_in - prepared.n_out,
         ),
-        support=[
+        support=tuple(
             SupportFile(name=each.name, column=each.column, sha256=each.sha256)
             for each in supports(prepared.guarantees)
-        ],
-        columns=columns,
-        row_masks=[
+        ),
+        columns=tuple(columns),
+        row_masks=tuple(
             {"name": mask.name, **stated_parameters(mask)}
             for mask in prepared.policy.table_masks
             if not isinstance(mask, TableMask)
-        ],
+        ),
         method={
             **prepared.policy.method.model_dump(mode="json", exclude_none=True),
             **prepared.plan.partition.details(prepared.plan.quasi_identifiers),
         },
         risk=finite(release.risk.to_dict()),
         utility=finite(release.utility.to_dict()),
-    )
+    ).to_details()
 
 
 def _columns(prepared: Prepared) -> list[ReleasedColumn]:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask._progress import Progress
-    from halfmask.claims._table_manifest import ClassClaim, TableManifest
+    from halfmask.claims import ClassClaim, TableManifest
     from halfmask.microdata._evaluation import ReleaseRisk, ReleaseUtility
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._prepared import Prepared
-    from halfmask.verifier.tables import Verification
+    from halfmask.verifier import CheckedRelease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Release:
     prepared: Prepared
     original: object
     manifest: TableManifest | None = None
-    verification: Verification | None = None
+    verification: CheckedRelease | None = None
 
     def __repr__(self) -> str:
         rows = self.prepared.n_out

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halfmask._progress import Progress, silent
 from halfmask.assess.masking._pairs import column_pairs
 from halfmask.assess.synthesis import associations, column_pictures
 from halfmask.assess.synthesis._marginals import binned
-from halfmask.claims._synthetic_manifest import SYNTHETIC, synthetic_details
+from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
+from halfmask.claims._manifest import SYNTHETIC
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.microdata._evaluation import LEAST_COUNT
 from halfmask.microdata._finite_numbers import finite
@@ -18,6 +19,7 @@ from halfmask.microdata._report_charts import association_chart, distribution_ch
 from halfmask.microdata._writing import write_parts
 from halfmask.release import PicturesBlock, Product, TableBlock, TextBlock, publish_verified
 from halfmask.synth._chance_copies import MOST_EQUAL
+from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +54,7 @@ def write_synthetic(  # what a release consists of
     """Write synthetic rows; see :meth:`halfmask.microdata.SyntheticRelease.write`."""
     product = _product(rows, claims, measured, progress or silent)
     manifest, verification = publish_verified(product, out, overwrite=overwrite, progress=progress)
-    return manifest, cast("CheckedRelease", verification)
+    return manifest, verification
 
 
 def _product(
@@ -78,17 +80,16 @@ def _product(
         claims=lambda _files: claims,
         weaknesses=[weakness_sentence(name) for name in _weaknesses(rows)],
         blocks=blocks,
-        details=synthetic_details(
-            rows=rows.counts,
-            columns=rows.columns(),
-            extent=rows.section.kind,
-            parameters=rows.parameters(),
+        details=SyntheticDetails(
+            rows=LearntRows(**{f"n_{name}": count for name, count in rows.counts.items()}),
+            columns=tuple(rows.columns()),
+            synthesis=Synthesis(extent=rows.section.kind, parameters=rows.parameters()),
             risk={} if measured is None else finite(_risk(rows, measured)),
             utility={} if measured is None else finite(measured.utility()),
-        ),
+        ).to_details(),
         software={name: version(name) for name in ("polars", "numpy", "scikit-learn")}
         | {"python": platform.python_version()},
-        evidence=None if rows.paid else lambda _files: {"originals": rows.originals},
+        evidence=None if rows.paid else lambda _files: VerifyInputs(originals=rows.originals),
     )
 
 

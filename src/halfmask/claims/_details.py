@@ -112,7 +112,7 @@ def read_claim(kind: type[T], claim: Claim, number: int) -> T:
     fields = {each.name: each for each in dataclasses.fields(cast("Any", kind))}
     if "basis" not in fields:
         At(claim.basis, f"{place}: basis").word(("counted",))
-    found = {}
+    found: dict[str, At] = {}
     for name in ("model", "basis", *PARTS):
         value = getattr(claim, name)
         at = At(dict(value) if name in PARTS else value, f"{place}: {name}")
@@ -178,7 +178,7 @@ def _default(field: Field[Any]) -> object:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 # a class
     # Json names itself, and values of any JSON aren't looked into.
     return get_type_hints(kind, localns={"Json": object}, include_extras=True)
 

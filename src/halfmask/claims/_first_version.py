@@ -48,7 +48,7 @@ def events_of_first_version(top: At) -> dict[str, Json]:
     policy = at["policy"].keys("sha256", "release")
     fields = at["fields"].each(_field)
     claims, panes = at["claims"].or_none(_event_claims) or ([], [])
-    words = {word for each in fields for word in each["weaknesses"] if word in WEAKNESSES}
+    words = {word for _, words in fields for word in words if word in WEAKNESSES}
     return {
         **_head(EVENTS),
         **_values(at, "created", "software"),
@@ -59,7 +59,7 @@ def events_of_first_version(top: At) -> dict[str, Json]:
         "details": {
             **_values(policy, "release"),
             **_values(at, *details),
-            "fields": list(fields),
+            "fields": [field for field, _ in fields],
             "panes": panes,
         },
     }
@@ -93,11 +93,11 @@ def _file(at: At) -> dict[str, Json]:
     }
 
 
-def _field(at: At) -> dict[str, Json]:
+def _field(at: At) -> tuple[Json, tuple[str, ...]]:
     # It named the field twice, once for people.
     found = at.keys("field", "steps", "rule", "form", "weaknesses")
-    found["weaknesses"].texts()
-    return _values(found, "steps", "rule", "form", "weaknesses")
+    words = found["weaknesses"].texts()
+    return _values(found, "steps", "rule", "form", "weaknesses"), words
 
 
 def _event_claims(at: At) -> tuple[list[Json], Json]:

@@ -178,7 +178,7 @@ class PrivateRelease(Release):
             policy=self.policy,
             private_rows=self.private_rows,
             original=self.original,
-            written=cast("tuple[Manifest, CheckedRelease]", found),
+            written=found,
         )
 
 

@@ -197,7 +197,9 @@ class CheckedRelease:
     def to_dict(self) -> dict[str, Json]:
         """Return everything as a JSON object: the same keys for each kind."""
         rows = "lines" if self.of_lines else "rows"
-        differences = None if self.differences is None else list(self.differences)
+        policy: Json = None
+        if self.differences is not None:
+            policy = {"holds": not self.differences, "problems": list(self.differences)}
         return {
             "holds": self.holds,
             "kind": self.kind,
@@ -208,9 +210,7 @@ class CheckedRelease:
             "problems": list(self.problems),
             "unverified": list(self.unverified),
             "weaknesses": list(self.weaknesses),
-            "policy": differences
-            if differences is None
-            else {"holds": not differences, "problems": differences},
+            "policy": policy,
         }
 
     def _repr_html_(self) -> str:

@@ -198,7 +198,7 @@ def test_the_verifier_counts_persons_before_the_release_gets_its_name(tmp_path, 
 
     assert release.verification is not None
     assert release.verification.holds
-    assert [each.claimed for each in release.verification.claims] == pytest.approx(
+    assert [each.stated.evidence.achieved for each in release.verification.claims] == pytest.approx(
         [each.counted for each in release.verification.claims]
     )
     assert (tmp_path / "whose").stat().st_mode & 0o777 == 0o600

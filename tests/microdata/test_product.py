@@ -227,12 +227,12 @@ def test_anything_else_goes_wrong(tmp_path, monkeypatch, release, fault):
 def test_what_isnt_verified_is_not_there(tmp_path, monkeypatch, release):
     """The verifier's word is the last, whatever the engine says."""
 
-    def deny(folder):
-        found = verify(folder)
+    def deny(folder, given):
+        found = verify(folder, engine=given.engine)
         object.__setattr__(found, "problems", ("It is broken.",))
         return found
 
-    monkeypatch.setattr(_publishing, "verify", deny)
+    monkeypatch.setattr(_publishing, "verify_with", deny)
     with pytest.raises(VerificationError, match="It is broken"):
         release.write(tmp_path / "out")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
-from halfmask.claims._table_manifest import ReleasedColumn, RowCounts, SupportFile, table_details
+from halfmask.claims import ReleasedColumn, RowCounts, SupportFile, TableDetails
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
@@ -66,29 +66,29 @@ def class_details(
     """Return columns, method, risk and utility as the manifest has them."""
     columns = stated_columns(prepared)
     _check_stated(prepared.policy, columns, claims)
-    return table_details(
+    return TableDetails(
         rows=RowCounts(
             n_in=prepared.n_in,
             n_out=prepared.n_out,
             n_suppressed=prepared.n_in - prepared.n_out,
         ),
-        support=[
+        support=tuple(
             SupportFile(name=each.name, column=each.column, sha256=each.sha256)
             for each in supports(prepared.guarantees)
-        ],
-        columns=columns,
-        row_masks=[
+        ),
+        columns=tuple(columns),
+        row_masks=tuple(
             {"name": mask.name, **stated_parameters(mask)}
             for mask in prepared.policy.table_masks
             if not isinstance(mask, TableMask)
-        ],
+        ),
         method={
             **prepared.policy.method.model_dump(mode="json", exclude_none=True),
             **prepared.plan.partition.details(prepared.plan.quasi_identifiers),
         },
         risk=finite(facts.risk.to_dict()),
         utility=finite(facts.utility.to_dict()),
-    )
+    ).to_details()
 
 
 def stated_columns(prepared: Prepared) -> list[ReleasedColumn]:

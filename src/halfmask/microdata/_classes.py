@@ -12,7 +12,7 @@ from halfmask._errors import ColumnWarning, PolicyError
 from halfmask._optional import need
 from halfmask._random import key_or_fresh
 from halfmask.anonymize import MAX_ROWS, Protection, Summary
-from halfmask.claims._table_manifest import MICRODATA
+from halfmask.claims._manifest import MICRODATA
 from halfmask.data._object_folder import shared_folder
 from halfmask.data._person_key import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
@@ -43,9 +43,10 @@ from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
 from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
     from halfmask.release._release import ShownTable
+    from halfmask.verifier import CheckedRelease
 
 
 def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
@@ -240,17 +242,18 @@ def files(release: Release[ClassFacts], job: WriteJob) -> Iterator[RowFiles]:
     with nullcontext("") if whose is None else tempfile.TemporaryDirectory() as aside:
         persons = Path(aside, "persons.parquet")
 
-        def evidence(files: Sequence[DataFile]) -> Mapping[str, Any]:
+        def evidence(files: Sequence[DataFile]) -> VerifyInputs:
             # Workers that wrote the files see them.
             # The files of a release for an object store are verified here, where their copies are.
             is_here = isinstance(prepared.engine, LocalEngine) or shared is not None
-            where = {} if is_here or not prepared.is_divided else {"engine": prepared.engine}
             if whose is not None:
                 whose.write(persons, files)
-                return {"persons": persons, **where}
-            if prepared.people is not None:
-                return {"population": prepared.people, "hierarchies": prepared.trees, **where}
-            return where
+            return VerifyInputs(
+                persons=None if whose is None else persons,
+                population=prepared.people,
+                hierarchies=None if prepared.people is None else prepared.trees,
+                engine=None if is_here or not prepared.is_divided else prepared.engine,
+            )
 
         yield RowFiles(write=write, evidence=evidence)
     if job.persons is not None and whose is not None:
@@ -268,7 +271,7 @@ def details(release: Release[ClassFacts]) -> dict[str, Any]:
     return class_details(release.source, release.claims, release.facts)
 
 
-def page(release: Release[ClassFacts], manifest: Manifest, verification: Any) -> str:  # noqa: ANN401
+def page(release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease) -> str:
     """Return the report with what the verifier counted."""
     return render_report(report_facts(release, manifest, verification))
 

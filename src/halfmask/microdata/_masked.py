@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from halfmask._errors import GuaranteeNotMetError, SchemaError
 from halfmask._random import key_or_fresh
 from halfmask.assess.masking import compare_masked
-from halfmask.claims import StatedMask, masked_details, released_columns_claim
-from halfmask.claims._masked_manifest import MASKED
+from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_columns_claim
+from halfmask.claims._manifest import MASKED
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.data._object_folder import shared_folder
 from halfmask.engines import LocalEngine
@@ -96,14 +96,13 @@ def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
     rows: MaskedRows = release.source
     measured = release.facts.assessment
     numbers = {} if measured is None else finite(measured.to_dict())
-    return masked_details(
-        n_in=rows.n_in,
-        n_out=rows.n_out,
-        columns=released_columns(rows),
-        masks=_stated(rows),
+    return MaskedDetails(
+        rows=RowsRead(n_in=rows.n_in, n_out=rows.n_out),
+        columns=tuple(released_columns(rows)),
+        masks=tuple(_stated(rows)),
         risk={name: it for name, it in numbers.items() if name in RISK},
         utility={name: it for name, it in numbers.items() if name not in RISK},
-    )
+    ).to_details()
 
 
 def shown(release: Release[MaskFacts]) -> ShownTable:

@@ -16,10 +16,7 @@ from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._policy_files import WrittenPolicy
 from halfmask.anonymize import METHODS, Level
-from halfmask.claims._manifest import PRIVATE_MICRODATA
-from halfmask.claims._masked_manifest import MASKED
-from halfmask.claims._synthetic_manifest import SYNTHETIC
-from halfmask.claims._table_manifest import MICRODATA
+from halfmask.claims._manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
 from halfmask.data import (
     Column,
     Normalization,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME
-from halfmask.claims._masked_manifest import MASKED
-from halfmask.claims._synthetic_manifest import SYNTHETIC
+from halfmask.claims._manifest import MASKED, SYNTHETIC
 from halfmask.data._atomic import check_new_folder
 from halfmask.data._object_folder import check_object_folder
 from halfmask.data._object_store import is_object_address

@@ -17,6 +17,7 @@ from halfmask.microdata._report_facts import (
     RiskFact,
     class_size_shares,
 )
+from halfmask.verifier.tables import ClaimCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._evaluation import ClassFacts, ReleaseUtility
     from halfmask.microdata._prepared import Prepared
     from halfmask.release import Release
-    from halfmask.verifier.tables import ClaimCheck, Verification
+    from halfmask.verifier import CheckedRelease
 
 # Spellings are compared in so many rows.
 _SPELLED_ROWS = 100_000
@@ -50,10 +51,11 @@ METHODS = {
 
 
 def report_facts(
-    release: Release[ClassFacts], manifest: Manifest, verification: Verification
+    release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease
 ) -> ReportFacts:
     """Gather the facts of a written release and its verification."""
     prepared, risk, utility = release.source, release.facts.risk, release.facts.utility
+    checks = [each for each in verification.claims if isinstance(each, ClaimCheck)]
     return ReportFacts(
         title="Release report",
         created=manifest.created,
@@ -61,7 +63,7 @@ def report_facts(
         policy_sha256=manifest.policy_sha256,
         guarantees=tuple(
             _guarantee_fact(check, guarantee, verification.rows or 0)
-            for check, guarantee in zip(verification.claims, prepared.guarantees, strict=True)
+            for check, guarantee in zip(checks, prepared.guarantees, strict=True)
         ),
         rows_in=prepared.n_in,
         rows_out=prepared.n_out,
@@ -112,9 +114,9 @@ def _method(plan: Plan) -> str:
 def _guarantee_fact(check: ClaimCheck, guarantee: Guarantee, rows: int) -> GuaranteeFact:
     return GuaranteeFact(
         model=check.model,
-        parameters=check.parameters,
-        column=check.column,
-        quasi_identifiers=check.quasi_identifiers,
+        parameters=check.stated.parameters,
+        column=check.stated.column,
+        quasi_identifiers=check.stated.quasi_identifiers,
         sentence=check.sentence,
         required=guarantee.required,
         bound=guarantee.bound,

@@ -17,7 +17,8 @@ from halfmask.assess.synthesis import (
     column_pictures,
 )
 from halfmask.assess.synthesis._marginals import binned
-from halfmask.claims._synthetic_manifest import SYNTHETIC, synthetic_details
+from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
+from halfmask.claims._manifest import SYNTHETIC
 from halfmask.claims._weaknesses import weakness_sentence
 from halfmask.data import orders_of
 from halfmask.microdata._evaluation import LEAST_COUNT
@@ -36,6 +37,7 @@ from halfmask.release import (
     TextBlock,
 )
 from halfmask.synth._chance_copies import MOST_EQUAL
+from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -159,7 +161,8 @@ def files(release: Release[SynthesisFacts], job: WriteJob) -> Iterator[RowFiles]
         return files
 
     yield RowFiles(
-        write=write, evidence=None if rows.paid else lambda _files: {"originals": rows.originals}
+        write=write,
+        evidence=None if rows.paid else lambda _files: VerifyInputs(originals=rows.originals),
     )
 
 
@@ -167,14 +170,13 @@ def details(release: Release[SynthesisFacts]) -> Mapping[str, Json]:
     """Return rows, columns, how they were drawn, risk and utility."""
     rows: SyntheticRows = release.source
     measured = release.facts.measured
-    return synthetic_details(
-        rows=rows.counts,
-        columns=rows.columns(),
-        extent=rows.section.kind,
-        parameters=rows.parameters(),
+    return SyntheticDetails(
+        rows=LearntRows(**{f"n_{name}": count for name, count in rows.counts.items()}),
+        columns=tuple(rows.columns()),
+        synthesis=Synthesis(extent=rows.section.kind, parameters=rows.parameters()),
         risk={} if measured is None else finite(_risk(rows, measured)),
         utility={} if measured is None else finite(measured.utility()),
-    )
+    ).to_details()
 
 
 def blocks(release: Release[SynthesisFacts]) -> list[AnyBlock]:

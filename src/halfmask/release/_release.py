@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.release._page import AnyBlock
     from halfmask.vault import Vault
+    from halfmask.verifier import CheckedRelease, VerifyInputs
 
 Facts = TypeVar("Facts")
 
@@ -112,11 +113,11 @@ class RowFiles:
         Writes the files under ``data/`` of the folder that it is given; returns what the manifest
         states of them.
     evidence
-        Returns what claims are checked against and no release holds, by arguments of `verify`.
+        Returns what claims are checked against and no release holds.
     """
 
     write: Callable[[Path], Sequence[DataFile]]
-    evidence: Callable[[Sequence[DataFile]], Mapping[str, Any]] | None = None
+    evidence: Callable[[Sequence[DataFile]], VerifyInputs] | None = None
 
 
 #: What a notebook shows of a release: heads, rows and notes, of counts and no cell.
@@ -160,7 +161,7 @@ class ReleaseKind(Generic[Facts]):
     weaknesses: Callable[[Release[Facts]], Sequence[str]]
     details: Callable[[Release[Facts]], Mapping[str, Json]] | None = None
     blocks: Callable[[Release[Facts]], Sequence[AnyBlock]] | None = None
-    page: Callable[[Release[Facts], Manifest, Any], str] | None = None
+    page: Callable[[Release[Facts], Manifest, CheckedRelease], str] | None = None
     shown: Callable[[Release[Facts]], ShownTable] | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
     about: str = "this policy"
@@ -234,7 +235,7 @@ class Release(Generic[Facts]):
     copies: int = 1
     original: object = None
     manifest: Manifest | None = None
-    verification: Any = None
+    verification: CheckedRelease | None = None
 
     def __repr__(self) -> str:
         rows = f"{self.rows['out']} rows"
@@ -281,7 +282,7 @@ class Release(Generic[Facts]):
         return self._fact("assessment")
 
     @property
-    def written(self) -> tuple[Manifest, Any]:
+    def written(self) -> tuple[Manifest, CheckedRelease]:
         """The manifest and what the verifier found, of a release that was written."""
         if self.manifest is None or self.verification is None:
             raise ReleaseError("The release isn't written yet.", hint="Call its write method.")

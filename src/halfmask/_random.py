@@ -84,6 +84,14 @@ def check_key(key: object) -> None:
         raise ParameterError(f"The key must have {KEY_BYTES} bytes. Got {len(key)}.")
 
 
+def key_or_fresh(key: bytes | None) -> bytes:
+    """Return a key that was given, or one from the operating system."""
+    if key is None:
+        return fresh_key()
+    check_key(key)
+    return key
+
+
 def keyed_integers(n: int, *, key: bytes, stream: int = 0, first: int = 0) -> NDArray[np.uint64]:
     """Return ``n`` unpredictable 64-bit integers, the same for the same key and stream.
 

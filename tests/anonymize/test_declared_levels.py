@@ -143,7 +143,7 @@ def test_the_labels_of_the_rows_decide():
         )
         release = protect(frame, policy)
         assert release.utility.measures.classification is not None
-        return _chosen(release.prepared.plan)
+        return _chosen(release.source.plan)
 
     assert chosen("x")[0] == 1
     assert protect(frame, _label_policy()).utility.measures.classification == 0

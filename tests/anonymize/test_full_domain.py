@@ -412,7 +412,7 @@ def test_a_release_on_disk_is_verified_and_says_how_it_was_found(tmp_path):
     assert halfmask.verify(tmp_path / "out").holds
     method = json.loads((tmp_path / "out" / "manifest.json").read_text())["details"]["method"]
     assert method["objective"]["name"] == "discernibility"
-    assert list(method["levels"]) == list(release.prepared.plan.quasi_identifiers)
+    assert list(method["levels"]) == list(release.source.plan.quasi_identifiers)
     assert (method["optimal"], method["nodes"]) == (True, 24)
     assert 0 < method["nodes_judged"] <= 24
     report = (tmp_path / "out" / "report.html").read_text()

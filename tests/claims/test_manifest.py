@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from halfmask._errors import ReleaseError
+from halfmask.claims import Evidence
 from halfmask.claims._manifest import write_manifest
 from halfmask.claims._released_files import MANIFEST_NAME
-from halfmask.claims._table_manifest import Evidence
 
 
 def test_a_number_that_json_lacks_is_not_written(folder):

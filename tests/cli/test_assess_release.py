@@ -15,8 +15,9 @@ from halfmask.claims import (
     DataFile,
     Manifest,
     MaskedColumn,
+    MaskedDetails,
+    RowsRead,
     StatedMask,
-    masked_details,
     released_columns_claim,
     write_manifest,
 )
@@ -150,14 +151,13 @@ def test_a_release_of_masks_alone_is_attacked(released, run, tmp_path):
             ),
         ),
         claims=(released_columns_claim(columns, sent.height), multiples),
-        details=masked_details(
-            n_in=N,
-            n_out=sent.height,
-            columns=columns,
-            masks=[StatedMask(name="round", columns=("age",), parameters={"base": 10})],
+        details=MaskedDetails(
+            rows=RowsRead(n_in=N, n_out=sent.height),
+            columns=tuple(columns),
+            masks=(StatedMask(name="round", columns=("age",), parameters={"base": 10}),),
             risk={},
             utility={},
-        ),
+        ).to_details(),
     )
     write_manifest(manifest, folder)
 

@@ -8,17 +8,23 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from halfmask.claims import ClassClaim, Evidence
 from halfmask.cli._claims import claim_text, level, show_claims
-from halfmask.verifier import ClaimCheck
+from halfmask.verifier.tables import ClaimCheck
 
 
 def check(**changed):
-    said: dict[str, Any] = {
+    claim: dict[str, Any] = {
         "model": "t-closeness",
         "parameters": {"t": 0.2, "distance": "equal"},
         "column": "ill",
         "quasi_identifiers": ("age",),
-        "claimed": 0.15,
+        "evidence": Evidence(achieved=0.15, classes=1234, rows=9999, smallest_class=5),
+    }
+    stated = ClassClaim(**{name: changed.pop(name, value) for name, value in claim.items()})
+    said: dict[str, Any] = {
+        "claim": stated.stated(),
+        "stated": stated,
         "counted": 0.1873456,
         "counted_wildcard": 0.1873456,
         "classes": 1234,

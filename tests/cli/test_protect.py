@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import VerificationError
-from halfmask.cli._summary import percent
+from halfmask.cli._claims import percent
 
 
 def _labelled(desk) -> None:
@@ -148,7 +148,7 @@ def test_a_promise_that_the_verifier_denies_fails(run, desk, monkeypatch):
     def deny(_self):
         raise VerificationError("The release on disk doesn't bear out what it claims.")
 
-    monkeypatch.setattr("halfmask.verifier.Verification.raise_if_broken", deny)
+    monkeypatch.setattr("halfmask.verifier.CheckedRelease.raise_if_broken", deny)
     answer = run(*desk.protect("--json"))
 
     assert (answer.status, answer.json["code"]) == (1, "verification")

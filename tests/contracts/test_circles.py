@@ -11,7 +11,6 @@ KNOWN = [
     {"data._describe", "data._policy_text"},
     {"events.description._field_proposal", "events.description._policy_text"},
     {"events.policy._policy", "events.policy._together"},
-    {"microdata._product", "microdata._release", "microdata._reporting"},
     {"trainer.defences._defences", "trainer.defences._defended", "trainer.defences._saving"},
     {
         *("training._checked", "training._estimator"),

@@ -210,13 +210,24 @@ def _homes():
     return found
 
 
+def _parameters(it):
+    """Return the names of parameters; inputs that a ``**`` types one by one are parameters."""
+    names = set()
+    for each in inspect.signature(it).parameters.values():
+        typed = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
+        names |= (
+            set(inspect.unwrap(it).__globals__[typed[1]].__annotations__) if typed else {each.name}
+        )
+    return names
+
+
 def test_what_is_described_is_a_parameter(documented):
     """A renamed parameter is renamed in its docstring too."""
     stale = [
         (each.name, sorted(wrong))
         for each in documented
         if inspect.isfunction(each.it) and "Attributes" not in each.sections
-        if (wrong := set(each.described) - set(inspect.signature(each.it).parameters))
+        if (wrong := set(each.described) - _parameters(each.it))
     ]
     assert stale == []
 
@@ -234,8 +245,7 @@ def _asked(it):
     """Return the parameters of a function, or of what a class defines itself."""
     if inspect.isclass(it) and not {"__init__", "__dataclass_fields__"} & set(vars(it)):
         return set()
-    kinds = inspect.signature(it).parameters.values()
-    return {each.name for each in kinds if not each.name.startswith("_")} - {"self", "cls"}
+    return {name for name in _parameters(it) if not name.startswith("_")} - {"self", "cls"}
 
 
 def test_words_are_those_of_the_field(documented):

@@ -40,5 +40,17 @@ def test_an_import_loads_no_more_than_it_needs(statement, allowed):
     assert _loaded(statement) <= allowed
 
 
+def test_naming_protect_loads_no_kind_of_release():
+    """What a policy doesn't ask for isn't loaded: no ledger, no vault, no attack."""
+    code = "import halfmask; halfmask.protect\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8"
+    )
+    ours = {name for name in done.stdout.split() if name.startswith("halfmask")}
+    assert len(ours) <= 150
+    rooms = {name.split(".")[1] for name in ours if "." in name}
+    assert not rooms & {"dp", "vault", "assess", "masks", "anonymize", "guarantees", "synth"}
+
+
 def test_the_check_sees_what_is_loaded():
     assert "numpy" in _loaded("import numpy")

@@ -166,10 +166,10 @@ def test_a_release_under_a_key_has_the_bytes_of_a_local_one(client, tmp_path, ki
 @pytest.mark.usefixtures("in_batches")
 def test_a_cluster_finds_the_cells_of_a_table_that_does_not_fit(client):
     """Rows that find their cells by the plan are placed alike by both engines."""
-    prepared = replace(protect(people(), policy(), key=KEY).prepared, cells=None)
-    placed = replace(prepared, engine=DaskEngine(client)).shuffled()
+    prepared = replace(protect(people(), policy(), key=KEY).source, cells=None)
+    placed = replace(prepared, engine=DaskEngine(client)).frame()
 
-    assert placed.equals(prepared.shuffled())
+    assert placed.equals(prepared.frame())
 
 
 def test_a_client_is_needed():

@@ -97,7 +97,7 @@ def test_a_release_has_the_bytes_of_a_local_one(engine, tmp_path, monkeypatch, j
 
 def test_a_sample_is_that_of_one_machine(engine, tmp_path, monkeypatch):
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
-    monkeypatch.setattr("halfmask.microdata._protect.MAX_ROWS", 100)
+    monkeypatch.setattr("halfmask.microdata._classes.MAX_ROWS", 100)
     folder = parquet_folder(people(), tmp_path / "people")
 
     protected(folder, tmp_path / "local", KeepingFew(LocalEngine(1)))
@@ -127,7 +127,7 @@ def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
     """60,000 people in 30 parts, and 12 files; the same on Dask is in test_dask_folders."""
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 2000)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
-    monkeypatch.setattr("halfmask.microdata._masked_release.ASSESSED_ROWS", 300)
+    monkeypatch.setattr("halfmask.microdata._masked.ASSESSED_ROWS", 300)
     folder = parquet_folder(many_people(), tmp_path / "people")
 
     ours = job(folder, tmp_path / "local", LocalEngine())

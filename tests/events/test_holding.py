@@ -184,7 +184,7 @@ def test_sessions_leave_if_enough_show_the_same(drawn, windows, k, data):
     assert found == run(policy, lines)[0]
     verdict = verdict_of(found, stage)
     assert verdict.holds
-    assert verdict.checks[0].counted == "entities"
+    assert verdict.claims[0].counted == "entities"
 
 
 @settings(max_examples=40, deadline=None)

@@ -170,7 +170,7 @@ def test_edits_leave_where_enough_people_made_such(shared_data):
     verdict = verify_events(lines, stage.claims())
     assert lines == again
     assert verdict.holds
-    assert [check.counted for check in verdict.checks] == ["entities", "entities"]
-    assert [check.least for check in verdict.checks] == [5, 5]
+    assert [check.counted for check in verdict.claims] == ["entities", "entities"]
+    assert [check.least for check in verdict.claims] == [5, 5]
     assert len(edits) == 39_244
     assert 30_000 < len(lines) < 39_244

@@ -108,5 +108,5 @@ def test_who_gets_the_shop_counts_its_visits(orders, tmp_path):
     verdict = verify_events(out.read_bytes().splitlines(), stage.claims())
 
     assert verdict.holds
-    assert [check.counted for check in verdict.checks] == ["sessions", "sessions"]
-    assert all(check.least is not None and check.least >= 5 for check in verdict.checks)
+    assert [check.counted for check in verdict.claims] == ["sessions", "sessions"]
+    assert all(check.least is not None and check.least >= 5 for check in verdict.claims)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import ParameterError
-from halfmask.claims._table_manifest import ClassClaim, Evidence
+from halfmask.claims import ClassClaim, Evidence
 from halfmask.guarantees import (
     AverageJournalistRisk,
     Classes,

@@ -32,7 +32,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
-    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 
 
 def one(column, value):

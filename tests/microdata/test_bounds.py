@@ -212,9 +212,9 @@ def test_rounded_ends_are_verified_and_stated(tmp_path, form, fmt):
 def test_rounded_bounds_hold_each_row():
     """Without shuffling: the cells of rows and what is written for them."""
     release = protect(_table(), _rounded("bounds"))
-    plan, rows = release.prepared.plan, _table()
-    assert release.prepared.cells is not None
-    written = pl.DataFrame(plan.written_for(pl.Series(release.prepared.cells)))
+    plan, rows = release.source.plan, _table()
+    assert release.source.cells is not None
+    written = pl.DataFrame(plan.written_for(pl.Series(release.source.cells)))
 
     for name in ("age", "born"):
         low, high = written[f"{name}_from"], written[f"{name}_to"]
@@ -236,12 +236,12 @@ def test_tables_that_are_too_large_for_memory_have_bounds_too(tmp_path, monkeypa
     """Cells are grown from a sample; all rows find their piece again by the plan."""
     for name in ("halfmask.data._source._MAX_ROWS", "halfmask.anonymize._summary.MAX_ROWS"):
         monkeypatch.setattr(name, 150)
-    monkeypatch.setattr("halfmask.microdata._protect.MAX_ROWS", 150)
+    monkeypatch.setattr("halfmask.microdata._classes.MAX_ROWS", 150)
 
     release = protect(_table(), _rounded("bounds")).write(tmp_path / "out")
     rows = pl.read_parquet(tmp_path / "out" / "data" / "*.parquet")
 
-    assert release.prepared.cells is None
+    assert release.source.cells is None
     assert verify(tmp_path / "out").holds
     assert (rows["age_from"] % 5 == 0).all()
     assert (rows["age_from"] < rows["age_to"]).all()

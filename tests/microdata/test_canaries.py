@@ -285,12 +285,12 @@ def test_nothing_leaks_through_parts_and_samples(desk, canaries, tmp_path, monke
     """The ways that large tables take, spilled parts and samples, leak nothing either."""
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
     monkeypatch.setattr("halfmask.data._source._MAX_TEXT_ROWS", 50)
-    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 150)
 
     release = protect_to(desk.table, Policy.load(desk.policy), tmp_path / "out")
 
-    assert release.prepared.cells is None
+    assert release.source.cells is None
     assert len(list((tmp_path / "out" / "data").iterdir())) == 5
     assert canaries.leaked(tmp_path / "out") == set()
 

@@ -26,7 +26,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
-    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 
 
 def test_cells_that_are_written_alike_are_one_class(tmp_path):
@@ -37,7 +37,7 @@ def test_cells_that_are_written_alike_are_one_class(tmp_path):
     table = people().with_columns(born=pl.lit(None, pl.Date), town=pl.lit("A"))
     release = protect_to(table, wanted, tmp_path / "out", key=KEY)
 
-    n_cells = release.prepared.plan.partition.n_cells
+    n_cells = release.source.plan.partition.n_cells
     n_classes = len(classes(released(tmp_path / "out"), QUASI))
     assert n_classes < n_cells, "some cells are written alike, or nothing was tested"
     assert release.claims[0].evidence.classes == n_classes
@@ -66,7 +66,7 @@ def test_support_files_hold_values_that_occur(tmp_path):
     assert {line.split(";")[0] for line in text.split()} == set(ILLNESSES)
     assert "UNUSED" not in text
     assert [claim.support for claim in release.claims] == ["support/0.csv"] * 2
-    assert len(supports(release.prepared.guarantees)) == 1
+    assert len(supports(release.source.guarantees)) == 1
 
 
 def test_guarantees_of_the_values_that_leave():
@@ -76,7 +76,7 @@ def test_guarantees_of_the_values_that_leave():
         promise("t-closeness", "illness", t=0.9, distance="ordered"),
         columns={"illness": {"hierarchy": {"order": [*ILLNESSES]}}},
     )
-    prepared = protect(people(), wanted).prepared
+    prepared = protect(people(), wanted).source
     classes_ = prepared.plan.guarantees  # a k and an ordered t
 
     from halfmask.guarantees import Classes  # noqa: PLC0415 # only here
@@ -116,7 +116,7 @@ def test_weaknesses_are_named(tmp_path, sections, own):
 @pytest.mark.parametrize("town", ["categorical", "identifier"])
 def test_ends_of_a_hierarchy_and_members_of_sets_are_no_ends_of_ranges(town):
     """Only what is written as a range of values has ends that are values."""
-    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
 
     table = pl.DataFrame({"age": [it % 97 for it in range(300)], "town": ["a", "b", "c"] * 100})
     tree = {"hierarchy": {"intervals": [5, 10, 20]}}
@@ -125,11 +125,11 @@ def test_ends_of_a_hierarchy_and_members_of_sets_are_no_ends_of_ranges(town):
     said = {"halfmask": 1, "guarantees": [K], "recoding": {"name": "level"}}
 
     named = {
-        bool(more): _weaknesses(
+        bool(more): class_weaknesses(
             protect(
                 table,
                 Policy.model_validate({**said, "columns": {"age": age | more, "town": place}}),
-            ).prepared
+            ).source
         )
         for more in (tree, {})
     }
@@ -141,21 +141,21 @@ def test_ends_of_a_hierarchy_and_members_of_sets_are_no_ends_of_ranges(town):
 
 def test_ends_of_a_step_are_no_values():
     """Ranges that end at multiples of ten end at nobody's age."""
-    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
 
     table = pl.DataFrame({"age": [it % 97 for it in range(300)]})
     said = {"halfmask": 1, "guarantees": [K], "recoding": {"name": "ranges", "step": 10}}
     age = {"role": "quasi_identifier", "kind": "numeric"}
     policy = Policy.model_validate({**said, "columns": {"age": age}})
 
-    named = _weaknesses(protect(table, policy).prepared)
+    named = class_weaknesses(protect(table, policy).source)
 
     assert weakness_sentence("range-ends-are-values") not in named
 
 
 def test_sensitive_columns_leave_as_they_are_and_that_is_named():
     """A salary to the cent is one person's own, whatever diversity its class has."""
-    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
 
     table = people().select("age", "pay")
     pay = {"role": "sensitive", "kind": "numeric"}
@@ -163,8 +163,8 @@ def test_sensitive_columns_leave_as_they_are_and_that_is_named():
     promises = [K, promise("distinct-l-diversity", "pay", l=2)]
     said = {"halfmask": 1, "columns": {"age": age, "pay": pay}, "guarantees": promises}
 
-    assert weakness_sentence("other-columns") in _weaknesses(
-        protect(table, Policy.model_validate(said)).prepared
+    assert weakness_sentence("other-columns") in class_weaknesses(
+        protect(table, Policy.model_validate(said)).source
     )
 
 
@@ -172,10 +172,10 @@ def test_diversity_of_every_sensitive_column_is_no_weakness():
     """The weakness is named until each sensitive column is in a claim."""
     names = ["illness", "pay", "visit", "insured", "note"]
     promises = [K, *(promise("distinct-l-diversity", name, l=2) for name in names)]
-    from halfmask.microdata._product import _weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
 
-    whole = _weaknesses(protect(people(), policy(*promises)).prepared)
-    lacking = _weaknesses(protect(people(), policy(*promises[:-1])).prepared)
+    whole = class_weaknesses(protect(people(), policy(*promises)).source)
+    lacking = class_weaknesses(protect(people(), policy(*promises[:-1])).source)
 
     assert weakness_sentence("no-diversity") not in whole
     assert weakness_sentence("no-diversity") in lacking

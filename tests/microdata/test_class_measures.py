@@ -56,7 +56,7 @@ def test_measures_worked_by_hand():
 
 def test_suppressed_rows_count():
     rows = pl.concat([TABLE, pl.DataFrame({"age": [None], "town": ["a"], "well": ["yes"]})])
-    text = _release().prepared.policy.to_toml()
+    text = _release().source.policy.to_toml()
     text = text.replace("[columns.age]", '[columns.age]\nmissing = "suppress"')
     found = protect(rows, Policy.from_toml(text)).utility
 
@@ -100,7 +100,8 @@ def test_the_payout_of_the_objective_is_in_the_report():
             method={"name": "full-domain", "objective": objective},
             recoding={"name": "level"},
         )
-        return protect(TABLE, policy).utility.measures.payout
+        found: float | None = protect(TABLE, policy).utility.measures.payout
+        return found
 
     assert payout(2.0, k=8) == 0
     # Two ages of four, one town of two: a third of three bits is lost; chance 1/2, gain 4.

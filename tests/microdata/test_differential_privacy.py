@@ -25,7 +25,7 @@ from halfmask._errors import (
 from halfmask.cli import main
 from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
 from halfmask.dp.safepub import SafePub
-from halfmask.microdata import PrivateRelease, explore
+from halfmask.microdata import explore
 
 COLUMNS = """
 halfmask = 1
@@ -87,14 +87,17 @@ def texts_of(out: Path) -> list[str]:
 def test_the_release_is_differentially_private_and_says_what_it_leaves_out(tmp_path):
     release = halfmask.protect(people(), Policy.from_toml(TEXT)).write(tmp_path / "out")
 
-    assert isinstance(release, PrivateRelease)
+    assert release.kind.name == release.policy.kind == "private-microdata"
     found = halfmask.verify(tmp_path / "out")
     assert found.holds
     assert [(it["model"], it["basis"]) for it in manifest_of(tmp_path / "out")["claims"]] == [
         ("differential-privacy", "accounted"),
         ("k-anonymity", "counted"),
     ]
-    assert release.data.group_by("age", "town").len()["len"].to_numpy().min() >= release.terms["k"]
+    assert (
+        release.data.group_by("age", "town").len()["len"].to_numpy().min()
+        >= release.facts.terms["k"]
+    )
     assert set(release.data["age"]) <= {f"[{low}, {low + 10})" for low in range(0, 60, 10)}
     page = texts_of(tmp_path / "out")[1]
     assert "how many rows the table has" in page
@@ -120,7 +123,7 @@ def test_neither_exact_counts_nor_original_values_are_told(tmp_path, monkeypatch
         numbers = re.sub(r"[0-9a-f]{64}", "", text).replace(",", "")
         assert str(OLDEST) not in numbers
         assert str(ROWS) not in numbers
-    for name in ("risk", "utility", "prepared"):
+    for name in ("risk", "utility", "assessment"):
         with pytest.raises(ReleaseError, match=name):
             getattr(release, name)
 
@@ -312,8 +315,8 @@ def test_levels_may_be_paid_for_within_bounds():
     opened = TEXT.replace("greatest_level = 1", "greatest_level = 2")
     text = opened.replace("fraction = 0.5", "fraction = 0.4\nsearch_epsilon = 0.2")
     release: Any = halfmask.protect(people(), Policy.from_toml(text))
-    assert release.private_rows.levels["age"] in {1, 2}
-    assert release.private_rows.levels["town"] == 0
+    assert release.source.levels["age"] in {1, 2}
+    assert release.source.levels["town"] == 0
     claim = release.claims[0]
     assert claim.about["levels"] == "chosen"
     assert claim.evidence["search_epsilon"] == 0.2

@@ -97,7 +97,7 @@ def test_nothing_shows_values_but_the_data():
     table = people().with_columns(pl.format("CANARY {}", "town").alias("town"))
     release = protect(table, policy(), key=KEY)
 
-    parts = [release, release.risk, release.utility, release.prepared, release.prepared.plan]
+    parts = [release, release.risk, release.utility, release.source, release.source.plan]
     said = [
         *map(repr, parts),
         json.dumps(release.utility.to_dict()),

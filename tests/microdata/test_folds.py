@@ -100,7 +100,7 @@ def test_a_table_in_memory_is_folded_once_by_the_engine_it_is_given(tmp_path):
 
 @pytest.mark.usefixtures("in_batches")
 def test_a_key_fixes_the_release_of_a_sampled_table(monkeypatch, tmp_path):
-    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 100)
 
     def released(name, key, workers):
@@ -119,13 +119,13 @@ def test_a_key_fixes_the_release_of_a_sampled_table(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("in_batches")
 def test_a_sampled_table_is_counted_and_placed_by_the_engine(monkeypatch):
-    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 100)
     engine = Watched()
 
     release = protect(people(), policy(), key=KEY, engine=engine)
     before = list(engine.asked)
 
-    assert release.data.height == release.prepared.n_out
+    assert release.data.height == release.source.n_out
     assert before[:2] == [("fold", 5), ("fold", 5)]
     assert engine.asked[len(before) :] == [("map", 5)]

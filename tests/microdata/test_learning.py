@@ -10,7 +10,7 @@ import pytest
 
 from halfmask.assess import utility
 from halfmask.assess.utility import _reference
-from halfmask.microdata import _learning, _policy_protection, _protect, protect
+from halfmask.microdata import _classes, _learning, _policy_protection, protect
 from halfmask.microdata._learning import learn
 from microdata.learned_people import (  # type: ignore[import-not-found] # beside, not in a package
     compared,
@@ -224,7 +224,7 @@ def test_the_same_table_gives_the_same_figure():
 
 def test_large_tables_lend_some_rows(monkeypatch):
     """Of a table with more rows than the comparison wants about as many are drawn."""
-    monkeypatch.setattr(_protect, "LEARNING_ROWS", 200)
+    monkeypatch.setattr(_classes, "LEARNING_ROWS", 200)
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 100)
 
     model = compared(people(1000))

@@ -19,7 +19,7 @@ from halfmask._errors import (
     VerificationError,
 )
 from halfmask.masks import TABLE_MASKS, Rounding
-from halfmask.microdata import MaskedRelease, Policy, _masked_release
+from halfmask.microdata import Policy, _masked
 
 KEY = bytes(range(32))
 TEXT = """
@@ -62,7 +62,7 @@ def test_a_release_of_masks_alone_is_verified_on_disk(people, tmp_path):
     """Each technique that can be counted has its claim; the identifier is dropped."""
     release = hm.mask(people, policy(), key=KEY).write(tmp_path / "out")
 
-    assert isinstance(release, MaskedRelease)
+    assert release.kind.name == "masked"
     assert release.data.columns == ["age", "town", "pay", "code"]
     assert set(release.data["age"] % 10) == {0}
     assert [(it.model, dict(it.parameters)) for it in release.claims] == [
@@ -99,7 +99,7 @@ def test_risk_and_utility_are_measured_with_three_arms(people):
 def test_the_report_says_on_how_many_rows_it_was_measured(people, tmp_path, monkeypatch):
     """A part of a large table: there groups are smaller."""
     hm.mask(people, policy(), key=KEY).write(tmp_path / "whole")
-    monkeypatch.setattr(_masked_release, "ASSESSED_ROWS", 100)
+    monkeypatch.setattr(_masked, "ASSESSED_ROWS", 100)
     part = hm.mask(people, policy(), key=KEY).write(tmp_path / "part")
 
     assert part.assessment is not None

@@ -72,7 +72,7 @@ def test_its_guarantees_are_counted_on_disk(tmp_path, how, more):
 @pytest.mark.slow
 def test_the_method_makes_classes_of_k_to_2k_less_one_rows():
     release = protect(people(400, seed=8), Policy.from_toml(POLICY + METHOD))
-    cells = release.prepared.cells
+    cells = release.source.cells
     assert cells is not None
     sizes = np.bincount(cells)
 
@@ -83,7 +83,7 @@ def test_the_method_makes_classes_of_k_to_2k_less_one_rows():
 @pytest.mark.slow
 def test_mondrian_keeps_the_groups_of_the_mask_whole():
     """Strict cuts lie between values, so that rows of one group, which are equal, stay together."""
-    prepared = protect(people(400, seed=7), Policy.from_toml(POLICY + MASK)).prepared
+    prepared = protect(people(400, seed=7), Policy.from_toml(POLICY + MASK)).source
     masked = prepared.source.read(columns=QUASI)
     placed = masked.with_columns(cell=pl.Series(prepared.cells))
 

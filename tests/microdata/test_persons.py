@@ -198,7 +198,7 @@ def test_the_verifier_counts_persons_before_the_release_gets_its_name(tmp_path, 
 
     assert release.verification is not None
     assert release.verification.holds
-    assert [each.claimed for each in release.verification.claims] == pytest.approx(
+    assert [each.stated.evidence.achieved for each in release.verification.claims] == pytest.approx(
         [each.counted for each in release.verification.claims]
     )
     assert (tmp_path / "whose").stat().st_mode & 0o777 == 0o600
@@ -223,7 +223,7 @@ def test_without_the_file_claims_about_persons_are_not_checked(tmp_path):
 def test_parts_and_samples_keep_the_order_of_persons(tmp_path, monkeypatch):
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 70)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 120)
-    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 200)
     raw = visits()
     policy = policy_of(K, MODELS["alpha"], suppressed=0.3, output={"format": "csv"})

@@ -471,7 +471,7 @@ def test_no_value_of_the_population_is_told(tmp_path):
     )
 
     assert release.verification is not None
-    told = [repr(release), repr(release.prepared), json.dumps(release.verification.to_dict())]
+    told = [repr(release), repr(release.source), json.dumps(release.verification.to_dict())]
     told += [it.read_bytes().decode("latin-1") for it in (tmp_path / "out").rglob("*.*")]
     lacking = persons.tail(300).with_columns(town=pl.lit("CANARY-town"))
     for given in (lacking, lacking.with_columns(age=pl.lit("CANARY-age"))):

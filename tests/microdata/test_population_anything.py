@@ -69,7 +69,7 @@ def test_both_count_the_same_people(drawn):
     """What protect claims is what the verifier counts from the labels, to the last person."""
     people, n_rows, wanted = drawn
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+        patch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
         out = Path(folder) / "out"
         try:
             release = protect_to(people.head(n_rows), wanted, out, key=KEY, population=people)

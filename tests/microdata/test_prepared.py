@@ -22,11 +22,11 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 def prepared(request, monkeypatch):
     """A prepared release of 240 people in batches of 50, some suppressed, one identifier."""
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
-    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", request.param)
     table = with_gaps(people(), ["town", "spent"])
     wanted = policy(columns={"town": {"missing": "suppress"}, "spent": {"missing": "suppress"}})
-    found = protect(table, wanted, key=KEY).prepared
+    found = protect(table, wanted, key=KEY).source
     assert (found.cells is None) == (request.param == 100)
     return found
 
@@ -66,7 +66,7 @@ def test_progress_ends_at_all_rows(prepared):
 def test_shuffled_holds_the_same_rows(prepared):
     """The keyed order changes nothing but the order."""
     plain = prepared.finished(pl.concat(list(prepared.placed())))
-    shuffled = prepared.shuffled()
+    shuffled = prepared.frame()
 
     assert shuffled.sort("row").equals(plain)
     assert not shuffled.equals(plain)

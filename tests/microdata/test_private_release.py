@@ -119,7 +119,7 @@ def test_a_claim_of_less_than_was_spent_does_not_hold(released, tmp_path, change
 
 def test_nothing_is_measured_and_the_command_says_so(tmp_path, monkeypatch, capsys):
     release = halfmask.synthesize(people(100), Policy.from_toml(TEXT))
-    assert release.measured is None
+    assert release.facts.measured is None
     with pytest.raises(ReleaseError, match="aren't measured"):
         _ = release.assessment
     monkeypatch.chdir(tmp_path)

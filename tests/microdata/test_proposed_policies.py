@@ -53,7 +53,7 @@ def test_a_proposed_policy_is_accepted_and_its_risks_are_true(shared_data, tmp_p
     release = protect(table, policy).write(tmp_path / "out")
 
     data, risk = release.data, release.risk
-    quasi = list(release.prepared.schema.quasi_identifiers)
+    quasi = list(release.source.schema.quasi_identifiers)
     unique, under, smallest = _counted(data, quasi, risk.columns.k)
     assert (unique, under) == (risk.after.uniqueness.rows, 0)
     assert risk.after.prosecutor.highest.value == 1 / smallest

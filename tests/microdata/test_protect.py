@@ -42,7 +42,7 @@ TREES = {"illness": {"hierarchy": {"groups": {**GROUPS, "other": ["unused"]}}}}
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
     """Leave the report's page out, half of the time of a small release: it has its own tests."""
-    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 
 
 PROMISES = {
@@ -332,7 +332,7 @@ def test_nothing_is_left_of_a_promise_that_cant_be_kept(tmp_path):
 
 def test_relaxed_needs_the_rows_in_memory(tmp_path, monkeypatch):
     """Relaxed cuts can't be found again by a plan: a sampled table is refused."""
-    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 100)
     wanted = policy(method={"name": "mondrian", "strict": False})
 

@@ -163,7 +163,7 @@ def test_a_verified_release_or_nothing(job):
     """No table and no policy gets anything else out of protect."""
     table, wanted = job
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+        patch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
         patch.setattr("halfmask.assess.utility._model_utility.RESAMPLES", 2)
         out = Path(folder) / "out"
         try:

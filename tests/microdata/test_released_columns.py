@@ -77,7 +77,7 @@ def test_strict_raises_and_leaves_no_release(tmp_path):
 def test_the_search_looks_at_a_sample_and_the_count_at_all_rows(monkeypatch):
     """Which sets are counted is found in few rows; the numbers are of all."""
     monkeypatch.setattr(module, "SEARCH_ROWS", 40)
-    monkeypatch.setattr("halfmask.microdata._protect.SEARCH_ROWS", 40)
+    monkeypatch.setattr("halfmask.microdata._classes.SEARCH_ROWS", 40)
     release = protect(people(), policy(K), key=KEY)
 
     for each in release.risk.columns.few:

@@ -67,7 +67,7 @@ def test_rows_and_files_are_those_of_the_manifest(facts, written):
     """Rows in and out, files, hashes and versions."""
     manifest = written.manifest
 
-    assert (facts.rows_in, facts.rows_out) == (manifest.rows.n_in, manifest.rows.n_out)
+    assert (facts.rows_in, facts.rows_out) == (written.rows["in"], written.rows["out"])
     assert [(f.name, f.sha256, f.bytes, f.rows) for f in facts.files] == [
         (f.name, f.sha256, f.n_bytes, f.n_rows) for f in manifest.files
     ]
@@ -79,7 +79,7 @@ def test_rows_and_files_are_those_of_the_manifest(facts, written):
 
 def test_risks_are_those_that_were_counted(facts, written):
     """Risks before and after are the numbers that stand in the manifest."""
-    said = json.loads(json.dumps(written.manifest.risk))
+    said = json.loads(json.dumps(written.manifest.details["risk"]))
 
     for fact, side in ((facts.risk_before, said["before"]), (facts.risk_after, said["after"])):
         assert fact.prosecutor_highest == side["prosecutor"]["highest"]["value"]

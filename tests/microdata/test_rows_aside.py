@@ -72,7 +72,7 @@ def many(monkeypatch):
     """Read 240 people in 16 parts, and write 12 files."""
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 15)
     monkeypatch.setattr(_writing, "PART_ROWS", 20)
-    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 
 
 @pytest.mark.usefixtures("many")
@@ -106,7 +106,7 @@ def test_a_file_has_the_rows_that_the_key_draws_for_it(tmp_path):
     release = protect(people(), policy(), key=KEY)
     release.write(tmp_path / "out")
     files: list[list[int]] = [[] for _ in range(12)]
-    for number, batch in enumerate(release.prepared.placed()):
+    for number, batch in enumerate(release.source.placed()):
         drawn = keyed_integers(batch.height, key=KEY, stream=(1 << 32) + number)
         for row, integer in zip(batch["row"].to_list(), drawn.tolist(), strict=True):
             files[integer % 12].append(row)

@@ -10,7 +10,7 @@ import pytest
 from halfmask._errors import VerificationError
 from halfmask.data import Schema
 from halfmask.guarantees import KAnonymity
-from halfmask.microdata import _claims, _policy_protection, _product, _protect, protect_to
+from halfmask.microdata import _claims, _class_details, _classes, _policy_protection, protect_to
 from halfmask.microdata._prepared import CELL, Prepared
 from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
@@ -33,7 +33,7 @@ WANTED = policy(
 
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
-    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 
 
 def raw(prepared, columns):
@@ -85,7 +85,7 @@ def smaller_classes(patch):
         claims = made(guarantees, classes, names)
         return (replace(claims[0], parameters={"k": K["k"]}), *claims[1:])
 
-    patch.setattr(_protect, "make_claims", bold)
+    patch.setattr(_classes, "make_claims", bold)
 
 
 def smaller_promise(patch):
@@ -101,13 +101,13 @@ def _weaken(patch):
         fewer = KAnonymity(k=K["k"] - 1)
         return replace(protection, guarantees=(fewer, *protection.guarantees[1:]))
 
-    patch.setattr(_protect, "protection_of", weak)
+    patch.setattr(_classes, "protection_of", weak)
 
 
 def no_promise(patch):
     """A claim is forgotten."""
     made = _claims.make_claims
-    patch.setattr(_protect, "make_claims", lambda *given: made(*given)[:-1])
+    patch.setattr(_classes, "make_claims", lambda *given: made(*given)[:-1])
 
 
 def better_evidence(patch):
@@ -119,7 +119,7 @@ def better_evidence(patch):
         evidence = replace(claims[0].evidence, achieved=claims[0].evidence.achieved + 1)
         return (replace(claims[0], evidence=evidence), *claims[1:])
 
-    patch.setattr(_protect, "make_claims", bold)
+    patch.setattr(_classes, "make_claims", bold)
 
 
 def a_column_left_out(patch):
@@ -129,13 +129,13 @@ def a_column_left_out(patch):
     def narrow(*given):
         return tuple(replace(claim, quasi_identifiers=QUASI[1:]) for claim in made(*given))
 
-    patch.setattr(_protect, "make_claims", narrow)
+    patch.setattr(_classes, "make_claims", narrow)
 
 
 def a_column_left_out_and_hidden(patch):
     """The same, and the manifest calls the column insensitive, so that the verifier agrees."""
     a_column_left_out(patch)
-    columns = _product._columns
+    columns = _class_details.stated_columns
 
     def lying(prepared):
         return [
@@ -143,7 +143,7 @@ def a_column_left_out_and_hidden(patch):
             for each in columns(prepared)
         ]
 
-    patch.setattr(_product, "_columns", lying)
+    patch.setattr(_class_details, "stated_columns", lying)
 
 
 def an_identifier(patch):

@@ -45,7 +45,7 @@ def _release(objective: Any) -> Any:
 
 def _loss(name: str, table: pl.DataFrame, release: Any) -> float:
     """Return the loss of the chosen node, by the objective."""
-    plan, cells = release.prepared.plan, release.prepared.cells
+    plan, cells = release.source.plan, release.source.cells
     partition = plan.partition
     assert isinstance(partition, LatticePartition)
     codes = plan.codes(table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,7 +13,7 @@ from halfmask.microdata import Policy, Release, protect
 KEY = bytes(range(32))
 
 
-def _released(ages: list[int], *, recoding: str, hierarchy: object = None) -> Release:
+def _released(ages: list[int], *, recoding: str, hierarchy: object = None) -> Release[Any]:
     """Protect people of these ages, the last of whom is suppressed for a missing cell."""
     rng = random.Random(3)
     n = len(ages)

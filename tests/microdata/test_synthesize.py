@@ -20,7 +20,7 @@ from halfmask import (
     PolicyError,
     VerificationError,
 )
-from halfmask.microdata import _synthetic_release
+from halfmask.microdata import _synthetic
 from halfmask.synth._column_model import TreeModel
 
 KEY = bytes(range(32))
@@ -129,10 +129,10 @@ def test_the_report_and_the_manifest_show_what_was_measured(tmp_path):
 def test_partial_keeps_the_other_columns_and_rows_that_are_many():
     wages = made("partial")
     kept = ["age", "town", "ill"]
-    learnt = wages.rows_to_write.learnt
+    learnt = wages.source.learnt
     assert_frame_equal(wages.data.select(kept).sort(kept), learnt.select(kept).sort(kept))
     some = made("risky cells")
-    learnt, drawn = some.rows_to_write.learnt, some.rows_to_write.copies[0]
+    learnt, drawn = some.source.learnt, some.source.copies[0]
     sizes = learnt.select(pl.len().over("age", "town")).to_series()
     assert_frame_equal(drawn.filter(sizes >= 3), learnt.filter(sizes >= 3))
     assert not drawn.filter(sizes < 3).equals(learnt.filter(sizes < 3))
@@ -212,10 +212,11 @@ def test_policies_that_say_what_cannot_be_are_refused(text, fault):
         policy(text)
 
 
-def test_each_function_names_the_other():
-    with pytest.raises(PolicyError, match="synthesis") as raised:
-        halfmask.protect(people(), policy(KINDS["full"]))
-    assert "halfmask.synthesize" in str(raised.value)
+def test_protect_knows_the_kind_and_the_short_forms_refuse_others():
+    made = halfmask.protect(people(), policy(KINDS["full"]), key=KEY)
+    assert made.data.equals(halfmask.synthesize(people(), policy(KINDS["full"]), key=KEY).data)
+    with pytest.raises(ParameterError, match="'vault' parameter of protect doesn't go with"):
+        halfmask.protect(people(), policy(KINDS["full"]), vault=object())  # type: ignore[arg-type]
     with pytest.raises(PolicyError, match="synthesis"):
         halfmask.mask(people(), policy(KINDS["full"]))
     with pytest.raises(PolicyError, match="no \\[synthesis\\]"):
@@ -272,14 +273,14 @@ def survey_policy(more: str) -> Policy:
 @pytest.mark.parametrize("model", ["trees", "forest"])
 def test_each_copy_of_an_honest_survey_is_at_chance_whatever_the_key(tmp_path, monkeypatch, model):
     """Six of eight keys were refused, or one copy of three had half again as many as chance."""
-    monkeypatch.setattr(_synthetic_release, "_assessed", lambda _: None)
+    monkeypatch.setattr(_synthetic, "_assessed", lambda _: None)
     wanted = survey_policy(f'kind = "full"\nmodel = "{model}"\ncopies = 3')
     for key in range(4):
         release = halfmask.synthesize(survey(), wanted, key=bytes([key]) * 32)
         release = release.write(tmp_path / "out", overwrite=True)
         found = [it for it in release.written[1].claims if it.claim.model == "copied-rows"]
         assert [it.claim.parameters for it in found] == [{"copy": 1}, {"copy": 2}, {"copy": 3}]
-        assert len(release.rows_to_write.left_out) == 3
+        assert len(release.source.left_out) == 3
         for each in found:
             assert each.holds
             assert "rows equal one that at most 5 people have; by chance" in each.sentence
@@ -326,7 +327,7 @@ def test_without_rows_set_aside_it_is_said_that_nothing_was_attacked(tmp_path, m
 def test_partial_rows_state_whom_their_unchanged_cells_single_out(tmp_path, kind):
     """A naive count: of rows that were changed the kept cells, of others all."""
     release = made(kind).write(tmp_path / "out")
-    learnt = release.rows_to_write.learnt.to_dicts()
+    learnt = release.source.learnt.to_dicts()
     drawn = ["wage", "bonus", "total"] if kind == "partial" else ["age", "town"]
     points = [(row["age"], row["town"]) for row in learnt]
     alone = 0

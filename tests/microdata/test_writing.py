@@ -31,7 +31,7 @@ PROMISES = [
 
 @pytest.fixture(autouse=True)
 def no_page(monkeypatch):
-    monkeypatch.setattr("halfmask.microdata._product.render_report", lambda _facts: "")
+    monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def in_batches(monkeypatch):
 @pytest.fixture
 def sampled(monkeypatch, in_batches):  # noqa: ARG001 # samples come of batches
     """Take a table of more than 120 rows for one that doesn't fit; a key draws the sample."""
-    for module in ("halfmask.anonymize._summary", "halfmask.microdata._protect"):
+    for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 120)
     monkeypatch.setattr("halfmask.engines._local.worker_count", lambda: 1)
 
@@ -191,7 +191,7 @@ def test_a_sampled_table_is_counted_whole(tmp_path, sampled, method, recoding): 
     table = with_gaps(people(), ["town", "age", "illness"])
     release, found = check(table, wanted, tmp_path / "out", PROMISES, ranges=recoding == "ranges")
 
-    assert release.prepared.cells is None, "the sampled path was taken"
+    assert release.source.cells is None, "the sampled path was taken"
     assert len(classes(found, QUASI)) > 3
 
 
@@ -202,7 +202,7 @@ def test_a_sampled_table_with_missing_policies(tmp_path, sampled):  # noqa: ARG0
 
     release, found = check(table, policy(*PROMISES, columns=columns), tmp_path / "out", PROMISES)
 
-    assert release.prepared.cells is None
+    assert release.source.cells is None
     assert found["row"].to_list() == table.drop_nulls(["town", "spent"])["row"].to_list()
 
 

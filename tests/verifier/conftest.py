@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from halfmask.claims import ClassClaim as Claim
+from halfmask.claims import Evidence, ReleasedColumn, RowCounts, SupportFile
+from halfmask.claims import TableManifest as Manifest
 from halfmask.claims._manifest import DataFile, write_manifest
 from halfmask.claims._released_files import MANIFEST_NAME
-from halfmask.claims._table_manifest import ClassClaim as Claim
-from halfmask.claims._table_manifest import Evidence, ReleasedColumn, RowCounts, SupportFile
-from halfmask.claims._table_manifest import TableManifest as Manifest
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,26 +16,28 @@ from halfmask.claims._events_manifest import (
     LinesRisk,
     ReleasedField,
     RunCounts,
+    events_manifest,
 )
-from halfmask.claims._events_reader import events_manifest
 from halfmask.claims._manifest import REPORT_NAME, DataFile, Manifest, write_manifest
 from halfmask.claims._manifest_reader import read_manifest, read_table_manifest
 from halfmask.claims._masked_manifest import (
     MaskedColumn,
-    MaskedManifest,
+    MaskedDetails,
+    RowsRead,
     StatedMask,
-    masked_details,
-    masked_manifest,
     released_columns_claim,
 )
 from halfmask.claims._released_files import MANIFEST_NAME
+from halfmask.claims._synthetic_manifest import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims._table_manifest import (
     ClassClaim,
     Evidence,
     ReleasedColumn,
     RowCounts,
     SupportFile,
+    TableDetails,
     TableManifest,
+    table_manifest,
 )
 from halfmask.claims._weaknesses import WEAKNESSES
 
@@ -53,22 +55,26 @@ __all__ = [
     "EventsManifest",
     "Evidence",
     "GuaranteeClaim",
+    "LearntRows",
     "LinesRisk",
     "Manifest",
     "MaskedColumn",
-    "MaskedManifest",
+    "MaskedDetails",
     "ReleasedColumn",
     "ReleasedField",
     "RowCounts",
+    "RowsRead",
     "RunCounts",
     "StatedMask",
     "SupportFile",
+    "Synthesis",
+    "SyntheticDetails",
+    "TableDetails",
     "TableManifest",
     "events_manifest",
-    "masked_details",
-    "masked_manifest",
     "read_manifest",
     "read_table_manifest",
     "released_columns_claim",
+    "table_manifest",
     "write_manifest",
 ]

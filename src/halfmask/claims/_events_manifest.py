@@ -6,20 +6,29 @@ the input had it, no name of a table and no condition of a rule.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-from halfmask.claims._claim import Claim, Json
-from halfmask.claims._manifest import DataFile, Manifest
-from halfmask.claims._weaknesses import weakness_sentence
+from halfmask._errors import VerificationError
+from halfmask.claims._details import Details, key, one_of, read_claim, stated_claim, written
+from halfmask.claims._manifest import EVENTS, DataFile, Manifest
+from halfmask.claims._weaknesses import WEAKNESSES, weakness_sentence
 
-#: The kind of these releases.
-EVENTS: Final = "events"
+if TYPE_CHECKING:
+    from halfmask.claims._claim import Claim, Json
+    from halfmask.claims._strict import At
+
 #: The models of their claims.
 GUARANTEES: Final = ("session-k", "k-m", "distinct")
 CELLS: Final = "cells"
+
+
+def _weakness(at: At) -> str:
+    word = at.text()
+    if word not in WEAKNESSES:
+        at.refuse("a weakness that this version knows")
+    return word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +51,7 @@ class ReleasedField:
     steps: tuple[str, ...]
     rule: int
     form: Mapping[str, Any]
-    weaknesses: tuple[str, ...] = ()
+    weaknesses: tuple[Annotated[str, _weakness], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,35 +76,23 @@ class GuaranteeClaim:
         Of how many entities the smallest was, as the run counted; None: there was nothing to count.
     """
 
-    model: str
-    k: int
+    model: Annotated[str, one_of(GUARANTEES)]
+    k: int = field(metadata=key(part="parameters"))
+    m: int | None = field(default=None, metadata=key(part="parameters", optional=True))
     fields: tuple[tuple[str, ...], ...]
-    unit: str
-    fails: str
-    m: int | None = None
+    unit: Annotated[str, one_of(("event", "session"))]
     session: tuple[str, ...] | None = None
     entity: tuple[str, ...] | None = None
-    min_entities: int | None = None
+    fails: str
+    min_entities: int | None = field(default=None, metadata=key(part="evidence"))
 
     def stated(self) -> Claim:
         """Return the claim as any release states one."""
-        return Claim(
-            model=self.model,
-            parameters={"k": self.k} | ({} if self.m is None else {"m": self.m}),
-            about={
-                "fields": [list(steps) for steps in self.fields],
-                "unit": self.unit,
-                "session": None if self.session is None else list(self.session),
-                "entity": None if self.entity is None else list(self.entity),
-                "fails": self.fails,
-            },
-            basis="counted",
-            evidence={"min_entities": self.min_entities},
-        )
+        return stated_claim(self, model=self.model)
 
     def without_evidence(self) -> GuaranteeClaim:
         """Return the claim without what the run counted."""
-        return dataclasses.replace(self, min_entities=None)
+        return replace(self, min_entities=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,27 +116,17 @@ class CellsClaim:
     by: tuple[str, ...]
     count: str | None
     entities: str | None
-    min_events: int | None
-    min_entities: int | None
     totals: bool
+    min_events: int | None = field(
+        default=None, metadata=key("min-events", part="parameters", optional=True)
+    )
+    min_entities: int | None = field(
+        default=None, metadata=key("min-entities", part="parameters", optional=True)
+    )
 
     def stated(self) -> Claim:
         """Return the claim as any release states one."""
-        least = {"min-events": self.min_events, "min-entities": self.min_entities}
-        return Claim(
-            model=CELLS,
-            parameters={word: count for word, count in least.items() if count is not None},
-            about={
-                "name": self.name,
-                "window": self.window,
-                "by": list(self.by),
-                "count": self.count,
-                "entities": self.entities,
-                "totals": self.totals,
-            },
-            basis="counted",
-            evidence={},
-        )
+        return stated_claim(self, model=CELLS)
 
     def without_evidence(self) -> CellsClaim:
         """Return the claim: the run counts nothing for it."""
@@ -210,6 +197,10 @@ class RunCounts:
     stage: Mapping[str, int]
 
 
+Known: TypeAlias = Annotated[tuple[int, int, float], ("points", "traces", "singled_out")]
+Failure: TypeAlias = Annotated[tuple[int, str, int], ("rule", "reason", "values")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinesRisk:
     """How many lines and traces are unique, in the first lines of an output.
@@ -236,25 +227,46 @@ class LinesRisk:
     by: str | None = None
     traces: int = 0
     unique_traces: int = 0
-    known: tuple[tuple[int, int, float], ...] = ()
+    known: tuple[Known, ...] = ()
 
     def to_dict(self) -> dict[str, Json]:
         """Return it as the manifest has it."""
-        return {
-            "events": self.events,
-            "unique_events": self.unique_events,
-            "by": self.by,
-            "traces": self.traces,
-            "unique_traces": self.unique_traces,
-            "known": [
-                {"points": points, "traces": traces, "singled_out": share}
-                for points, traces, share in self.known
-            ],
-        }
+        return written(self, LinesRisk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventsManifest:
+class EventsDetails(Details):
+    """What only the manifest of an output of events has.
+
+    Attributes
+    ----------
+    release
+        The policy's word for the release.
+    counts
+        Of the run.
+    fields
+        What is written where, and what it looks like.
+    failures
+        Values that a rule couldn't work on: rule, reason, how many.
+    panes
+        Of guarantees: how many lines left together, one window after the other.
+    risk
+        What was counted in the first lines.
+    """
+
+    kind = EVENTS
+    called = "events"
+
+    release: str
+    counts: RunCounts
+    fields: tuple[ReleasedField, ...]
+    failures: tuple[Failure, ...]
+    panes: tuple[int, ...] = ()
+    risk: LinesRisk | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsManifest(EventsDetails):
     """All that an output of events says of itself.
 
     Attributes
@@ -263,26 +275,20 @@ class EventsManifest:
         When, in UTC: ``2026-11-21T09:00:00Z``.
     software
         Names and versions.
-    policy_sha256, release
-        `EventPolicy.sha256` of the policy that it was made by, and its word for the release.
+    policy_sha256
+        `EventPolicy.sha256` of the policy that it was made by.
     files
         Of the output, in the order of their lines.
-    fields
-        What is written where, and what it looks like.
-    counts
-        Of the run.
-    failures
-        Values that a rule couldn't work on: rule, reason, how many.
-    claimed
+    claims
         What is claimed of the lines.
-    risk
-        What was counted in the first lines.
+    release, counts, fields, failures, panes, risk
+        As of the details.
 
     Examples
     --------
     >>> manifest = EventsManifest(
     ...     created="2026-11-21T09:00:00Z", software={"halfmask": "0.2.0"}, policy_sha256="0" * 64,
-    ...     release="orders", files=(), fields=(), failures=(), claimed=EventClaims(), risk=None,
+    ...     release="orders", files=(), fields=(), failures=(), claims=(), risk=None,
     ...     counts=RunCounts(
     ...         lines=0, events=0, passed=0, held=0, bad={}, clock_went_back=0, stage={}
     ...     ),
@@ -294,18 +300,18 @@ class EventsManifest:
     created: str
     software: Mapping[str, str]
     policy_sha256: str
-    release: str
     files: tuple[DataFile, ...]
-    fields: tuple[ReleasedField, ...]
-    counts: RunCounts
-    failures: tuple[tuple[int, str, int], ...]
-    claimed: EventClaims
-    risk: LinesRisk | None
+    claims: tuple[EventClaim, ...] = ()
 
     @property
     def lines(self) -> int:
         """How many lines the output has."""
         return sum(file.n_rows for file in self.files)
+
+    @property
+    def claimed(self) -> EventClaims:
+        """What is claimed of the lines, and in which windows."""
+        return EventClaims(claims=self.claims, panes=self.panes)
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
@@ -319,7 +325,7 @@ class EventsManifest:
             policy_sha256=self.policy_sha256,
             release=self.release,
             fields=self.fields,
-            claims=tuple(each.without_evidence() for each in self.claimed.claims),
+            claims=tuple(each.without_evidence() for each in self.claims),
         )
 
     def stated(self) -> Manifest:
@@ -330,21 +336,47 @@ class EventsManifest:
             software=self.software,
             policy_sha256=self.policy_sha256,
             files=self.files,
-            claims=tuple(each.stated() for each in self.claimed.claims),
+            claims=tuple(each.stated() for each in self.claims),
             weaknesses=tuple(map(weakness_sentence, self.weaknesses)),
-            details={
-                "release": self.release,
-                "counts": dataclasses.asdict(self.counts),
-                "fields": [
-                    dataclasses.asdict(each)
-                    | {"steps": list(each.steps), "weaknesses": list(each.weaknesses)}
-                    for each in self.fields
-                ],
-                "failures": [
-                    {"rule": rule, "reason": reason, "values": count}
-                    for rule, reason, count in self.failures
-                ],
-                "panes": list(self.claimed.panes),
-                "risk": None if self.risk is None else self.risk.to_dict(),
-            },
+            details=self.to_details(),
         )
+
+
+def events_manifest(manifest: Manifest) -> EventsManifest:
+    """Read the manifest of an output of events.
+
+    Parameters
+    ----------
+    manifest
+        A manifest of an output of events.
+
+    Raises
+    ------
+    VerificationError
+        If the manifest is of another kind, or its details or claims aren't those of events.
+    """
+    details = EventsDetails.of(manifest)
+    if manifest.report_sha256 is not None:
+        raise VerificationError("The manifest names a report, and that of events isn't released.")
+    found = EventsManifest(
+        created=manifest.created,
+        software=manifest.software,
+        policy_sha256=manifest.policy_sha256,
+        files=manifest.files,
+        claims=tuple(_claim(it, n) for n, it in enumerate(manifest.claims, start=1)),
+        **{each.name: getattr(details, each.name) for each in fields(EventsDetails)},
+    )
+    if found.panes and not any(isinstance(it, GuaranteeClaim) for it in found.claims):
+        raise VerificationError("The manifest has panes, but no guarantee that is counted in them.")
+    if not set(found.weaknesses) <= {each.partition(":")[0] for each in manifest.weaknesses}:
+        raise VerificationError("The manifest doesn't name a weakness that its fields have.")
+    return found
+
+
+def _claim(claim: Claim, number: int) -> EventClaim:
+    if claim.model == CELLS:
+        return read_claim(CellsClaim, claim, number)
+    found = read_claim(GuaranteeClaim, claim, number)
+    if (found.m is None) == (found.model == "k-m"):
+        raise VerificationError("A claim states how many values are known, or lacks it.")
+    return found

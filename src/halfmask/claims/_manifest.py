@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 #: The name of the report in the folder of a release.
 REPORT_NAME: Final = "report.html"
+#: A table of people, protected by guarantees, by masks alone, or by synthesis.
+MICRODATA: Final = "microdata"
+MASKED: Final = "masked"
+SYNTHETIC: Final = "synthetic"
+#: An output of events, whose manifest lies next to it.
+EVENTS: Final = "events"
 #: The kind of a copied database: its manifest is a report, and its rows are elsewhere.
 DATABASE: Final = "database"
 #: Rows under differential privacy, by sampling and suppression (SafePub).

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from halfmask._errors import VerificationError
 from halfmask.claims._claim import BASES, Basis, Claim
-from halfmask.claims._common_keys import common_keys
-from halfmask.claims._events_manifest import EVENTS
-from halfmask.claims._events_reader import FIRST_FORMAT, first_events_version
-from halfmask.claims._manifest import FORMAT, VERSION, Manifest
-from halfmask.claims._masked_manifest import MASKED
-from halfmask.claims._released_files import MANIFEST_NAME, manifest_path
+from halfmask.claims._first_version import (
+    FIRST_EVENTS,
+    events_of_first_version,
+    table_of_first_version,
+)
+from halfmask.claims._manifest import (
+    EVENTS,
+    FORMAT,
+    MASKED,
+    MICRODATA,
+    SYNTHETIC,
+    VERSION,
+    DataFile,
+    Manifest,
+)
+from halfmask.claims._released_files import MANIFEST_NAME, manifest_path, released_name
 from halfmask.claims._strict import At, strict_json
-from halfmask.claims._synthetic_manifest import SYNTHETIC
-from halfmask.claims._table_manifest import MICRODATA
-from halfmask.claims._table_reader import check_second_version, first_version, table_manifest
+from halfmask.claims._table_manifest import table_manifest
 
 if TYPE_CHECKING:
     from halfmask.claims._table_manifest import TableManifest
 
+FORMATS: Final = ("parquet", "csv", "arrow", "jsonl")
+CREATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 MAX_BYTES: Final = 1 << 28
 
 
@@ -87,44 +97,74 @@ def parse_manifest(raw: bytes, *, of_output: bool = False) -> Manifest:
     version = top_keys.get("version")
     if type(version) is not int:  # neither true nor 2.0
         version = None
-    if top_keys.get("format") == FIRST_FORMAT and of_output and version == 1:
-        return first_events_version(top).stated()
-    if top_keys.get("format") not in (FORMAT, FIRST_FORMAT):
+    if top_keys.get("format") == FIRST_EVENTS and of_output and version == 1:
+        return _manifest(At(events_of_first_version(top), top.place), of_output=True)
+    if top_keys.get("format") not in (FORMAT, FIRST_EVENTS):
         raise VerificationError("manifest.json isn't the manifest of a halfmask release.")
     if top_keys["format"] == FORMAT and version == 1 and not of_output:
-        return first_version(top).stated()
+        return _manifest(At(table_of_first_version(top), top.place), of_output=False)
     if top_keys["format"] != FORMAT or version != VERSION:
         raise VerificationError(
             f"manifest.json isn't of version 1 or {VERSION}, which this halfmask reads.",
             hint="Verify it with the version of halfmask that wrote it.",
         )
+    manifest = _manifest(top, of_output=of_output)
+    if manifest.kind in ((MICRODATA, MASKED, SYNTHETIC) if of_output else (EVENTS,)):
+        raise VerificationError(f"The manifest of {manifest.kind} isn't where these have theirs.")
+    if manifest.kind == MICRODATA:
+        _check_risk(manifest)
+    return manifest
+
+
+def _manifest(top: At, *, of_output: bool) -> Manifest:
     at = top.keys(
         *("format", "version", "kind", "created", "software", "policy", "files", "claims"),
         *("weaknesses", "details"),
         optional=("report",),
     )
     kind = at["kind"].text()
-    manifest = Manifest(
-        **common_keys(at, folder=None if of_output else "data"),
+    return Manifest(
         kind=kind,
+        created=at["created"].like(CREATED, "a time in UTC such as 2026-11-21T09:00:00Z"),
+        software=at["software"].values(At.text),
+        policy_sha256=_hash_of(at["policy"]),
+        files=at["files"].each(lambda it: _file(it, None if of_output else "data")),
         claims=at["claims"].each(_synthetic_claim if kind == SYNTHETIC else _claim),
+        weaknesses=at["weaknesses"].texts(),
         details=at["details"].mapping(),
+        report_sha256=_hash_of(at["report"]) if "report" in at else None,
     )
-    if manifest.kind in ((MICRODATA, MASKED, SYNTHETIC) if of_output else (EVENTS,)):
-        raise VerificationError(f"The manifest of {manifest.kind} isn't where these have theirs.")
-    if manifest.kind == MICRODATA:
-        check_second_version(manifest)
-    return manifest
+
+
+def _check_risk(manifest: Manifest) -> None:
+    """Refuse a table that doesn't state its risk over released columns, as version 1 didn't."""
+    at = At(manifest.details.get("risk"), f"{MANIFEST_NAME}: details: risk")
+    if "released_columns" not in at.mapping():
+        raise VerificationError(f"{at.place} lacks the key 'released_columns'.")
+
+
+def _hash_of(at: At) -> str:
+    return at.keys("sha256")["sha256"].sha256()
+
+
+def _file(at: At, folder: str | None) -> DataFile:
+    found = at.keys("name", "format", "sha256", "bytes", "rows")
+    return DataFile(
+        name=released_name(found["name"], folder),
+        format=found["format"].word(FORMATS),
+        sha256=found["sha256"].sha256(),
+        n_bytes=found["bytes"].count(),
+        n_rows=found["rows"].count(),
+    )
 
 
 def _claim(at: At) -> Claim:
     found = at.keys("model", "parameters", "about", "basis", "evidence")
-    bases: Sequence[str] = tuple(BASES)
     return Claim(
         model=found["model"].text(),
         parameters=found["parameters"].parameters(),
         about=found["about"].mapping(),
-        basis=cast("Basis", found["basis"].word(tuple(bases))),
+        basis=cast("Basis", found["basis"].word(tuple(BASES))),
         evidence=found["evidence"].mapping(),
     )
 

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING
 
-from halfmask._errors import VerificationError
-from halfmask.claims._claim import Claim, Json
-from halfmask.claims._released_files import MANIFEST_NAME
-from halfmask.claims._strict import At
-from halfmask.claims._table_reader import KINDS, ROLES
+from halfmask.claims._claim import Claim
+from halfmask.claims._details import Details, key
+from halfmask.claims._manifest import MASKED
+from halfmask.claims._table_manifest import Kind, Role  # noqa: TC001 # types of fields
 
 if TYPE_CHECKING:
-    from halfmask.claims._manifest import DataFile, Manifest
-
-#: The kind of these releases.
-MASKED: Final = "masked"
+    from halfmask.claims._claim import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +37,6 @@ class StatedMask:
     columns: tuple[str, ...]
     parameters: Mapping[str, Json] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Json]:
-        """Return the technique as the manifest has it."""
-        return {
-            "name": self.name,
-            "columns": list(self.columns),
-            "parameters": _plain(self.parameters),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedColumn:
@@ -63,64 +51,12 @@ class MaskedColumn:
     """
 
     name: str
-    role: str
-    kind: str
+    role: Role
+    kind: Kind
     dtype: str
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", self.dtype.partition("(categories")[0])
-
-    @classmethod
-    def read(cls, at: At) -> Self:
-        """Return the column that a manifest states, or refuse it.
-
-        Parameters
-        ----------
-        at
-            Where the manifest has it.
-        """
-        found = at.keys("name", "role", "kind", "dtype")
-        return cls(
-            name=found["name"].text(),
-            role=found["role"].word(ROLES),
-            kind=found["kind"].word(KINDS),
-            dtype=found["dtype"].text(),
-        )
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return the column as the manifest has it."""
-        return {"name": self.name, "role": self.role, "kind": self.kind, "dtype": self.dtype}
-
-
-def masked_details(
-    *,
-    n_in: int,
-    n_out: int,
-    columns: Sequence[MaskedColumn],
-    masks: Sequence[StatedMask],
-    risk: Mapping[str, Json],
-    utility: Mapping[str, Json],
-) -> dict[str, Json]:
-    """Return the details of a masked table's manifest, as JSON.
-
-    Parameters
-    ----------
-    n_in, n_out
-        The rows that were read and released.
-    columns
-        The released columns in their order.
-    masks
-        The techniques in the order in which they were applied.
-    risk, utility
-        Numbers of the report, as JSON.
-    """
-    return {
-        "rows": {"in": n_in, "out": n_out},
-        "columns": [each.to_dict() for each in columns],
-        "masks": [each.to_dict() for each in masks],
-        "risk": dict(risk),
-        "utility": dict(utility),
-    }
 
 
 def released_columns_claim(columns: Sequence[MaskedColumn], n_out: int) -> Claim:
@@ -143,15 +79,27 @@ def released_columns_claim(columns: Sequence[MaskedColumn], n_out: int) -> Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaskedManifest:
-    """All that a release of masks alone states.
+class RowsRead:
+    """Rows that were read and released; fewer are released by sampling alone.
+
+    Parameters
+    ----------
+    n_in, n_out
+        How many.
+    """
+
+    n_in: int = field(metadata=key("in"))
+    n_out: int = field(metadata=key("out"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskedDetails(Details):
+    """What only the manifest of a table of masks alone has.
 
     Attributes
     ----------
-    files, claims, weaknesses
-        As of every `Manifest`.
-    n_in, n_out
-        The rows that were read and released; fewer are released by sampling alone.
+    rows
+        The rows that were read and released.
     columns
         The released columns in their order.
     masks
@@ -160,11 +108,10 @@ class MaskedManifest:
         Numbers of the report, as JSON.
     """
 
-    files: tuple[DataFile, ...]
-    claims: tuple[Claim, ...]
-    weaknesses: tuple[str, ...]
-    n_in: int
-    n_out: int
+    kind = MASKED
+    called = "masks alone"
+
+    rows: RowsRead
     columns: tuple[MaskedColumn, ...]
     masks: tuple[StatedMask, ...]
     risk: Mapping[str, Json]
@@ -173,7 +120,7 @@ class MaskedManifest:
     @property
     def sampling_fraction(self) -> float:
         """The rows released of each row read; 1 without sampling."""
-        return self.n_out / self.n_in if self.n_in else 1.0
+        return self.rows.n_out / self.rows.n_in if self.rows.n_in else 1.0
 
     def masks_of(self, column: str) -> tuple[StatedMask, ...]:
         """Return the techniques that changed a column, in their order.
@@ -184,56 +131,3 @@ class MaskedManifest:
             The released column.
         """
         return tuple(each for each in self.masks if column in each.columns)
-
-
-def masked_manifest(manifest: Manifest) -> MaskedManifest:
-    """Return what a manifest states of a masked table.
-
-    Parameters
-    ----------
-    manifest
-        As `read_manifest` returns it.
-
-    Raises
-    ------
-    VerificationError
-        If it is of another kind, or its details aren't those of a masked table.
-    """
-    if manifest.kind != MASKED:
-        raise VerificationError("The release isn't one of masks alone.")
-    top = At(dict(manifest.details), f"{MANIFEST_NAME}: details")
-    at = top.keys("rows", "columns", "masks", "risk", "utility")
-    rows = at["rows"].keys("in", "out")
-    return MaskedManifest(
-        files=manifest.files,
-        claims=manifest.claims,
-        weaknesses=manifest.weaknesses,
-        n_in=rows["in"].count(),
-        n_out=rows["out"].count(),
-        columns=at["columns"].each(MaskedColumn.read),
-        masks=at["masks"].each(_mask),
-        risk=at["risk"].mapping(),
-        utility=at["utility"].mapping(),
-    )
-
-
-def _mask(at: At) -> StatedMask:
-    found = at.keys("name", "columns", "parameters")
-    return StatedMask(
-        name=found["name"].text(),
-        columns=found["columns"].texts(),
-        parameters=found["parameters"].mapping(),
-    )
-
-
-def _plain(value: Mapping[str, object]) -> dict[str, Json]:
-    """Return parameters as JSON reads them back: a tuple is a list."""
-
-    def walk(each: object) -> Json:
-        if isinstance(each, Mapping):
-            return {str(name): walk(inner) for name, inner in each.items()}
-        if isinstance(each, list | tuple):
-            return [walk(inner) for inner in each]
-        return each  # type: ignore[return-value] # JSON's own; to_json refuses all else
-
-    return {name: walk(each) for name, each in value.items()}

@@ -6,9 +6,12 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
+
+if TYPE_CHECKING:
+    from halfmask.claims._strict import At
 
 #: The name of the manifest in the folder of a release.
 MANIFEST_NAME: Final = "manifest.json"
@@ -47,6 +50,18 @@ def check_name(name: str, folder: str | None) -> bool:
         and not rest[0].endswith(".")
         and DEVICE.fullmatch(rest[0]) is None
     )
+
+
+def released_name(at: At, folder: str | None) -> str:
+    """Return the name of a plain file under a folder of the release; None: next to its manifest."""
+    name = at.text()
+    if not check_name(name, folder):
+        where = "" if folder is None else f" under {folder}/"
+        raise VerificationError(
+            f"{at.place} must be the plain name of a file{where}.",
+            hint="A release names only files of its own folder.",
+        )
+    return name
 
 
 def manifest_of(output: Path) -> Path:

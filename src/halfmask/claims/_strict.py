@@ -98,9 +98,6 @@ class At:
     def or_none(self, read: Callable[[At], T]) -> T | None:
         return None if self.value is None else read(self)
 
-    def text_or_none(self) -> str | None:
-        return self.or_none(At.text)
-
     def word(self, allowed: tuple[str, ...]) -> str:
         text = self.text()
         if text not in allowed:
@@ -118,8 +115,8 @@ class At:
             self.refuse("a whole number of at least 0")
         return self.value
 
-    def counts(self) -> dict[str, int]:
-        return {key: At(each, self.place).count() for key, each in self.mapping().items()}
+    def values(self, read: Callable[[At], T]) -> dict[str, T]:
+        return {key: read(At(each, self.place)) for key, each in self.mapping().items()}
 
     def boolean(self) -> bool:
         if not isinstance(self.value, bool):
@@ -149,4 +146,4 @@ class At:
         return self.text() if isinstance(self.value, str) else self.number()
 
     def parameters(self) -> dict[str, float | int | str]:
-        return {key: At(each, self.place).parameter() for key, each in self.mapping().items()}
+        return self.values(At.parameter)

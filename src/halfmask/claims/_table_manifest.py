@@ -6,17 +6,25 @@ path of the owner's machine and no name of a column that was dropped.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from halfmask.claims._claim import Basis, Claim, Json
-from halfmask.claims._manifest import DataFile, Manifest
+from halfmask.claims._claim import Basis  # noqa: TC001 # types of fields
+from halfmask.claims._details import Details, key, one_of, read, read_claim, stated_claim
+from halfmask.claims._manifest import MICRODATA, DataFile, Manifest
+from halfmask.claims._released_files import MANIFEST_NAME, released_name
+from halfmask.claims._strict import At
 
-#: The kind of these releases.
-MICRODATA: Final = "microdata"
+if TYPE_CHECKING:
+    from halfmask.claims._claim import Claim, Json
+
+ROLES: Final = ("identifier", "quasi_identifier", "sensitive", "insensitive")
+KINDS: Final = ("numeric", "ordinal", "categorical", "datetime", "geo", "text")
+Role: TypeAlias = Annotated[str, one_of(ROLES)]
+Kind: TypeAlias = Annotated[str, one_of(KINDS)]
+Parameters: TypeAlias = Annotated[Mapping[str, float | int | str], At.parameters]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +37,9 @@ class RowCounts:
         How many rows were read, released and suppressed.
     """
 
-    n_in: int
-    n_out: int
-    n_suppressed: int
+    n_in: int = field(metadata=key("in"))
+    n_out: int = field(metadata=key("out"))
+    n_suppressed: int = field(metadata=key("suppressed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +56,9 @@ class SupportFile:
         The hash of the file.
     """
 
-    name: str
+    name: Annotated[str, lambda at: released_name(at, "support")]
     column: str
-    sha256: str
+    sha256: Annotated[str, At.sha256]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +86,16 @@ class ReleasedColumn:
     """
 
     name: str
-    role: str
-    kind: str
+    role: Role
+    kind: Kind
     recoding: str | None
     dtype: str
-    mask: str | None = None
-    mask_parameters: Mapping[str, Json] | None = None
-    bound_of: str | None = None
-    range_step: float | str | None = None
+    mask: str | None = field(default=None, metadata=key(optional=True))
+    mask_parameters: Mapping[str, Json] | None = field(default=None, metadata=key(optional=True))
+    bound_of: str | None = field(default=None, metadata=key(optional=True))
+    range_step: Annotated[float | str | None, lambda at: at.or_none(At.parameter)] = field(
+        default=None, metadata=key(optional=True)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,13 +141,13 @@ class ClassClaim:
     """
 
     model: str
-    parameters: Mapping[str, float | int | str]
+    parameters: Parameters
     column: str | None
     quasi_identifiers: tuple[str, ...]
     evidence: Evidence
-    support: str | None = None
-    unit: Literal["row", "person"] = "row"
-    basis: Basis = "counted"
+    support: str | None = field(default=None, metadata=key(optional=True))
+    unit: Literal["row", "person"] = field(default="row", metadata=key(optional=True))
+    basis: Annotated[Basis, one_of(("counted", "estimated"))] = "counted"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
@@ -145,50 +155,41 @@ class ClassClaim:
 
     def stated(self) -> Claim:
         """Return the claim as any release states one."""
-        more: dict[str, Json] = {} if self.support is None else {"support": self.support}
-        more |= {} if self.unit == "row" else {"unit": self.unit}
-        return Claim(
-            model=self.model,
-            parameters=self.parameters,
-            about={
-                "column": self.column,
-                "quasi_identifiers": list(self.quasi_identifiers),
-                **more,
-            },
-            basis=self.basis,
-            evidence=dataclasses.asdict(self.evidence),
-        )
-
-
-def _column_dict(column: ReleasedColumn) -> dict[str, Json]:
-    parts: dict[str, Json] = dataclasses.asdict(column)
-    return {k: v for k, v in parts.items() if v is not None or k == "recoding"}
-
-
-def table_details(
-    *,
-    rows: RowCounts,
-    support: Sequence[SupportFile],
-    columns: Sequence[ReleasedColumn],
-    method: Mapping[str, Json],
-    risk: Mapping[str, Json],
-    utility: Mapping[str, Json],
-    row_masks: Sequence[Mapping[str, Json]] = (),
-) -> dict[str, Json]:
-    """Return the details of a table's manifest, as JSON; see `TableManifest`."""
-    return {
-        "rows": {"in": rows.n_in, "out": rows.n_out, "suppressed": rows.n_suppressed},
-        "support": [dataclasses.asdict(each) for each in support],
-        "columns": [_column_dict(each) for each in columns],
-        "method": dict(method),
-        "risk": dict(risk),
-        "utility": dict(utility),
-        **({"row_masks": [dict(each) for each in row_masks]} if row_masks else {}),
-    }
+        return stated_claim(self, model=self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableManifest:
+class TableDetails(Details):
+    """What only the manifest of a table of people has.
+
+    Attributes
+    ----------
+    rows, support, columns
+        See the values above.
+    method
+        Name and parameters of the method.
+    risk, utility
+        Numbers of the report, as JSON.
+    row_masks
+        The techniques that left rows out before.
+    """
+
+    kind = MICRODATA
+    called = "a table of people"
+
+    rows: RowCounts
+    support: tuple[SupportFile, ...]
+    columns: tuple[ReleasedColumn, ...]
+    method: Mapping[str, Json]
+    risk: Mapping[str, Json] = field(default_factory=dict)
+    utility: Mapping[str, Json] = field(default_factory=dict)
+    row_masks: tuple[Annotated[Mapping[str, Json], At.mapping], ...] = field(
+        default=(), metadata=key(optional=True)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableManifest(TableDetails):
     """All that a release of a table says of itself.
 
     Attributes
@@ -199,16 +200,14 @@ class TableManifest:
         Name and version of each program that shaped the release.
     policy_sha256
         `Policy.sha256` of the policy that it was made by.
-    rows, files, support, columns, claims
+    files, claims
         See the values above.
-    method
-        Name and parameters of the method.
     weaknesses
         Sentences that name what the release doesn't protect from.
-    risk, utility
-        Numbers of the report, as JSON.
     report_sha256
         The hash of report.html; ``None`` before it is written.
+    rows, support, columns, method, risk, utility, row_masks
+        As of `TableDetails`.
 
     Examples
     --------
@@ -224,15 +223,9 @@ class TableManifest:
     created: str
     software: Mapping[str, str]
     policy_sha256: str
-    rows: RowCounts
     files: tuple[DataFile, ...]
-    support: tuple[SupportFile, ...]
-    columns: tuple[ReleasedColumn, ...]
-    method: Mapping[str, Json]
     claims: tuple[ClassClaim, ...]
     weaknesses: tuple[str, ...] = ()
-    risk: Mapping[str, Json] = field(default_factory=dict)
-    utility: Mapping[str, Json] = field(default_factory=dict)
     report_sha256: str | None = None
 
     def stated(self) -> Manifest:
@@ -245,14 +238,7 @@ class TableManifest:
             files=self.files,
             claims=tuple(each.stated() for each in self.claims),
             weaknesses=self.weaknesses,
-            details=table_details(
-                rows=self.rows,
-                support=self.support,
-                columns=self.columns,
-                method=self.method,
-                risk=self.risk,
-                utility=self.utility,
-            ),
+            details=self.to_details(),
             report_sha256=self.report_sha256,
         )
 
@@ -263,3 +249,72 @@ class TableManifest:
     def to_json(self) -> str:
         """Return the text of manifest.json; see `Manifest.to_json`."""
         return self.stated().to_json()
+
+
+def table_manifest(manifest: Manifest) -> TableManifest:
+    """Return what a manifest says of a table of people.
+
+    Parameters
+    ----------
+    manifest
+        As `read_manifest` returns it.
+
+    Raises
+    ------
+    VerificationError
+        If the manifest is of another kind, or its details or claims aren't those of a table.
+    """
+    details = TableDetails.of(manifest)
+    for number, column in enumerate(details.columns, start=1):
+        if column.mask_parameters is not None and column.mask is None:
+            place = f"{MANIFEST_NAME}: details: columns number {number}: mask_parameters"
+            At(dict(column.mask_parameters), place).refuse("left out where there is no mask")
+    return TableManifest(
+        created=manifest.created,
+        software=manifest.software,
+        policy_sha256=manifest.policy_sha256,
+        files=manifest.files,
+        claims=tuple(read_claim(ClassClaim, it, n) for n, it in enumerate(manifest.claims, 1)),
+        weaknesses=manifest.weaknesses,
+        report_sha256=manifest.report_sha256,
+        **{each.name: getattr(details, each.name) for each in fields(TableDetails)},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedSet:
+    """A set of columns, and the rows that the manifest says are unique or in classes under k."""
+
+    columns: tuple[str, ...]
+    unique: int
+    under_k: int
+    share_unique: Json
+    share_under_k: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedSets:
+    """The risk over released columns, as a manifest states it; see `ReleasedColumnsRisk`."""
+
+    k: int
+    exact: bool
+    every: StatedSet
+    unchanged: StatedSet | None
+    few: tuple[StatedSet, ...]
+
+    @property
+    def all_sets(self) -> tuple[StatedSet, ...]:
+        """Every set that is stated."""
+        whole = () if self.unchanged is None else (self.unchanged,)
+        return (self.every, *whole, *self.few)
+
+
+def stated_sets(manifest: TableManifest) -> StatedSets | None:
+    """Return what a manifest states of its released columns; ``None`` where it states nothing."""
+    if "released_columns" not in manifest.risk:
+        return None  # of a version before 0.2
+    at = At(manifest.risk["released_columns"], f"{MANIFEST_NAME}: risk: released_columns")
+    found = read(StatedSets, at)
+    if found.k < 2:  # each row is in a class of one
+        at.keys(*at.mapping())["k"].refuse("a whole number of at least 2")
+    return found

@@ -115,18 +115,16 @@ class _Stated:
 
     @classmethod
     def of(cls, manifest: Manifest) -> _Stated:
-        from halfmask.claims import masked_manifest  # noqa: PLC0415 # loads late
-        from halfmask.claims._masked_manifest import MASKED  # noqa: PLC0415 # the same
-        from halfmask.claims._table_reader import table_manifest  # noqa: PLC0415 # the same
+        from halfmask.claims import MaskedDetails, table_manifest  # noqa: PLC0415 # loads late
 
-        if manifest.kind == MASKED:
-            masked = masked_manifest(manifest)
+        if manifest.kind == MaskedDetails.kind:
+            masked = MaskedDetails.of(manifest)
             return cls(
-                files=masked.files,
+                files=manifest.files,
                 policy_sha256=manifest.policy_sha256,
                 columns=masked.columns,
                 unchanged=frozenset(c.name for c in masked.columns if not masked.masks_of(c.name)),
-                n_in=masked.n_in,
+                n_in=masked.rows.n_in,
                 is_sampled=False,
             )
         table = table_manifest(manifest)

@@ -11,11 +11,25 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from halfmask.verifier import CheckedClaim, ClaimCheck
+    from halfmask.verifier import CheckedClaim
+    from halfmask.verifier.tables import ClaimCheck
 
 
-def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
+def show_claims(claims: Sequence[CheckedClaim], out: Console) -> None:
     """Show each claim with the level that was stated and the one that was counted on disk."""
+    from halfmask.verifier.tables import ClaimCheck  # noqa: PLC0415 # polars takes half a second
+
+    of_classes = [each for each in claims if isinstance(each, ClaimCheck)]
+    for each in claims:
+        if not isinstance(each, ClaimCheck):
+            sign = marked(each, out)
+            style = None if each.holds else sign.style
+            out.print(f"{sign.plain} {printable(each.sentence)}", style=style, soft_wrap=True)
+    if of_classes:
+        _show_levels(of_classes, out)
+
+
+def _show_levels(claims: Sequence[ClaimCheck], out: Console) -> None:
     from rich.text import Text  # noqa: PLC0415 - --help needs none
 
     table = listing("", "guarantee", "claimed", "counted", "classes", right=("claimed", "counted"))
@@ -25,7 +39,7 @@ def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
         table.add_row(
             sign,
             claim_text(each),
-            level(each.claimed),
+            level(each.stated.evidence.achieved),
             Text(_counted(each), style=sign.style),
             "-" if each.classes is None else f"{each.classes:,}",
         )
@@ -37,7 +51,7 @@ def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
             out.print(f"{mark(False, out)} {printable(each.sentence)}", style="red", soft_wrap=True)
 
 
-def marked(claim: ClaimCheck | CheckedClaim, out: Console) -> Text:
+def marked(claim: CheckedClaim, out: Console) -> Text:
     """Return the sign of a claim: it holds, it doesn't, or it wasn't checked."""
     from rich.text import Text  # noqa: PLC0415 - --help needs none
 
@@ -47,10 +61,11 @@ def marked(claim: ClaimCheck | CheckedClaim, out: Console) -> Text:
 
 def claim_text(claim: ClaimCheck) -> str:
     """Return a guarantee in a few words: ``distinct-l-diversity of occupation, l = 3``."""
-    about = "" if claim.column is None else f" of {claim.column}"
-    numbers = ", ".join(f"{name} = {value}" for name, value in claim.parameters.items())
-    unit = " in persons" if claim.unit == "person" else ""
-    return printable(f"{claim.model}{about}{unit}, {numbers}")
+    stated = claim.stated
+    about = "" if stated.column is None else f" of {stated.column}"
+    numbers = ", ".join(f"{name} = {value}" for name, value in stated.parameters.items())
+    unit = " in persons" if stated.unit == "person" else ""
+    return printable(f"{stated.model}{about}{unit}, {numbers}")
 
 
 def level(number: float | None) -> str:
@@ -63,3 +78,24 @@ def _counted(claim: ClaimCheck) -> str:
     if claim.counted_wildcard in {claim.counted, None}:
         return level(claim.counted)
     return f"{level(claim.counted)} (missing as wildcard: {level(claim.counted_wildcard)})"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage that never rounds something to nothing, or all but one to all.
+
+    Examples
+    --------
+    >>> percent(0.1), percent(0.0001), percent(0.0), percent(0.9999), percent(1.0)
+    ('10.0%', '< 0.1%', '0%', '> 99.9%', '100%')
+    """
+    if share in {0.0, 1.0}:
+        return f"{share:.0%}"
+    if share < 0.001:
+        return "< 0.1%"
+    return "> 99.9%" if share > 0.999 else f"{share:.1%}"
+
+
+def some(n: int, what: str) -> str:
+    """Return a number with its noun: ``1 class``, ``2 classes``."""
+    plural = f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{n:,} {what if n == 1 else plural}"

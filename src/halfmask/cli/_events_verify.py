@@ -13,7 +13,8 @@ from halfmask.cli._options import AnswerOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.verifier.events import Check, ReleaseVerdict
+    from halfmask.verifier import CheckedRelease
+    from halfmask.verifier.events import Check
 
 COUNTED = {
     "entities": "Counted in entities",
@@ -60,7 +61,7 @@ def verify(
     return answer_of_events(verify_release(where, required=expected), as_json=answer.as_json)
 
 
-def answer_of_events(found: ReleaseVerdict, *, as_json: bool) -> int:
+def answer_of_events(found: CheckedRelease, *, as_json: bool) -> int:
     """Show what was found of an output of events, and return the exit code."""
     if as_json:
         say_json(_as_dict(found))
@@ -69,7 +70,7 @@ def answer_of_events(found: ReleaseVerdict, *, as_json: bool) -> int:
     return 0 if found.holds else 1
 
 
-def _as_dict(found: ReleaseVerdict) -> dict[str, object]:
+def _as_dict(found: CheckedRelease) -> dict[str, object]:
     if found.holds:
         return {"ok": True, **found.to_dict()}
     return {
@@ -82,13 +83,16 @@ def _as_dict(found: ReleaseVerdict) -> dict[str, object]:
     }
 
 
-def _show(found: ReleaseVerdict, out: Console) -> None:
+def _show(found: CheckedRelease, out: Console) -> None:
+    from halfmask.verifier.events import Check  # noqa: PLC0415 # the same
+
     for file in found.files:
-        lines = "isn't there" if file.lines is None else f"{file.lines:,} lines"
+        lines = "isn't there" if file.n_rows is None else f"{file.n_rows:,} lines"
         line = f"{mark(file.holds, out)} {printable(file.name)}: {lines}"
         out.print(line, style=None if file.holds else "red", soft_wrap=True)
     for claim in found.claims:
-        _show_claim(claim, out)
+        if isinstance(claim, Check):
+            _show_claim(claim, out)
     for each in found.unverified:
         out.print(f"? {printable(each)}", soft_wrap=True)
     for problem in (*found.problems, *(found.differences or ())):
@@ -103,7 +107,7 @@ def _show_claim(claim: Check, out: Console) -> None:
     sign = mark(claim.holds, out) if counted or not claim.holds else "?"
     windows = "" if claim.windows is None else f" in {_many(claim.windows)}"
     least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
-    line = f"{sign} {claim.claim}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
+    line = f"{sign} {claim.called}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
     out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
     if claim.problem:
         out.print(f"  {printable(claim.problem)}", style="red", soft_wrap=True)
@@ -115,13 +119,13 @@ def _many(windows: int) -> str:
     return "1 window" if windows == 1 else f"each of {windows:,} windows"
 
 
-def _ending(found: ReleaseVerdict) -> str:
+def _ending(found: CheckedRelease) -> str:
     """Return the verdict, and what it rests on."""
     if not found.bears_out:
         return "The output isn't what its manifest says."
     if found.differences:
         return "The output is what its manifest says; the manifest isn't what the policy requires."
-    line = f"Nothing in the {found.lines:,} lines speaks against the manifest"
+    line = f"Nothing in the {found.rows:,} lines speaks against the manifest"
     if found.differences is None:
         return (
             f"{line}. It isn't signed: halfmask events verify --policy compares it with "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,28 +13,24 @@ import typer
 
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask.cli._chosen_columns import ChosenColumns, show_decisions
-from halfmask.cli._console import console, say_json
+from halfmask.cli._console import console
 from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._failures import UsageError
 from halfmask.cli._header_options import HeaderOptions  # typer reads it
 from halfmask.cli._ledger_options import ReleaseLedger  # typer reads it
-from halfmask.cli._opening import OpenOption, open_report
+from halfmask.cli._opening import OpenOption
 from halfmask.cli._option_groups import spreads_groups
 from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._policy_file import PolicyFile
-from halfmask.cli._private_summary import private_dict, show_private
 from halfmask.cli._protect_database import copy_database, is_whole_database
 from halfmask.cli._pseudonym_vault import PseudonymVault  # typer reads it
-from halfmask.cli._summary import as_dict, show_summary
+from halfmask.cli._show_release import say_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data import Source
-    from halfmask.dp.ledger import PrivacyLedger
-    from halfmask.engines import Engine
     from halfmask.microdata import Policy
-    from halfmask.vault import Vault
 
 KEY_BYTES = 32
 
@@ -175,110 +171,97 @@ def protect(
     _check_words(table, policy, out, chosen, overwrite=overwrite)
     key = key_in(key_file)
     vault = pseudonyms.open(table, policy or "")
-    from halfmask.microdata import Policy, protect_to  # noqa: PLC0415 - half a second, or more
-
     made, where = None, Path()
+    kept: AbstractContextManager[None] = nullcontext()
     if policy is None:
         where = chosen.policy_path(out, overwrite=overwrite)
         made = chosen.make(table, head, folder=where.parent)
         wanted = made.policy
         if not saying.as_json:
             show_decisions(made, where, console())
+        kept = PolicyFile(out=str(where), overwrite=overwrite).kept_if_done(made.text)
     else:
-        wanted = Policy.from_toml(policy_text()) if policy == "-" else Policy.load(policy)
-    options = {} if made else head.options()
-    ledger = budget.open(table, is_read_otherwise=bool(options))
+        wanted = read_policy(policy)
     if wanted.is_masks_alone:
-        _check_masks_alone(population, persons)
-        _check_no_budget(ledger)
-        opened = opened_by(table, wanted, options) if options else table
-        with where_run.connected() as engine:
-            return _mask(
-                opened,
-                wanted,
-                out,
-                key,
-                vault=vault,
-                overwrite=overwrite,
-                strict=strict,
-                engine=engine,
-                saying=saying,
-                show=show,
-            )
-    file = PolicyFile(out=str(where), overwrite=overwrite)
-    kept = file.kept_if_done(made.text) if made else nullcontext()
-    with kept, where_run.connected() as engine, saying.stages() as stages:
-        release = protect_to(
-            opened_by(table, wanted, options) if options else table,
-            wanted,
-            out,
-            overwrite=overwrite,
-            persons=persons,
-            key=key,
-            vault=vault,
-            population=population,
-            strict=strict,
-            engine=engine,
-            ledger=ledger,
-            progress=stages,
-        )
-    if saying.as_json:
-        more = {"policy": str(where), "decisions": made.decisions} if made else {}
-        shown = private_dict if wanted.is_private else as_dict
-        say_json({"ok": True, **shown(release, out), **more})
-    else:
-        say = show_private if wanted.is_private else show_summary
-        say(release, out, console(), verbose=saying.verbose)
-    if show:
-        open_report(out)
+        _check_masks_alone(population, persons, budget.ledger)
+    make_release(
+        table,
+        wanted,
+        out,
+        options={} if made else head.options(),
+        budget=budget,
+        where_run=where_run,
+        saying=saying,
+        overwrite=overwrite,
+        show=show,
+        kept=kept,
+        more={"policy": str(where), "decisions": made.decisions} if made else {},
+        persons=persons,
+        key=key,
+        vault=vault,
+        population=population,
+        strict=strict,
+    )
     return 0
 
 
-def _mask(  # each says one thing, by its name
-    table: object,
+def read_policy(where: str) -> Policy:
+    """Return the policy of a file, or the one on standard input."""
+    from halfmask.microdata import Policy  # noqa: PLC0415 - half a second, or more
+
+    if where != "-":
+        return Policy.load(where)
+    try:
+        return Policy.from_toml(sys.stdin.buffer.read().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ParameterError("The policy on standard input isn't in UTF-8.") from None
+
+
+def make_release(
+    table: str,
     policy: Policy,
     out: str,
-    key: bytes | None,
     *,
-    vault: Vault | None,
-    overwrite: bool,
-    strict: bool,
-    engine: Engine | None,
+    options: Mapping[str, Any],
+    budget: ReleaseLedger,
+    where_run: EngineOptions,
     saying: SayingOptions,
+    overwrite: bool,
     show: bool,
-) -> int:
-    """Make the release of a policy that has masks and no guarantees."""
-    from halfmask.cli._masked_summary import masked_dict, show_masked  # noqa: PLC0415 # as above
-    from halfmask.microdata import mask  # noqa: PLC0415 # as above
+    kept: AbstractContextManager[None] = nullcontext(),  # noqa: B008 # it has no state
+    more: Mapping[str, object] | None = None,
+    **given: Any,  # noqa: ANN401 - of `protect_to`
+) -> None:
+    """Make a release of any kind, and say what came of it."""
+    from halfmask.microdata import protect_to  # noqa: PLC0415 - half a second, or more
 
-    with saying.stages() as stages:
-        release = mask(
-            table, policy, key=key, vault=vault, engine=engine, strict=strict, progress=stages
-        )
-        release = release.write(out, overwrite=overwrite, progress=stages)
-    if saying.as_json:
-        say_json({"ok": True, **masked_dict(release, out)})
-    else:
-        show_masked(release, out, console(), verbose=saying.verbose)
-    if show:
-        open_report(out)
-    return 0
+    ledger = budget.open(table, is_read_otherwise=bool(options))
+    opened = opened_by(table, policy, options) if options else table
+    with (
+        kept,
+        where_run.connected() as engine,
+        saying.stages() as stages,
+    ):
+        given |= {"engine": engine, "ledger": ledger, "progress": stages}
+        release = protect_to(opened, policy, out, overwrite=overwrite, **given)
+    say_release(
+        release,
+        out,
+        as_json=saying.as_json,
+        verbose=saying.verbose,
+        show=show,
+        **(more or {}),
+    )
 
 
-def _check_no_budget(ledger: PrivacyLedger | None) -> None:
+def _check_masks_alone(population: str | None, persons: str | None, ledger: str | None) -> None:
+    """Refuse options that are about classes or a budget: they would have no effect."""
     if ledger is not None:
         raise UsageError(
             "--ledger is for a policy with epsilon, and POLICY has none.", hint="Leave it out."
         )
-
-
-def _check_masks_alone(population: str | None, persons: str | None) -> None:
-    """Refuse options that are about classes: they would have no effect."""
-    for given, option in (
-        (population is not None, "--population"),
-        (persons is not None, "--persons"),
-    ):
-        if given:
+    for given, option in ((population, "--population"), (persons, "--persons")):
+        if given is not None:
             raise UsageError(
                 f"{option} is about classes, and POLICY has no [[guarantees]].",
                 hint="Leave it out, or add a guarantee.",
@@ -370,14 +353,6 @@ def key_in(where: str | None) -> bytes | None:
     return key
 
 
-def policy_text() -> str:
-    """Return the policy on standard input."""
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ParameterError("The policy on standard input isn't in UTF-8.") from None
-
-
 def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
     """Open a table as the policy says, except for options of the command line."""
     from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
@@ -387,8 +362,10 @@ def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Sourc
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
     if policy.is_private:
-        from halfmask.microdata._opening import opened_as_texts  # noqa: PLC0415 - as above
-        from halfmask.microdata._private_release import text_columns  # noqa: PLC0415 - as above
+        from halfmask.microdata._opening import (  # noqa: PLC0415 - as above
+            opened_as_texts,
+            text_columns,
+        )
 
         return opened_as_texts(table, options, text_columns(policy))
     return open_table(table, options=options)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from halfmask.cli._claims import marked, show_claims
+from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._events_verify import answer_of_events
@@ -21,8 +21,8 @@ from halfmask.cli._options import SayingOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.verifier import CheckedClaim, CheckedRelease, ClaimCheck, Verification
-    from halfmask.verifier.tables._people import HierarchyFiles
+    from halfmask.verifier import CheckedRelease
+    from halfmask.verifier._inputs import HierarchyFiles
 
 UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
@@ -103,9 +103,7 @@ def verify(
     from those that are only stated; 3 if nothing is wrong and some claims couldn't be checked,
     otherwise 1.
     """
-    from halfmask.verifier import CheckedRelease  # noqa: PLC0415 - the same
     from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
-    from halfmask.verifier.events import ReleaseVerdict  # noqa: PLC0415 - the same
 
     if hierarchies is not None and population is None:
         raise UsageError("--hierarchies are those of --population.", hint="Give both.")
@@ -127,12 +125,10 @@ def verify(
             originals=None if originals is None else _rows_of(originals, policy),
             engine=engine,
         )
-    if isinstance(found, ReleaseVerdict):
+    if found.of_lines:
         return answer_of_events(found, as_json=saying.as_json)
     if saying.as_json:
         say_json(_as_dict(found))
-    elif isinstance(found, CheckedRelease):
-        _show_other(found, console())
     else:
         _show(found, console(), verbose=saying.verbose)
     if show and found.holds:
@@ -179,22 +175,13 @@ def _rows_of(originals: str, policy: str | None) -> object:
     return opened_by(originals, Policy.load(policy), {}).read()
 
 
-def _show_other(found: CheckedRelease, out: Console) -> None:
-    for each in found.claims:
-        sign = marked(each, out)
-        style = None if each.holds else sign.style
-        out.print(f"{sign.plain} {printable(each.sentence)}", style=style, soft_wrap=True)
-    _show_ending(found, out)
-
-
-def _as_dict(found: Verification | CheckedRelease) -> dict[str, object]:
+def _as_dict(found: CheckedRelease) -> dict[str, object]:
     if found.holds:
         return {"ok": True, **found.to_dict()}
-    broken = [it.sentence for it in found.claims if not it.holds and not _is_stated(it)]
     unchecked = _is_unchecked(found)
     return {
         "ok": False,
-        "error": " ".join((UNCHECKED if unchecked else BROKEN, *found.problems, *broken)),
+        "error": " ".join((UNCHECKED if unchecked else BROKEN, *found.sentences())),
         "hint": GIVE_FILE
         if unchecked
         else "Don't hand it over; make it again from the table and the policy.",
@@ -204,7 +191,7 @@ def _as_dict(found: Verification | CheckedRelease) -> dict[str, object]:
     }
 
 
-def _show(found: Verification, out: Console, *, verbose: bool) -> None:
+def _show(found: CheckedRelease, out: Console, *, verbose: bool) -> None:
     show_claims(found.claims, out)
     sound = sum(each.holds for each in found.files)
     rows = "" if found.rows is None else f", {found.rows:,} rows"
@@ -229,7 +216,7 @@ def _show(found: Verification, out: Console, *, verbose: bool) -> None:
     _show_ending(found, out)
 
 
-def _show_ending(found: Verification | CheckedRelease, out: Console) -> None:
+def _show_ending(found: CheckedRelease, out: Console) -> None:
     for problem in found.problems:
         out.print(f"{mark(False, out)} {printable(problem)}", style="red", soft_wrap=True)
     if found.weaknesses:
@@ -237,7 +224,8 @@ def _show_ending(found: Verification | CheckedRelease, out: Console) -> None:
         for weakness in found.weaknesses:
             out.print(f"- {printable(weakness)}", soft_wrap=True)
     if found.holds:
-        what = "can be checked" if any(map(_is_stated, found.claims)) else "the release claims"
+        only_stated = any(each.is_stated for each in found.claims)
+        what = "can be checked" if only_stated else "the release claims"
         out.print(f"\nEverything that {what} holds.", style="bold green")
     elif _is_unchecked(found):
         out.print(f"\n{UNCHECKED} Nothing wrong was found. {GIVE_FILE}", style="bold yellow")
@@ -245,12 +233,6 @@ def _show_ending(found: Verification | CheckedRelease, out: Console) -> None:
         out.print(f"\n{BROKEN} Don't hand it over.", style="bold red")
 
 
-def _is_stated(claim: ClaimCheck | CheckedClaim) -> bool:
-    from halfmask.verifier import CheckedClaim  # noqa: PLC0415 - hashing takes a while
-
-    return isinstance(claim, CheckedClaim) and claim.is_stated
-
-
-def _is_unchecked(found: Verification | CheckedRelease) -> bool:
+def _is_unchecked(found: CheckedRelease) -> bool:
     """Return whether nothing is wrong and some claims couldn't be checked."""
     return not found.holds and not found.is_broken

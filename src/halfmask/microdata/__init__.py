@@ -12,40 +12,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halfmask.microdata._made_policy import MadePolicy, make_policy
-    from halfmask.microdata._masked_release import MaskedRelease, mask
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._policy_protection import read_population
-    from halfmask.microdata._private_release import PrivateRelease
-    from halfmask.microdata._protect import protect, protect_to
-    from halfmask.microdata._release import Release
-    from halfmask.microdata._synthetic_release import SyntheticRelease, synthesize
+    from halfmask.microdata._protect import mask, protect, protect_to, synthesize
     from halfmask.microdata.exploring import Exploration, explore
+    from halfmask.release import Release
 
 _HOMES = {
     "Exploration": "exploring",
     "MadePolicy": "_made_policy",
-    "MaskedRelease": "_masked_release",
     "Policy": "_policy",
-    "PrivateRelease": "_private_release",
-    "Release": "_release",
-    "SyntheticRelease": "_synthetic_release",
     "explore": "exploring",
     "make_policy": "_made_policy",
-    "mask": "_masked_release",
+    "mask": "_protect",
     "protect": "_protect",
     "protect_to": "_protect",
     "read_population": "_policy_protection",
-    "synthesize": "_synthetic_release",
+    "synthesize": "_protect",
 }
 
 __all__ = [
     "Exploration",
     "MadePolicy",
-    "MaskedRelease",
     "Policy",
-    "PrivateRelease",
     "Release",
-    "SyntheticRelease",
     "explore",
     "make_policy",
     "mask",
@@ -58,6 +48,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for: the schema must not load the rest."""
+    if name == "Release":
+        return importlib.import_module("halfmask.release").Release
     if name not in _HOMES:
         raise AttributeError(f"module 'halfmask.microdata' has no attribute {name!r}")
     return getattr(importlib.import_module(f"halfmask.microdata.{_HOMES[name]}"), name)

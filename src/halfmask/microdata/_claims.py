@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.claims._table_manifest import ClassClaim, Evidence
+from halfmask.claims import ClassClaim, Evidence
 from halfmask.guarantees import Classes, class_codes, class_of_row
 
 if TYPE_CHECKING:

@@ -106,6 +106,14 @@ class ReleaseUtility:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassFacts:
+    """What was measured of a release of classes."""
+
+    risk: ReleaseRisk
+    utility: ReleaseUtility
+
+
 def raw_classes(
     codes: Sequence[NDArray[np.integer]],
     n_codes: Sequence[int],

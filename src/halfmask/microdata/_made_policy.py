@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, PolicyError
+from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.data import describe
 from halfmask.data._policy_text import Wanted, policy_text, proposed_diversity
@@ -22,6 +22,7 @@ from halfmask.microdata._policy import Policy
 
 if TYPE_CHECKING:
     from halfmask.data import Description, Proposal, Role
+    from halfmask.release._release import ReleasePolicy
 
 UNSURE = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."
 OWN_VALUES = (
@@ -300,32 +301,16 @@ def _dropped(proposal: Proposal, why: str) -> Proposal:
 
 def policy_of(
     table: object,
-    policy: Policy | None,
+    policy: ReleasePolicy | None,
     quasi_identifiers: Sequence[str] | None,
     asked: Mapping[str, Any],
-) -> Policy:
+) -> ReleasePolicy:
     """Return the policy, or make one and warn of what becomes of columns that nobody named."""
     if policy is not None:
-        if not isinstance(policy, Policy):
-            raise ParameterError(
-                "The 'policy' parameter of protect must be a Policy. "
-                f"Got a {type(policy).__name__}.",
-                hint="Load it from a file with halfmask.Policy.load(path).",
-            )
         if quasi_identifiers is not None or any(asked.values()):
             raise ParameterError(
                 "protect takes a policy or columns and k, not both.",
                 hint="Write the columns into the policy.",
-            )
-        if policy.synthesis is not None:
-            raise PolicyError(
-                "The policy has [synthesis].",
-                hint="[[Call halfmask.synthesize|Run halfmask synthesize]].",
-            )
-        if policy.is_masks_alone:
-            raise PolicyError(
-                "The policy has masks and no [[guarantees]].",
-                hint="[[Call halfmask.mask|Run halfmask mask]], or add a guarantee.",
             )
         return policy
     if quasi_identifiers is None:

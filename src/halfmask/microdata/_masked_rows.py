@@ -95,8 +95,9 @@ class MaskedRows:
         """Return the rows: masks have changed them in the reader."""
         return placed
 
-    def shuffled(self) -> pl.DataFrame:
+    def frame(self, number: int = 0) -> pl.DataFrame:
         """Return all rows in the keyed order."""
+        del number  # there is one copy
         rows = pl.concat(list(self.placed()))
         return rows[keyed_order(rows.height, key=self.key)]
 

@@ -9,9 +9,15 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask.data import ReadOptions, Source, open_table
+from halfmask.masks import MaskedTable, pseudonym_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from halfmask.engines import Engine
+    from halfmask.masks import AnyTableMask
+    from halfmask.microdata._policy import Policy
+    from halfmask.release import Inputs
 
 #: Formats whose readers decide a column's type by all of its cells.
 _TEXTS: Final = ("csv", "tsv", "jsonl")
@@ -24,6 +30,27 @@ def opened_as(table: object, options: ReadOptions, *, called: str = "The table t
         return open_table(table, options=options, called=called)
     steps_of = {name: steps for name, steps in options.normalize.items() if name in table.columns}
     return table.normalized(steps_of, missing=options.missing)
+
+
+def behind_masks(
+    source: Source,
+    policy: Policy,
+    table_masks: Sequence[AnyTableMask],
+    inputs: Inputs,
+    *,
+    key: bytes,
+    engine: Engine,
+) -> MaskedTable:
+    """Put the masks of a policy before an opened table."""
+    return MaskedTable.of(
+        source,
+        policy.masks,
+        table_masks,
+        key=key,
+        vault_key=None if inputs.vault is None else pseudonym_key(inputs.vault),
+        engine=engine,
+        ordinal=policy.ordinal_columns,
+    )
 
 
 def frame_given(table: object) -> object:
@@ -55,3 +82,18 @@ def ledger_view(table: object, options: ReadOptions) -> Source:
             hint="Give the table as a file.",
         )
     return opened_as(table, replace(options, normalize={}))
+
+
+def text_columns(policy: Policy) -> dict[str, str]:
+    """Return types for columns of text files: text, where the policy declares nothing.
+
+    What a reader finds depends on every cell: one row would change the text of all others.
+    """
+    declared = policy.input
+    known = {*declared.dtypes, *declared.date_formats, *declared.number_formats, *declared.lists}
+    undeclared = {
+        name: "string"
+        for name, it in policy.columns.items()
+        if name not in known and (it.role != "identifier" or name == policy.person)
+    }
+    return {**declared.dtypes, **undeclared}

@@ -16,6 +16,7 @@ from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._policy_files import WrittenPolicy
 from halfmask.anonymize import METHODS, Level
+from halfmask.claims._manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
 from halfmask.data import (
     Column,
     Normalization,
@@ -426,6 +427,15 @@ class Policy(WrittenPolicy):
             Its name.
         """
         return masks_of(column, self.columns, self.table_masks)
+
+    @property
+    def kind(self) -> str:
+        """The kind of release that it asks for."""
+        if self.synthesis is not None:
+            return SYNTHETIC
+        if self.is_private:
+            return PRIVATE_MICRODATA
+        return MICRODATA if self.guarantee_sections else MASKED
 
     @property
     def is_masks_alone(self) -> bool:

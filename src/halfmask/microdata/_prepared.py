@@ -156,8 +156,14 @@ class Prepared:
         """Return `finished` as a function that can be sent to workers."""
         return partial(_finished, self.plan, self.released_columns)
 
-    def shuffled(self) -> pl.DataFrame:
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows were read, released and suppressed."""
+        return {"in": self.n_in, "out": self.n_out, "suppressed": self.n_in - self.n_out}
+
+    def frame(self, number: int = 0) -> pl.DataFrame:
         """Return all protected rows in the keyed order."""
+        del number  # there is one copy
         rows = pl.concat(list(self.placed()))
         return self.finished(rows[keyed_order(rows.height, key=self.key)])
 

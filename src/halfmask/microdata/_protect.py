@@ -1,76 +1,48 @@
-"""protect: from a table and a policy to a release."""
+"""protect, mask, synthesize: from a table and a policy to a release of the kind it asks for."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from halfmask._errors import ColumnWarning, ParameterError, PolicyError
-from halfmask._optional import need
+from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask._progress import Progress, silent
-from halfmask._random import check_key, fresh_key
-from halfmask.anonymize import (
-    MAX_ROWS,
-    Protection,
-    Summary,
-)
 from halfmask.claims import MANIFEST_NAME
+from halfmask.claims._manifest import MASKED, SYNTHETIC
 from halfmask.data._atomic import check_new_folder
 from halfmask.data._object_folder import check_object_folder
 from halfmask.data._object_store import is_object_address
-from halfmask.data._person_key import repeated_identifiers
-from halfmask.engines import Engine, LocalEngine
-from halfmask.masks import MaskedTable, pseudonym_key
-from halfmask.microdata._claims import (
-    make_claims,
-    merged_classes,
-    released_guarantees,
-    with_people,
-)
-from halfmask.microdata._class_measures import class_measures, label_counts
-from halfmask.microdata._detail_kept import detail_kept
-from halfmask.microdata._evaluation import (
-    evaluate_risk,
-    evaluate_utility,
-)
-from halfmask.microdata._extents import cell_extents
-from halfmask.microdata._fitting import fit_classes
-from halfmask.microdata._folds import drawn, summarized
-from halfmask.microdata._learning import LEARNING_ROWS, learn
-from halfmask.microdata._made_policy import policy_of
-from halfmask.microdata._opening import frame_given, opened_as
-from halfmask.microdata._policy import Policy
-from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
-from halfmask.microdata._prepared import Prepared
-from halfmask.microdata._private_release import (
-    check_place,
-    check_unused,
-    private_release,
-    sampler_of,
-)
-from halfmask.microdata._release import Release
-from halfmask.microdata._released_columns import (
-    SEARCH_ROWS,
-    check_strict,
-    released_columns_risk,
-)
+from halfmask.release import Inputs, Release, kind_named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    import polars as pl
-
-    from halfmask.assess.utility import ModelUtility
-    from halfmask.data import Schema, Source
     from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.engines import Engine
     from halfmask.microdata._given_hierarchies import Hierarchies
+    from halfmask.microdata._masked import MaskFacts
+    from halfmask.microdata._policy import Policy
+    from halfmask.microdata._synthetic import SynthesisFacts
+    from halfmask.release._release import ReleasePolicy
     from halfmask.vault import Vault
 
 
-def protect(  # noqa: PLR0913 # each says one thing, by its name
+class Given(TypedDict, total=False):
+    """What is given to `protect` besides a table and what the owner wants."""
+
+    key: bytes | None
+    vault: Vault | None
+    population: object
+    strict: bool
+    engine: Engine | None
+    ledger: PrivacyLedger | None
+    progress: Progress | None
+
+
+def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     table: object,
-    policy: Policy | None = None,
+    policy: ReleasePolicy | None = None,
     *,
     quasi_identifiers: Sequence[str] | None = None,
     sensitive: Sequence[str] = (),
@@ -79,14 +51,8 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     l: int | None = None,
     person: str | None = None,
     hierarchies: Hierarchies | None = None,
-    key: bytes | None = None,
-    vault: Vault | None = None,
-    population: object = None,
-    strict: bool = False,
-    engine: Engine | None = None,
-    ledger: PrivacyLedger | None = None,
-    progress: Progress | None = None,
-) -> Release:
+    **given: Unpack[Given],
+) -> Release[Any]:
     """Protect a table by a policy.
 
     Parameters
@@ -125,27 +91,25 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         Where batches are summarized, counted and given their cells: in threads by default, or on a
         cluster. This process reads the table and writes the files.
     ledger
-        With the guarantee ``"differential-privacy"``: the budget of the table. The release is
-        booked before a row is drawn.
+        With differential privacy: the budget of the table. The release is booked before a row is
+        drawn.
     progress
         Called with what is being done and how far it is.
 
     Returns
     -------
     Release
-        ``.data``, ``.claims``, ``.risk``, ``.utility``; ``.write(out)`` verifies it on disk. With
-        differential privacy it is a :class:`PrivateRelease`, without risk and utility.
+        ``.data``, ``.claims``, and ``.risk`` and ``.utility`` of classes, or the ``.assessment`` of
+        masked and synthetic rows; ``.write(out)`` verifies it on disk. With differential privacy
+        nothing is measured.
 
     Raises
     ------
     SchemaError, HierarchyError
         If the policy and the table don't agree.
-    PolicyError
-        If the policy has masks and no guarantee: `halfmask.mask` is for those.
     ParameterError
         If ``policy`` isn't a `Policy` but, for example, a path. If both a policy and columns are
-        given, or neither. If a parameter doesn't go with differential privacy, or ``ledger`` goes
-        with it alone.
+        given, or neither. If a parameter doesn't go with the policy.
     BudgetError
         If the ledger has less left than the release costs. Nothing is drawn then.
     GuaranteeNotMetError
@@ -222,8 +186,6 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     Traceback (most recent call last):
     halfmask._errors.GuaranteeNotMetError: ...
     """
-    need("numba", "scipy", "sklearn", "threadpoolctl")
-    progress = progress or silent
     asked = {
         "sensitive": sensitive,
         "label": label,
@@ -232,119 +194,23 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
         "person": person,
         "hierarchies": hierarchies,
     }
-    policy = policy_of(table, policy, quasi_identifiers, asked)
-    sampler = sampler_of(policy)
-    if sampler is not None:
-        check_unused(key=key, vault=vault, population=population, strict=strict, engine=engine)
-        return private_release(table, policy, sampler, ledger=ledger, progress=progress)
-    if ledger is not None:
-        raise ParameterError(
-            "The 'ledger' parameter of protect goes with the guarantee 'differential-privacy'.",
-            hint="Other guarantees cost no budget: leave it out.",
-        )
-    engine = engine or LocalEngine()
-    key = key if key is not None else fresh_key()
-    check_key(key)
-    opened = opened_as(table, policy.read_options())
-    policy.schema().check(opened.columns)
-    vault_key = None if vault is None else pseudonym_key(vault)
-    behind = MaskedTable.of(
-        opened,
-        policy.masks,
-        policy.table_masks,
-        key=key,
-        vault_key=vault_key,
-        engine=engine,
-        ordinal=policy.ordinal_columns,
-    )
-    source, unmasked = behind.masked, behind.unmasked
-    schema = schema_on(policy, source)
-    _warn_of_repeated(policy, source)
-    people = population_of(population, policy, schema, source)
-    protection = protection_of(policy, schema, people)
-    summary, sample, searched = _summarized(source, protection, key, engine, progress)
-    _check_cuts(policy, summary)
-    progress("growing classes")
-    fit = fit_classes(source, protection, summary, engine, progress)
-    released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
-    placed = protection.placed_people(fit.plan)
-    released = with_people(released, class_of_cell, placed, fit.counts)
-    extents = cell_extents(fit.plan, fit.counts)
-    prepared = Prepared(
-        policy=policy,
-        schema=schema,
-        source=source,
-        plan=fit.plan,
-        guarantees=released_guarantees(fit.plan.guarantees, released),
-        cells=fit.cells,
-        n_in=source.n_rows,
-        n_out=released.rows,
-        key=key,
-        engine=engine,
-        mask_counts=behind.counts,
-        persons=fit.persons,
-        people=None if placed is None or people is None else people.people,
-        trees={} if placed is None else placed.trees,
-    )
-    progress("measuring risk and utility")
-    columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
-    if strict:
-        check_strict(columns)
-    label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
-    model = _learn(sample, protection, prepared, unmasked, label)
-    return Release(
-        claims=make_claims(
-            fit.plan.guarantees,
-            released,
-            fit.plan.released_columns(schema.quasi_identifiers),
-        ),
-        risk=evaluate_risk(
-            fit.raw,
-            released,
-            rows=_different_rows(summary.rows, policy, schema),
-            plan=fit.plan,
-            extents=extents,
-            class_of_cell=class_of_cell,
-            columns=columns,
-            population=None if people is None else people.people,
-        ),
-        utility=evaluate_utility(
-            fit.plan,
-            released,
-            raw_counts=fit.raw_counts,
-            counts=fit.counts,
-            detail=lambda loss: detail_kept(loss, protection, released, sample=searched),
-            measures=class_measures(
-                fit.plan,
-                fit.counts,
-                suppressed=prepared.n_in - prepared.n_out,
-                raw_sizes=fit.raw_released,
-                labels=label_counts(prepared, label),
-            ),
-            suppressed=prepared.n_in - prepared.n_out,
-            model=model,
-            label=label,
-        ),
-        prepared=prepared,
-        original=frame_given(table),
-    )
+    if policy is None or quasi_identifiers is not None or any(asked.values()):
+        from halfmask.microdata._made_policy import policy_of  # noqa: PLC0415 # describes a table
+
+        policy = policy_of(table, policy, quasi_identifiers, asked)
+    _check_policy(policy, "protect")
+    return kind_named(policy.kind).release(table, policy, _inputs(given))
 
 
-def protect_to(  # noqa: PLR0913 # each says one thing, by its name
+def protect_to(
     table: object,
-    policy: Policy,
+    policy: ReleasePolicy,
     out: str | Path,
     *,
     overwrite: bool = False,
     persons: str | Path | None = None,
-    key: bytes | None = None,
-    vault: Vault | None = None,
-    population: object = None,
-    strict: bool = False,
-    engine: Engine | None = None,
-    ledger: PrivacyLedger | None = None,
-    progress: Progress | None = None,
-) -> Release:
+    **given: Unpack[Given],
+) -> Release[Any]:
     """Protect a table and write the release, verified on disk, or nothing.
 
     The same as ``protect(...).write(out)``; a table that doesn't fit in memory is read and written
@@ -363,102 +229,185 @@ def protect_to(  # noqa: PLR0913 # each says one thing, by its name
     --------
     protect : Returns the release, to look at before it is written.
     """
-    given: object = policy  # a caller may have a path here, which protect refuses
-    if isinstance(given, Policy) and given.is_private:
-        check_unused(persons=persons)
-        check_place(out, overwrite=overwrite)
-    # Before hours of work.
+    _check_policy(policy, "protect_to")
+    kind = kind_named(policy.kind)
+    if persons is not None:
+        kind.check_input("persons")
+    # Before hours of work, or a charge.
     if isinstance(out, str) and is_object_address(out):
         check_object_folder(out, overwrite=overwrite)
+    elif given.get("ledger") is not None and os.path.lexists(out) and not overwrite:
+        raise ReleaseError(
+            "The folder exists already, and nothing was charged.",
+            hint="Choose another name, or overwrite an earlier release.",
+        )
     else:
         check_new_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)
-    release = protect(
-        table,
-        policy,
-        key=key,
-        vault=vault,
-        population=population,
-        strict=strict,
-        engine=engine,
-        ledger=ledger,
-        progress=progress,
-    )
+    release = protect(table, policy, **given)
+    progress = given.get("progress")
     return release.write(out, overwrite=overwrite, persons=persons, progress=progress)
 
 
-def _summarized(
-    source: Source, protection: Protection, key: bytes, engine: Engine, progress: Progress
-) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
-    """Return the table's summary, rows to compare models on, and rows to search columns in."""
-    found = summarized(
-        source,
-        protection,
-        sampled=source.n_rows > MAX_ROWS,
-        key=key,
-        shares=(_learning_share(source, protection), min(1.0, SEARCH_ROWS / source.n_rows)),
-        engine=engine,
-        progress=progress,
-    )
-    compared, searched = found.samples
-    return found.summary, compared, searched
+def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskFacts]:
+    """Mask a table by a policy that has masks and no guarantees.
 
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
+        :class:`~halfmask.data.Source`.
+    policy
+        What the owner wants; it must name every column of the table.
+    key, vault, population, strict, engine, ledger, progress
+        As of `protect`, where they go with masks alone. With ``strict`` it is an error if attacks
+        find people again: see `MaskingAssessment.warning`.
 
-def _learn(
-    sample: pl.DataFrame,
-    protection: Protection,
-    prepared: Prepared,
-    unmasked: Source,
-    label: str | None,
-) -> ModelUtility | None:
-    if label is None or not sample.height:
-        return None
-    features = [name for name in prepared.columns if name not in prepared.schema.label]
-    # Tokens stay in both arms: a new name for each value changes nothing of what can be learnt.
-    masks_of = prepared.policy.masks_of
-    masked = [
-        name
-        for name in (*features, label)
-        if masks_of(name) and all(mask.is_matchable for mask in masks_of(name))
-    ]
-    raw = (
-        drawn(unmasked, masked, share=_learning_share(unmasked, protection), engine=prepared.engine)
-        if masked
-        else None
-    )
-    return learn(sample, protection, features=features, label=label, unmasked=raw)
+    Returns
+    -------
+    Release
+        ``.data``, ``.claims``, ``.assessment``; ``.write(out)`` verifies it on disk.
 
+    Raises
+    ------
+    PolicyError
+        If the policy has guarantees: `halfmask.protect` is for those.
+    SchemaError
+        If the policy and the table don't agree.
+    DataError
+        If a mask can't process a value of its column.
+    GuaranteeNotMetError
+        If `strict`, and people are found again, or there are too few rows to measure it.
 
-def _learning_share(source: Source, protection: Protection) -> float:
-    return min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
+    See Also
+    --------
+    halfmask.protect : Privacy models over classes, with masks in front of them.
+    halfmask.masks : All techniques.
 
+    Notes
+    -----
+    **Guarantees.** Identifiers are dropped. Whatever can be counted of a technique is claimed and
+    counted again on disk. What can't be counted is measured: ``.assessment`` compares attacks
+    with a control and a baseline.
 
-def _different_rows(rows: pl.DataFrame, policy: Policy, schema: Schema) -> pl.DataFrame:
-    """Return a row for each person and combination of quasi-identifiers, where people have many."""
-    if policy.person is None:
-        return rows
-    return rows.unique([*schema.quasi_identifiers, policy.person])
+    **Edge cases.** Risk and utility of a table of more than 100,000 rows are measured on a random
+    part of it.
 
-
-def _warn_of_repeated(policy: Policy, source: Source) -> None:
-    """Warn of identifiers whose values repeat where no person is named: guarantees count rows."""
-    if policy.person is not None:
-        return
-    names = [name for name, column in policy.columns.items() if column.role == "identifier"]
-    for name, (distinct, rows) in repeated_identifiers(source, names).items():
-        warnings.warn(
-            ColumnWarning(
-                f"The identifier {name!r} has {distinct:,} different values in {rows:,} rows, and "
-                "guarantees count rows: rows of one person pass as different people. If it says "
-                "whose row it is, name it as person."
-            ),
-            stacklevel=3,
-        )
-
-
-def _check_cuts(policy: Policy, summary: Summary) -> None:
-    """Raise where relaxed cuts would have to be found again by a plan that can't."""
-    if not summary.complete and getattr(policy.method, "strict", True) is False:
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.microdata import Policy, mask
+    >>> policy = Policy.from_toml('''
+    ... halfmask = 1
+    ... [columns]
+    ... name = { role = "identifier" }
+    ... pay = { role = "sensitive", kind = "numeric", mask = { name = "round", base = 1000 } }
+    ... ''')
+    >>> people = pl.DataFrame({"name": ["Ann", "Bob"], "pay": [41_300, 38_900]})
+    >>> release = mask(people, policy)
+    >>> sorted(release.data["pay"]), [claim.model for claim in release.claims]
+    ([39000, 41000], ['released-columns', 'multiples'])
+    """
+    _check_policy(policy, "mask")
+    if policy.kind == SYNTHETIC:
         raise PolicyError(
-            f"Relaxed Mondrian needs the table in memory; it has {summary.n_rows} rows.",
-            hint="Use strict Mondrian, or Guided.",
+            "The policy has [synthesis].",
+            hint="[[Call halfmask.synthesize|Run halfmask synthesize]].",
         )
+    if policy.kind != MASKED:
+        raise PolicyError(
+            "The policy has [[guarantees]].", hint="[[Call halfmask.protect|Run halfmask protect]]."
+        )
+    return kind_named(policy.kind).release(table, policy, _inputs(given))
+
+
+def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release[SynthesisFacts]:
+    """Draw synthetic rows by a policy that has ``[synthesis]``.
+
+    Parameters
+    ----------
+    table
+        A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
+        :class:`~halfmask.data.Source`. It is read into memory.
+    policy
+        What the owner wants; it must name every column of the table.
+    key, vault, population, strict, engine, ledger, progress
+        As of `protect`, where they go with synthetic rows. A ``ledger`` goes with epsilon, and an
+        ``engine`` draws full and hybrid rows without groups from the fitted model.
+
+    Returns
+    -------
+    Release
+        ``.data``, ``.claims``, ``.assessment``; ``.write(out)`` verifies it on disk.
+
+    Raises
+    ------
+    BudgetError
+        If the ledger has less left than the release costs. Nothing is counted then.
+    ParameterError
+        If there is a ledger and the policy has no epsilon, or they protect different units.
+    PolicyError
+        If the policy has no ``[synthesis]``, or an engine is given for another kind of rows.
+    SchemaError
+        If the policy and the table don't agree, or a column can't be synthesized.
+    DataError
+        If there are no rows, or some break a rule.
+    GuaranteeNotMetError
+        If groups of k rows can't be made.
+
+    See Also
+    --------
+    halfmask.protect : Privacy models over classes.
+    halfmask.synth.Synthesizer : The model alone, for scikit-learn.
+
+    Notes
+    -----
+    **Guarantees.** Identifiers are dropped before anything is learnt. Every row keeps every rule of
+    the policy. A full release whose rows equal original ones more often than chance isn't written.
+    A share of the rows is never learnt from: ``.assessment`` compares attacks on the others with
+    attacks on these.
+
+    **Edge cases.** No privacy model is guaranteed: rows are drawn from models of people's rows. How
+    much they reveal is measured, and what isn't measured isn't known. With ``epsilon`` rows are
+    drawn from noisy counts instead, are differentially private, and nothing is measured.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from halfmask.microdata import Policy, synthesize
+    >>> policy = Policy.from_toml('''
+    ... halfmask = 1
+    ... [columns.age]
+    ... role = "quasi_identifier"
+    ... kind = "numeric"
+    ... [columns.ill]
+    ... role = "sensitive"
+    ... kind = "categorical"
+    ... [synthesis]
+    ... kind = "full"
+    ... ''')
+    >>> people = pl.DataFrame({"age": [21, 58] * 50, "ill": ["flu", "asthma"] * 50})
+    >>> release = synthesize(people, policy, key=bytes(32))
+    >>> release.data.height, sorted(set(release.data.rows()))
+    (100, [(21, 'flu'), (58, 'asthma')])
+    """
+    _check_policy(policy, "synthesize")
+    if policy.kind != SYNTHETIC:
+        raise PolicyError(
+            "The policy has no [synthesis].",
+            hint='Write [synthesis] with kind = "full", or '
+            "[[call halfmask.protect|run halfmask protect]].",
+        )
+    return kind_named(policy.kind).release(table, policy, _inputs(given))
+
+
+def _check_policy(policy: object, verb: str) -> None:
+    if not isinstance(getattr(policy, "kind", None), str):
+        raise ParameterError(
+            f"The 'policy' parameter of {verb} must be a Policy. Got a {type(policy).__name__}.",
+            hint="Load it from a file with halfmask.Policy.load(path).",
+        )
+
+
+def _inputs(given: Given) -> Inputs:
+    found: dict[str, Any] = {**given, "progress": given.get("progress") or silent}
+    return Inputs(**found)

@@ -17,6 +17,7 @@ from halfmask.microdata._report_facts import (
     RiskFact,
     class_size_shares,
 )
+from halfmask.verifier.tables import ClaimCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
+    from halfmask.microdata._evaluation import ClassFacts, ReleaseUtility
     from halfmask.microdata._prepared import Prepared
-    from halfmask.microdata._release import Release
-    from halfmask.verifier.tables import ClaimCheck, Verification
+    from halfmask.release import Release
+    from halfmask.verifier import CheckedRelease
 
 # Spellings are compared in so many rows.
 _SPELLED_ROWS = 100_000
@@ -46,9 +48,12 @@ METHODS = {
 }
 
 
-def report_facts(release: Release, manifest: Manifest, verification: Verification) -> ReportFacts:
+def report_facts(
+    release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease
+) -> ReportFacts:
     """Gather the facts of a written release and its verification."""
-    prepared, risk, utility = release.prepared, release.risk, release.utility
+    prepared, risk, utility = release.source, release.facts.risk, release.facts.utility
+    checks = [each for each in verification.claims if isinstance(each, ClaimCheck)]
     return ReportFacts(
         title="Release report",
         created=manifest.created,
@@ -56,7 +61,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         policy_sha256=manifest.policy_sha256,
         guarantees=tuple(
             _guarantee_fact(check, guarantee, verification.rows or 0)
-            for check, guarantee in zip(verification.claims, prepared.guarantees, strict=True)
+            for check, guarantee in zip(checks, prepared.guarantees, strict=True)
         ),
         rows_in=prepared.n_in,
         rows_out=prepared.n_out,
@@ -67,7 +72,7 @@ def report_facts(release: Release, manifest: Manifest, verification: Verificatio
         released_columns=risk.columns,
         detail=utility.detail,
         class_sizes=class_size_shares(risk.before_sizes, risk.after_sizes),
-        columns=tuple(_columns(prepared, release)),
+        columns=tuple(_columns(prepared, utility)),
         n_dropped=len(prepared.schema.identifiers),
         information_loss=utility.loss,
         class_sizes_utility=utility.class_sizes,
@@ -107,9 +112,9 @@ def _method(plan: Plan) -> str:
 def _guarantee_fact(check: ClaimCheck, guarantee: Guarantee, rows: int) -> GuaranteeFact:
     return GuaranteeFact(
         model=check.model,
-        parameters=check.parameters,
-        column=check.column,
-        quasi_identifiers=check.quasi_identifiers,
+        parameters=check.stated.parameters,
+        column=check.stated.column,
+        quasi_identifiers=check.stated.quasi_identifiers,
         sentence=check.sentence,
         required=guarantee.required,
         bound=guarantee.bound,
@@ -133,7 +138,7 @@ def _risk(counted: Reidentification) -> RiskFact:
     )
 
 
-def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
+def _columns(prepared: Prepared, utility: ReleaseUtility) -> list[ColumnFact]:
     facts = []
     for name in prepared.columns:
         column = prepared.schema[name]
@@ -143,8 +148,8 @@ def _columns(prepared: Prepared, release: Release) -> list[ColumnFact]:
                 role=column.role,
                 kind=column.kind,
                 treatment=_treatment(prepared, name),
-                loss=release.utility.loss.columns.get(name),
-                distribution=release.utility.distributions.get(name),
+                loss=utility.loss.columns.get(name),
+                distribution=utility.distributions.get(name),
             )
         )
     return facts

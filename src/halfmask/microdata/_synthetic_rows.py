@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,14 @@ from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask._validation import rows_of_share
 from halfmask.claims import MaskedColumn
+from halfmask.data._orders import with_orders
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
 from halfmask.synth._chance_copies import ChanceCopies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from halfmask.claims._claim import Json
     from halfmask.data import Format
@@ -48,6 +49,7 @@ class SyntheticRows:
     groups: tuple[int, ...] = ()
     left_out: tuple[int, ...] = ()
     paid: PaidBudget | None = None
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"SyntheticRows({self.n_out} rows in {len(self.copies)} tables)"
@@ -55,10 +57,7 @@ class SyntheticRows:
     @property
     def section(self) -> SynthesisSection:
         """The policy's ``[synthesis]``."""
-        section = self.policy.synthesis
-        if section is None:
-            raise DataError("The policy has no [synthesis].")
-        return section
+        return _section_of(self.policy)
 
     @property
     def originals(self) -> pl.DataFrame:
@@ -114,10 +113,10 @@ class SyntheticRows:
         key = bytes(a ^ b for a, b in zip(self.key, number.to_bytes(32, "big"), strict=True))
         return replace(self, copies=(self.copies[number],), key=key)
 
-    def shuffled(self, number: int) -> pl.DataFrame:
+    def frame(self, number: int = 0) -> pl.DataFrame:
         """Return the rows of one copy in the keyed order."""
         one = self.of_copy(number)
-        return one.copies[0][keyed_order(one.n_out, key=one.key)]
+        return with_orders(one.copies[0][keyed_order(one.n_out, key=one.key)], self.orders)
 
     @property
     def unique_unchanged(self) -> int | None:
@@ -162,16 +161,22 @@ class SyntheticRows:
         return dict(self.section.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True))
 
 
+def _section_of(policy: Policy) -> SynthesisSection:
+    if policy.synthesis is None:
+        raise PolicyError("The policy has no [synthesis].")
+    return policy.synthesis
+
+
 def draw_rows(
     table: pl.DataFrame,
     policy: Policy,
-    section: SynthesisSection,
     *,
     key: bytes,
     ledger: PrivacyLedger | None = None,
     engine: Engine | None = None,
 ) -> SyntheticRows:
     """Draw synthetic rows."""
+    section = _section_of(policy)
     if not table.height:
         raise DataError("There are no rows to learn from.")
     if engine is not None:

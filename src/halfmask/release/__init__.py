@@ -1,24 +1,39 @@
 """The envelope of a release: what a job hands over, written, verified, and only then named.
 
-Start with `Product` and `publish`. A room for a new kind of release makes a `Product`, and adds a
-check for each model of its claims to `halfmask.verifier`. A stream writes its output itself, and
-calls `publish_beside`.
+Start with `Release` and `ReleaseKind`: a room for a new kind adds one by `add_kind`, and a check
+for each model of its claims to `halfmask.verifier`. A job without a policy hands a `Product` to
+`publish`. A stream writes its output itself, and calls `publish_beside`.
 """
 
 from __future__ import annotations
 
+from halfmask.release._kinds import add_kind, kind_named
 from halfmask.release._page import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
 from halfmask.release._product import Product
 from halfmask.release._publishing import Published, publish, publish_beside, publish_verified
+from halfmask.release._release import (
+    Inputs,
+    Release,
+    ReleaseKind,
+    RowFiles,
+    WriteJob,
+)
 
 __all__ = [
     "BarsBlock",
+    "Inputs",
     "PicturesBlock",
     "Product",
     "Published",
+    "Release",
+    "ReleaseKind",
+    "RowFiles",
     "TableBlock",
     "TextBlock",
+    "WriteJob",
+    "add_kind",
     "html_page",
+    "kind_named",
     "publish",
     "publish_beside",
     "publish_verified",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim, DataFile, Manifest
     from halfmask.claims._claim import Json
     from halfmask.release._page import AnyBlock
-    from halfmask.verifier._verify import AnyVerification
+    from halfmask.verifier import CheckedRelease, VerifyInputs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Product:
         release that holds.
     evidence
         Returns what claims are checked against and no release holds, from the files that were
-        written: arguments of `halfmask.verify` by name.
+        written.
     """
 
     kind: str
@@ -54,5 +54,5 @@ class Product:
     blocks: Sequence[AnyBlock] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
-    page: Callable[[Manifest, AnyVerification], str] | None = None
-    evidence: Callable[[Sequence[DataFile]], Mapping[str, Any]] | None = None
+    page: Callable[[Manifest, CheckedRelease], str] | None = None
+    evidence: Callable[[Sequence[DataFile]], VerifyInputs] | None = None

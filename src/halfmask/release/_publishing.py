@@ -20,12 +20,12 @@ from halfmask.data import atomic_file, atomic_folder
 from halfmask.data._object_folder import object_folder
 from halfmask.data._object_store import is_object_address
 from halfmask.release._page import page_of
-from halfmask.verifier import verify
+from halfmask.verifier import VerifyInputs, verify_with
 
 if TYPE_CHECKING:
     from halfmask.claims import DataFile
     from halfmask.release._product import Product
-    from halfmask.verifier._verify import AnyVerification
+    from halfmask.verifier import CheckedRelease
 
 REPORT_BESIDE: Final = ".report.html"
 
@@ -65,7 +65,7 @@ def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Ma
 
 def publish_verified(
     product: Product, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None
-) -> tuple[Manifest, AnyVerification]:
+) -> tuple[Manifest, CheckedRelease]:
     """Do what `publish` does, report progress, and return what was verified.
 
     Parameters
@@ -85,8 +85,8 @@ def publish_verified(
             manifest = _with_page(manifest, page, folder)
         write_manifest(manifest, folder)
         progress("verifying on disk")
-        evidence = {} if product.evidence is None else product.evidence(manifest.files)
-        verification = verify(folder, **evidence)
+        given = VerifyInputs() if product.evidence is None else product.evidence(manifest.files)
+        verification = verify_with(folder, given)
         verification.raise_if_broken()
         if product.page is not None:
             progress("reporting")

@@ -10,32 +10,19 @@ take its place once it is imported.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING
-
 from halfmask.verifier._checks import CHECKS, ClaimCount, add_check
-from halfmask.verifier._released import CheckedClaim, CheckedRelease
-from halfmask.verifier._verify import verify
-
-if TYPE_CHECKING:
-    from halfmask.verifier.tables import ClaimCheck, Verification
-
-_TABLES = ("ClaimCheck", "Verification")
+from halfmask.verifier._inputs import VerifyInputs
+from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
+from halfmask.verifier._verify import verify, verify_with
 
 __all__ = [
     "CHECKS",
     "CheckedClaim",
     "CheckedRelease",
-    "ClaimCheck",
     "ClaimCount",
-    "Verification",
+    "FileCheck",
+    "VerifyInputs",
     "add_check",
     "verify",
+    "verify_with",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Import what is about tables when it is first asked for: the rest does without polars."""
-    if name not in _TABLES:
-        raise AttributeError(f"module 'halfmask.verifier' has no attribute {name!r}")
-    return getattr(importlib.import_module("halfmask.verifier.tables"), name)

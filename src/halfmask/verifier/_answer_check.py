@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier._checks import ClaimCount, Kind
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
@@ -197,3 +197,6 @@ def _whole(value: object) -> int:
     if _integer(value) < 1:
         raise ValueError("It is below 1.")
     return int(str(value))
+
+
+KIND: Final = Kind(checks={"differential-privacy": ("accounted", check_answer)})

@@ -1,21 +1,36 @@
-"""CHECKS: how claims of kinds of release that are added are verified, by model."""
+"""Kinds of release, and the check of each model that they claim: one registry for ours and others.
+
+A kind says how its claims are counted: one by one, by the checks of `CHECKS`, or in one pass.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from halfmask._errors import ParameterError
 from halfmask._validation import one_of
 from halfmask.claims import Claim
 from halfmask.claims._claim import BASES, Basis
-from halfmask.claims._events_manifest import EVENTS
-from halfmask.claims._manifest import PRIVATE_MICRODATA
-from halfmask.claims._masked_manifest import MASKED
-from halfmask.claims._synthetic_manifest import SYNTHETIC
-from halfmask.claims._table_manifest import MICRODATA
+from halfmask.claims._manifest import (
+    EVENTS,
+    MASKED,
+    MICRODATA,
+    PRIVACY_LEDGER,
+    PRIVATE_ANSWER,
+    PRIVATE_MICRODATA,
+    PRIVATE_MODEL,
+    SYNTHETIC,
+)
+from halfmask.claims._released_files import folder_of, released_file
+
+if TYPE_CHECKING:
+    from halfmask.claims import Manifest
+    from halfmask.verifier._inputs import VerifyInputs
+    from halfmask.verifier._result import CheckedRelease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +55,73 @@ class ClaimCount:
     cure: str = ""
 
 
-#: A check takes a claim and the data files that it is about, in the manifest's order.
-ReleaseCheck: TypeAlias = Callable[[Claim, tuple[Path, ...]], ClaimCount]
+class ReleasedFiles(tuple[Path, ...]):  # noqa: SLOT001 # a tuple has no room for slots
+    """The data files of a release, in the manifest's order, and what goes with them."""
 
-#: All checks, by kind of release and model of claim, each with the basis of what it finds. A model
-#: that isn't here, or is claimed on another basis, fails its release.
-CHECKS: dict[tuple[str, str], tuple[Basis, ReleaseCheck]] = {}
+    #: Where the manifest is.
+    path: Path
+    manifest: Manifest
+    #: What the owner handed over besides.
+    given: VerifyInputs
+    #: All files as one table, a polars.LazyFrame, where the kind opens them so.
+    table: Any
+
+    def __new__(cls, path: Path, manifest: Manifest, given: VerifyInputs) -> Self:
+        there = (released_file(folder_of(path), each.name) for each in manifest.files)
+        found = super().__new__(cls, (each for each in there if each is not None))
+        found.path, found.manifest, found.given, found.table = path, manifest, given, None
+        return found
+
+
+#: A check takes a claim and the data files that it is about, in the manifest's order.
+ReleaseCheck: TypeAlias = Callable[[Claim, ReleasedFiles], ClaimCount]
+#: The basis of what a check finds, and the check.
+Check: TypeAlias = tuple[Basis, ReleaseCheck]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """How releases of one kind are verified."""
+
+    checks: Mapping[str, Check] = field(default_factory=dict)
+    #: What of `VerifyInputs` they are checked against.
+    inputs: frozenset[str] = frozenset()
+    #: The input that a model can't be checked without.
+    needs: Mapping[str, str] = field(default_factory=dict)
+    #: Says what is wrong besides the files and the claims, and opens what checks count in.
+    problems: Callable[[ReleasedFiles], list[str]] = lambda _files: []
+    #: Verifies everything in one pass, where claims aren't counted one by one.
+    whole: Callable[[ReleasedFiles], CheckedRelease] | None = None
+
+
+#: Where each kind of ours says how it is verified: read when it is first asked for.
+KINDS: Final[Mapping[str, tuple[str, str]]] = {
+    MICRODATA: ("tables._verify", "KIND"),
+    MASKED: ("masked._masked_release", "KIND"),
+    SYNTHETIC: ("synthetic._synthetic_release", "KIND"),
+    PRIVATE_MICRODATA: ("safepub._safepub_release", "KIND"),
+    PRIVATE_MODEL: ("_privacy_check", "KIND"),
+    PRIVATE_ANSWER: ("_answer_check", "KIND"),
+    PRIVACY_LEDGER: ("_privacy_check", "LEDGER_KIND"),
+    EVENTS: ("events._release", "KIND"),
+}
+#: The checks that were added, by kind of release and model of claim. A model that has none here or
+#: in its kind, or is claimed on another basis, fails its release.
+CHECKS: dict[tuple[str, str], Check] = {}
+
+
+def kind_of(name: str) -> Kind:
+    """Return how releases of a kind are verified."""
+    if name not in KINDS:
+        return Kind()
+    module, called = KINDS[name]
+    kind: Kind = getattr(import_module(f"halfmask.verifier.{module}"), called)
+    return kind
+
+
+def check_of(kind: str, model: str) -> Check | None:
+    """Return the check of a model for a kind of release, or None where it has none."""
+    return kind_of(kind).checks.get(model) or CHECKS.get((kind, model))
 
 
 def add_check(kind: str, model: str, check: ReleaseCheck, *, basis: Basis) -> None:
@@ -64,20 +140,15 @@ def add_check(kind: str, model: str, check: ReleaseCheck, *, basis: Basis) -> No
     ------
     ParameterError
         If the model has a check already, because nobody may replace one; the basis is none, or
-        ``"stated"``, which nothing bears out; or the kind is that of tables, masked tables or
-        events.
+        ``"stated"``, which nothing bears out; or the claims of the kind are counted in one pass, as
+        those of protected tables and events are.
     """
     one_of(tuple(it for it in BASES if it != "stated"), owner="add_check", basis=basis)
-    if kind in {MICRODATA, EVENTS}:
+    if kind_of(kind).whole is not None:
         raise ParameterError(
             f"Claims of the kind {kind!r} are counted in one pass, not one by one.",
             hint="For a model of tables call halfmask.verifier.tables.register_check.",
         )
-    if kind in {MASKED, SYNTHETIC, PRIVATE_MICRODATA}:
-        raise ParameterError(
-            f"Claims of the kind {kind!r} belong to the techniques that halfmask has.",
-            hint="Give your releases a kind of their own.",
-        )
-    if (kind, model) in CHECKS:
+    if check_of(kind, model) is not None:
         raise ParameterError("This model has a check already, and checks can't be replaced.")
     CHECKS[kind, model] = basis, check

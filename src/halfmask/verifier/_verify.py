@@ -4,38 +4,18 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from halfmask._errors import ParameterError, VerificationError
+from halfmask._errors import ParameterError
 from halfmask.claims import read_manifest
-from halfmask.claims._events_manifest import EVENTS
-from halfmask.claims._manifest import (
-    DATABASE,
-    PRIVACY_LEDGER,
-    PRIVATE_ANSWER,
-    PRIVATE_MICRODATA,
-    PRIVATE_MODEL,
-)
-from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._released_files import manifest_path
-from halfmask.claims._synthetic_manifest import SYNTHETIC
-from halfmask.claims._table_manifest import MICRODATA
-from halfmask.verifier._answer_check import check_answer
-from halfmask.verifier._checks import add_check
-from halfmask.verifier._privacy_check import check_ledger, check_privacy
-from halfmask.verifier._released import CheckedRelease, check_release
+from halfmask.verifier._inputs import VerifyInputs
+from halfmask.verifier._released import check_release
 
 if TYPE_CHECKING:
+    from halfmask.verifier._inputs import HierarchyFiles
+    from halfmask.verifier._result import CheckedRelease
     from halfmask.verifier._workers import Workers
-    from halfmask.verifier.events import ReleaseVerdict
-    from halfmask.verifier.tables import Verification
-    from halfmask.verifier.tables._people import HierarchyFiles
-
-add_check(PRIVATE_MODEL, "differential-privacy", check_privacy, basis="accounted")
-add_check(PRIVATE_ANSWER, "differential-privacy", check_answer, basis="accounted")
-add_check(PRIVACY_LEDGER, "differential-privacy", check_ledger, basis="accounted")
-
-AnyVerification: TypeAlias = "Verification | ReleaseVerdict | CheckedRelease"
 
 
 def verify(
@@ -46,7 +26,7 @@ def verify(
     hierarchies: HierarchyFiles | None = None,
     originals: object = None,
     engine: Workers | None = None,
-) -> AnyVerification:
+) -> CheckedRelease:
     """Verify a release of any kind: count its claims again from the files.
 
     Parameters
@@ -71,17 +51,16 @@ def verify(
 
     Returns
     -------
-    Verification, ReleaseVerdict or CheckedRelease
-        The result for a table, for events, or for another kind of release. Look at ``.holds`` and
-        ``.to_dict()``, or call ``.raise_if_broken()``.
+    CheckedRelease
+        What was found. Look at ``.holds`` and ``.to_dict()``, or call ``.raise_if_broken()``.
 
     Raises
     ------
     ParameterError
         If the release isn't a path.
     VerificationError
-        If there is no manifest, or this version can't read it. A claim that doesn't hold raises
-        no error; it is part of the result.
+        If there is no manifest, or this version can't read it; or its claims aren't about what was
+        given besides. A claim that doesn't hold raises no error; it is part of the result.
     EngineError
         If a worker doesn't see the files as this process does, or the cluster fails.
 
@@ -102,54 +81,27 @@ def verify(
     The manifest isn't signed: someone who changes the files can also write a
     manifest that matches them. Get the hash of the manifest from a source that you trust.
     """
-    where = _path_of(release)
-    path = manifest_path(where)
-    manifest = read_manifest(where)
-    if (persons is not None or population is not None) and manifest.kind != MICRODATA:
-        raise VerificationError(
-            "Only the release of a protected table has claims about persons or a population."
-        )
-    if engine is not None and manifest.kind != MICRODATA:
-        raise VerificationError(
-            "Only the release of a protected table is verified on an engine. This one is of the "
-            f"kind {manifest.kind!r}.",
-            hint="Leave out the engine.",
-        )
-    if originals is not None and manifest.kind != SYNTHETIC:
-        raise VerificationError("Only a release of synthetic rows has claims about original rows.")
-    if manifest.kind == EVENTS:
-        from halfmask.verifier.events import verify_release  # noqa: PLC0415 # tables don't need it
+    given = VerifyInputs(
+        persons=persons,
+        population=population,
+        hierarchies=hierarchies,
+        originals=originals,
+        engine=engine,
+    )
+    return verify_with(_path_of(release), given)
 
-        return verify_release(path)
-    if manifest.kind == MICRODATA:
-        from halfmask.verifier.tables import verify as verify_table  # noqa: PLC0415 # loads polars
 
-        return verify_table(
-            path.parent,
-            persons=persons,
-            population=population,
-            hierarchies=hierarchies,
-            engine=engine,
-        )
-    if manifest.kind == MASKED:
-        from halfmask.verifier.masked import check_masked  # noqa: PLC0415 # loads polars
+def verify_with(release: Path, given: VerifyInputs) -> CheckedRelease:
+    """Verify a release of any kind: what `verify` does, with all inputs as one value.
 
-        return check_masked(manifest, path.parent)
-    if manifest.kind == SYNTHETIC:
-        from halfmask.verifier.synthetic import check_synthetic  # noqa: PLC0415 # loads polars
-
-        return check_synthetic(manifest, path.parent, originals=originals)
-    if manifest.kind == PRIVATE_MICRODATA:
-        from halfmask.verifier.safepub import check_private_rows  # noqa: PLC0415 # loads polars
-
-        return check_private_rows(manifest, path)
-    if manifest.kind == DATABASE:
-        raise VerificationError(
-            "This is the report of a copied database, whose rows aren't in the folder.",
-            hint="The copy was compared with its source before it was committed; the report says "
-            "what was counted.",
-        )
-    return check_release(path, manifest)
+    Parameters
+    ----------
+    release
+        The release folder, or an output with its manifest next to it.
+    given
+        What claims are checked against.
+    """
+    return check_release(manifest_path(release), read_manifest(release), given)
 
 
 def _path_of(release: object) -> Path:

@@ -71,7 +71,7 @@ def test_what_holds_is_counted_in_entities(guarantee):
     """The smallest class is found, and isn't below k."""
     lines, claims = run(guarantee)
 
-    (check,) = verify_events(lines, claims).checks
+    (check,) = verify_events(lines, claims).claims
 
     assert (check.holds, check.counted, check.failures) == (True, "entities", 0)
     assert check.least == claims.claims[0].min_entities == 2
@@ -86,9 +86,9 @@ def test_a_stage_that_lets_all_out_is_caught(guarantee, monkeypatch):
 
     verdict = verify_events(lines, claims)
 
-    assert len(EVENTS) == verdict.lines
+    assert len(EVENTS) == verdict.rows
     assert not verdict.holds
-    assert verdict.checks[0].least == 1
+    assert verdict.claims[0].least == 1
 
 
 @pytest.mark.parametrize("guarantee", [SESSIONS, SETS, VALUES])
@@ -152,7 +152,7 @@ def test_what_the_lines_do_not_say_is_said(guarantee, rules, counted):
     verdict = verify_events(*run(guarantee, rules))
 
     assert verdict.holds
-    assert counted == verdict.checks[0].counted
+    assert counted == verdict.claims[0].counted
 
 
 def test_a_field_of_sessions_that_was_changed_is_not_trusted():
@@ -160,7 +160,7 @@ def test_a_field_of_sessions_that_was_changed_is_not_trusted():
     rules = '[[rule]]\npath = "who"\ndo = "mask"\nfirst = 1\n' + VISIT
     lines, claims = run(SESSIONS, rules)
 
-    assert verify_events(lines, claims).checks[0].counted == "sessions"
+    assert verify_events(lines, claims).claims[0].counted == "sessions"
 
 
 @pytest.mark.parametrize("change", [lambda it: it[:-1], lambda it: [*it, it[-1]]])
@@ -235,14 +235,14 @@ def test_cells_are_recounted():
 
     assert lines == [b'{"window":"2024-01-01T00:00:00Z","total":true,"n":5,"people":3}']
     assert verdict.holds
-    assert verdict.checks[0].counted == "cells"
+    assert verdict.claims[0].counted == "cells"
 
 
 def test_small_cells_are_caught(monkeypatch):
     """A writer that holds nothing back writes Oslo, of one person."""
     monkeypatch.setattr(CellLines, "_is_enough", lambda *_: True)
 
-    (check,) = verify_events(*cells()).checks
+    (check,) = verify_events(*cells()).claims
 
     assert not check.holds
     assert check.least == 1
@@ -256,7 +256,7 @@ def test_cells_that_totals_tell_are_caught(monkeypatch):
     verdict = verify_events(lines, claims)
 
     assert len(lines) == 2
-    assert (verdict.holds, verdict.checks[0].failures) == (False, 1)
+    assert (verdict.holds, verdict.claims[0].failures) == (False, 1)
 
 
 def test_cells_without_numbers_are_the_runs_word():
@@ -264,4 +264,4 @@ def test_cells_without_numbers_are_the_runs_word():
     lines, claims = cells()
     unwritten = changed(claims, count=None, entities=None)
 
-    assert verify_events(lines, unwritten).checks[0].counted == "nothing"
+    assert verify_events(lines, unwritten).claims[0].counted == "nothing"

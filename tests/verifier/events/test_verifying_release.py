@@ -46,7 +46,7 @@ def test_what_a_run_wrote_verifies(made, out):
     found = verify_release(written)
 
     assert found.sentences() == ()
-    assert (found.holds, found.lines) == (True, 60)
+    assert (found.holds, found.rows) == (True, 60)
     assert verify_release(written.with_name(written.name + ".manifest.json")).holds
     found.raise_if_broken()
 

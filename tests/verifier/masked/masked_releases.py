@@ -9,8 +9,9 @@ from halfmask.claims import (
     DataFile,
     Manifest,
     MaskedColumn,
+    MaskedDetails,
+    RowsRead,
     StatedMask,
-    masked_details,
     released_columns_claim,
     write_manifest,
 )
@@ -62,14 +63,13 @@ def release(folder, frame, claims=(), masks=(), *, roles=None, n_in=None, fmt="p
         policy_sha256="0" * 64,
         files=tuple(files),
         claims=(released_columns_claim(columns, frame.height), *claims),
-        details=masked_details(
-            n_in=frame.height if n_in is None else n_in,
-            n_out=frame.height,
-            columns=columns,
-            masks=masks,
+        details=MaskedDetails(
+            rows=RowsRead(n_in=frame.height if n_in is None else n_in, n_out=frame.height),
+            columns=tuple(columns),
+            masks=tuple(masks),
             risk={},
             utility={},
-        ),
+        ).to_details(),
     )
     write_manifest(manifest, folder)
     return manifest

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 import pytest
 
 import halfmask
 from halfmask._errors import ParameterError, VerificationError
-from halfmask.claims import masked_details, masked_manifest, read_manifest, write_manifest
+from halfmask.claims import MaskedDetails, read_manifest, write_manifest
 from halfmask.verifier import CheckedRelease, ClaimCount, add_check
 from verifier.masked.masked_releases import (  # type: ignore[import-not-found] # beside
     counted,
@@ -25,12 +24,10 @@ MULTIPLES = counted("multiples", ["pay"], {"base": 10})
 
 def changed(manifest, **changes):
     """The manifest with other details."""
-    known = masked_manifest(manifest)
-    given: dict[str, Any] = {
-        name: getattr(known, name)
-        for name in ("n_in", "n_out", "columns", "masks", "risk", "utility")
-    }
-    return replace(manifest, details=masked_details(**(given | changes)))
+    known = MaskedDetails.of(manifest)
+    counts = {name: changes.pop(name) for name in ("n_in", "n_out") if name in changes}
+    rows = replace(known.rows, **counts)
+    return replace(manifest, details=replace(known, rows=rows, **changes).to_details())
 
 
 @pytest.mark.parametrize("fmt", ["parquet", "arrow", "csv", "jsonl"])
@@ -44,8 +41,8 @@ def test_a_release_holds_in_every_format(tmp_path, fmt):
     assert found.holds, found.to_dict()
     assert [each.claim.model for each in found.claims] == ["released-columns", "multiples"]
     assert read_manifest(tmp_path) == made
-    assert masked_manifest(made).sampling_fraction == 0.5
-    assert masked_manifest(made).masks_of("pay") == (ROUND,)
+    assert MaskedDetails.of(made).sampling_fraction == 0.5
+    assert MaskedDetails.of(made).masks_of("pay") == (ROUND,)
 
 
 @pytest.mark.parametrize("model", ["released-columns", "multiples"])
@@ -60,7 +57,7 @@ def test_a_technique_without_its_claim_is_noticed(tmp_path, model):
 def test_a_column_that_the_details_leave_out_is_noticed(tmp_path):
     """The claim lists it; the details, which say what an identifier is, don't."""
     made = release(tmp_path, FRAME, [MULTIPLES], [ROUND])
-    known = masked_manifest(made)
+    known = MaskedDetails.of(made)
     write_manifest(changed(made, columns=known.columns[:1]), tmp_path)
 
     found = halfmask.verify(tmp_path)
@@ -107,7 +104,7 @@ def test_a_manifest_that_contradicts_itself_does_not_hold(tmp_path, change):
 
 def test_other_types_than_stated_do_not_hold(tmp_path):
     made = release(tmp_path, FRAME)
-    columns = [replace(each, dtype="String") for each in masked_manifest(made).columns]
+    columns = [replace(each, dtype="String") for each in MaskedDetails.of(made).columns]
     write_manifest(changed(made, columns=columns), tmp_path)
 
     assert "Data file 1 doesn't have the types" in halfmask.verify(tmp_path).problems[0]
@@ -181,7 +178,7 @@ def test_categories_are_not_stated(tmp_path):
 
 
 def test_no_check_is_added_from_outside():
-    with pytest.raises(ParameterError, match="a kind of their own"):
+    with pytest.raises(ParameterError, match="has a check already"):
         add_check(
             "masked",
             "multiples",
@@ -193,7 +190,7 @@ def test_no_check_is_added_from_outside():
 def test_other_kinds_and_other_details_are_refused(tmp_path):
     made = release(tmp_path, FRAME)
     with pytest.raises(VerificationError, match="isn't one of masks"):
-        masked_manifest(replace(made, kind="counts"))
+        MaskedDetails.of(replace(made, kind="counts"))
     write_manifest(replace(made, details={}), tmp_path)
     with pytest.raises(VerificationError, match="lacks the key"):
         halfmask.verify(tmp_path)

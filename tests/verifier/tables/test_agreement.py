@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from halfmask.claims._table_manifest import ClassClaim as Claim
-from halfmask.claims._table_manifest import Evidence
+from halfmask.claims import ClassClaim as Claim
+from halfmask.claims import Evidence
 from halfmask.data import Hierarchy
 from halfmask.guarantees import guarantee_from, measure
 from halfmask.verifier.tables import verify

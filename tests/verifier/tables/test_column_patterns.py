@@ -7,7 +7,7 @@ import dataclasses
 import polars as pl
 import pytest
 
-from halfmask.claims._table_manifest import Evidence
+from halfmask.claims import Evidence
 from halfmask.verifier.tables import verify
 
 COUNTS = {"classes": 1, "rows": 8, "smallest_class": 8}

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import VerificationError
-from halfmask.claims._table_manifest import ClassClaim as Claim
-from halfmask.claims._table_manifest import Evidence
+from halfmask.claims import ClassClaim as Claim
+from halfmask.claims import Evidence
 from halfmask.verifier.tables import _column_sets, verify
 from halfmask.verifier.tables._column_sets import count_sets
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import VerificationError
-from halfmask.claims._table_manifest import RowCounts
+from halfmask.claims import RowCounts
 from halfmask.verifier.tables import verify
 
 ROLES = {

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import VerificationError
-from halfmask.claims._table_manifest import Evidence
-from halfmask.verifier.tables import Verification, verify
+from halfmask.claims import Evidence
+from halfmask.verifier import CheckedRelease
+from halfmask.verifier.tables import verify
 from halfmask.verifier.tables._findings import Finding, compare
 from halfmask.verifier.tables._model_checks import level_rule_of
 from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
@@ -118,7 +119,7 @@ def _fields(value):
 
 
 def test_nothing_verified_is_nothing_that_holds():
-    nothing = Verification(claims=(), files=(), problems=(), weaknesses=(), rows=0)
+    nothing = CheckedRelease(kind="microdata", claims=(), problems=(), weaknesses=(), rows=0)
 
     assert not nothing.holds
     with pytest.raises(VerificationError):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask import DivergenceError
-from halfmask.claims._table_manifest import Evidence
+from halfmask.claims import Evidence
 from halfmask.guarantees import PopulationUniques, estimate_uniques, measure
 from halfmask.verifier.tables import Unjudgeable, verify
 from halfmask.verifier.tables._uniques import unique_share

@@ -8,17 +8,22 @@ import math
 import pytest
 
 from halfmask._errors import VerificationError
-from halfmask.verifier import ClaimCheck, Verification
-from halfmask.verifier.tables import FileCheck
+from halfmask.claims import ClassClaim, Evidence
+from halfmask.verifier import CheckedRelease, FileCheck
+from halfmask.verifier.tables import ClaimCheck
 
 
 def check(*, holds=True, counted=5.0):
-    return ClaimCheck(
+    stated = ClassClaim(
         model="k-anonymity",
         parameters={"k": 5},
         column=None,
         quasi_identifiers=("age",),
-        claimed=5.0,
+        evidence=Evidence(achieved=5.0, classes=2, rows=10, smallest_class=5),
+    )
+    return ClaimCheck(
+        claim=stated.stated(),
+        stated=stated,
         counted=counted,
         counted_wildcard=counted,
         classes=2,
@@ -29,7 +34,8 @@ def check(*, holds=True, counted=5.0):
 
 
 def found(*claims, problems=()):
-    return Verification(
+    return CheckedRelease(
+        kind="microdata",
         claims=claims,
         files=(FileCheck(name="data/part-00000.csv", n_rows=10, holds=True),),
         problems=tuple(problems),

@@ -57,6 +57,17 @@ class PrivateRows:
     levels: Mapping[str, int]
     heights: Mapping[str, int]
 
+    def frame(self, number: int = 0) -> pl.DataFrame:
+        """Return the rows.
+
+        Parameters
+        ----------
+        number
+            The number of the copy: there is one, 0.
+        """
+        del number
+        return self.data
+
     def claims(self) -> tuple[Claim, ...]:
         """Return what is claimed: differential privacy as accounted, k as counted.
 

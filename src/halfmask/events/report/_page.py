@@ -150,7 +150,7 @@ def _weaknesses(manifest: EventsManifest) -> AnyBlock:
 
 
 def _claims(manifest: EventsManifest) -> AnyBlock:
-    if not manifest.claimed.claims:
+    if not manifest.claims:
         sentence = (
             "The policy has no [[guarantee]] and no [[aggregate]]: nothing bounds how few people "
             "share what an event shows."
@@ -161,7 +161,7 @@ def _claims(manifest: EventsManifest) -> AnyBlock:
         caption="Counted by the run on its output, window by window. halfmask verify counts again "
         "what the lines show.",
         columns=("Claim", "Fields", "Evidence"),
-        rows=[_claim(each) for each in manifest.claimed.claims],
+        rows=[_claim(each) for each in manifest.claims],
     )
 
 

@@ -109,6 +109,7 @@ def write_reports(
         raise ReleaseError(
             "There is no manifest of an output that isn't whole.", hint="Let the run go on first."
         )
+    claims = claims or EventClaims()
     where, counts = Path(output), RiskCounts.of(policy)
     files = tuple(_read(path, counts) for path in _files(where))
     risk = counts.counted()
@@ -121,7 +122,8 @@ def write_reports(
         fields=released_fields(policy),
         counts=_counts(summary),
         failures=summary.failures,
-        claimed=claims or EventClaims(),
+        claims=claims.claims,
+        panes=claims.panes,
         risk=risk,
     )
     page = render_events_report(manifest, policy=policy, summary=summary, risk=risk, seen=seen)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.events._differences import claim_text
-from halfmask.verifier.events._verdict import Check, EventsVerdict
+from halfmask.verifier.events._verdict import Check, lines_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from halfmask.claims import CellsClaim
+    from halfmask.verifier._result import CheckedRelease
 
 
 @dataclass(slots=True)
@@ -87,7 +88,8 @@ class _Recount:
         )
         unwritten = [word for word, bound, name in bounds if bound is not None and name is None]
         return Check(
-            claim=f"cells {claim.name or number}",
+            claim=claim.stated(),
+            called=f"cells {claim.name or number}",
             holds=not self.failures,
             counted="cells" if counted else "nothing",
             least=self.least,
@@ -102,7 +104,7 @@ class _Recount:
 
 def recount_cells(
     cells: Iterable[Mapping[str, Any]], claims: Sequence[CellsClaim]
-) -> EventsVerdict:
+) -> CheckedRelease:
     """Recount the lines of aggregates."""
     recounts = {claim.name: _Recount(claim) for claim in claims}
     lines = 0
@@ -117,4 +119,4 @@ def recount_cells(
         except (KeyError, TypeError, ValueError):
             raise VerificationError(f"Line {lines} lacks a number that the claims name.") from None
     checks = [recount.check(number) for number, recount in enumerate(recounts.values(), start=1)]
-    return EventsVerdict(checks=tuple(checks), lines=lines)
+    return lines_checked(checks, lines)

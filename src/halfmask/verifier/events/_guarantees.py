@@ -78,7 +78,8 @@ class GuaranteeRecount:
         """Return what was found."""
         problem = self._contradiction()
         return Check(
-            claim=self._name,
+            claim=self._claim.stated(),
+            called=self._name,
             holds=not self._failures and not problem,
             counted=self._counted,
             least=self._least,

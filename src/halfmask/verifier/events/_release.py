@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import VerificationError
 from halfmask.claims import GuaranteeClaim, events_manifest, read_manifest
 from halfmask.claims._released_files import folder_of, manifest_path, released_file
+from halfmask.verifier._checks import Kind, ReleasedFiles
 from halfmask.verifier._found_files import hashed, unlisted
+from halfmask.verifier._inputs import VerifyInputs
+from halfmask.verifier._result import CheckedRelease, FileCheck
 from halfmask.verifier.events._differences import differences
 from halfmask.verifier.events._form_weaknesses import form_problems
 from halfmask.verifier.events._places import Places
 from halfmask.verifier.events._reading import TABLES, event_of, lines_of
-from halfmask.verifier.events._release_verdict import OutputCheck, ReleaseVerdict
 from halfmask.verifier.events._stated_risk import FirstLines, risk_problems, unverified_risk
 from halfmask.verifier.events._verifying import verify_events
 
 if TYPE_CHECKING:
     from halfmask.claims import EventGuarantees, EventsManifest
-    from halfmask.verifier.events._verdict import Check
+    from halfmask.verifier._result import CheckedClaim
 
 
-def verify_release(where: str | Path, *, required: EventGuarantees | None = None) -> ReleaseVerdict:
+def verify_release(where: str | Path, *, required: EventGuarantees | None = None) -> CheckedRelease:
     """Count again, from the files, what the manifest of an output claims.
 
     Parameters
@@ -39,8 +41,8 @@ def verify_release(where: str | Path, *, required: EventGuarantees | None = None
 
     Returns
     -------
-    ReleaseVerdict
-        What was found. Look at ``.holds``.
+    CheckedRelease
+        What was found, each claim as a `Check`. Look at ``.holds``.
 
     Raises
     ------
@@ -69,10 +71,15 @@ def verify_release(where: str | Path, *, required: EventGuarantees | None = None
     In tables, null is taken for what isn't there. What a claim's recount needs and the lines don't
     show is the run's word; `Check.counted` says so.
     """
-    path = manifest_path(Path(where))
-    manifest = events_manifest(read_manifest(Path(where)))
+    given = VerifyInputs(required=required)
+    manifest = read_manifest(Path(where))
+    return _verify(ReleasedFiles(manifest_path(Path(where)), manifest, given))
+
+
+def _verify(files: ReleasedFiles) -> CheckedRelease:
+    manifest, required = events_manifest(files.manifest), files.given.required
     try:
-        found = _Recount(manifest, path).verdict()
+        found = _Recount(manifest, files.path).verdict()
     except VerificationError:
         raise
     except (KeyError, TypeError, ValueError, ArithmeticError):
@@ -122,9 +129,9 @@ class _Recount:
         if more := unlisted(path, names):
             self._problems.append(f"{more} files are in the folder that the manifest doesn't have.")
 
-    def verdict(self) -> ReleaseVerdict:
+    def verdict(self) -> CheckedRelease:
         faults, lines, unique = _Faults(), 0, 0
-        checks: tuple[OutputCheck, ...] = ()
+        checks: tuple[FileCheck, ...] = ()
         try:
             checks, lines, unique = self._lines(faults)
         except VerificationError as error:
@@ -140,15 +147,19 @@ class _Recount:
         )
         self._problems += form_problems(manifest.fields, manifest.claimed.claims)
         claims = self._claims()
-        return ReleaseVerdict(
+        changed = [f"The file {it.name!r} isn't as stated." for it in checks if not it.holds]
+        return CheckedRelease(
+            kind=manifest.kind,
             files=checks,
             claims=claims,
-            lines=lines,
-            problems=tuple(self._problems),
+            rows=lines,
+            of_lines=True,
+            problems=(*changed, *self._problems),
+            weaknesses=manifest.stated().weaknesses,
             unverified=tuple(unverified_risk(manifest.risk, is_table=self._tables)),
         )
 
-    def _lines(self, faults: _Faults) -> tuple[tuple[OutputCheck, ...], int, int]:
+    def _lines(self, faults: _Faults) -> tuple[tuple[FileCheck, ...], int, int]:
         manifest = self._manifest
         places = Places(manifest.fields, exact=not self._tables, dense=not manifest.claimed.claims)
         looked = FirstLines()
@@ -157,7 +168,7 @@ class _Recount:
             path = released_file(self._folder, file.name)
             if path is None:
                 self._problems.append("A file that the manifest has isn't there.")
-                checks.append(OutputCheck(name=file.name, lines=None, holds=False))
+                checks.append(FileCheck(name=file.name, n_rows=None, holds=False))
                 continue
             same = hashed(self._folder, file.name) == (file.sha256, file.n_bytes)
             lines = 0
@@ -174,7 +185,7 @@ class _Recount:
                 faults.add("gaps", total + lines, found.gaps)
             total += lines
             holds = same and lines == file.n_rows
-            checks.append(OutputCheck(name=file.name, lines=lines, holds=holds))
+            checks.append(FileCheck(name=file.name, n_rows=lines, holds=holds))
         return tuple(checks), total, looked.unique
 
     def _counts(self, lines: int) -> Iterator[str]:
@@ -190,7 +201,7 @@ class _Recount:
         if not sums or counts.events + sum(counts.bad.values()) > counts.lines:
             yield "The counts of the manifest don't go together."
 
-    def _claims(self) -> tuple[Check, ...]:
+    def _claims(self) -> tuple[CheckedClaim, ...]:
         claimed = self._manifest.claimed
         if not claimed.claims:
             return ()
@@ -214,4 +225,7 @@ class _Recount:
         except VerificationError as error:
             self._problems.append(f"The claims can't be counted again: {error.what}")
             return ()
-        return found.checks
+        return found.claims
+
+
+KIND: Final = Kind(inputs=frozenset({"required"}), whole=_verify)

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from halfmask.claims._manifest import EVENTS
+from halfmask.verifier._result import CheckedClaim, CheckedRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.claims._claim import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One claim, recounted.
+class Check(CheckedClaim):
+    """One claim about lines, recounted.
 
     Parameters
     ----------
-    claim
+    claim, holds, sentence, found, checked, cure
+        As of `halfmask.verifier.CheckedClaim`.
+    called
         Which: its kind, and number or name.
-    holds
-        Whether nothing speaks against it.
     counted
         What was counted: ``entities``, the claim itself; ``sessions`` or ``events``, at least one
         for each entity; ``cells``, the numbers in the lines; ``nothing``, if the lines don't say
@@ -37,34 +45,46 @@ class Check:
         Which number of the claim or its evidence the lines can't confirm; empty if they can.
     """
 
-    claim: str
-    holds: bool
+    sentence: str = ""
+    called: str
     counted: Literal["entities", "sessions", "events", "cells", "nothing"]
     least: int | None
     failures: int
-    guarantee: str = ""
+    guarantee: str
     windows: int | None = None
     stated: int | None = None
     problem: str = ""
     unverified: str = ""
 
+    def __post_init__(self) -> None:
+        said = f"{self.called}: {self.guarantee}."
+        if not self.holds:
+            said = f"The claim {self.called!r} doesn't hold. {self.problem}".rstrip()
+        object.__setattr__(self, "sentence", said)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsVerdict:
-    """All claims of a file, recounted.
+    def to_dict(self) -> dict[str, Json]:
+        """Return the check as a JSON object."""
+        found: dict[str, Json] = {
+            "windows": self.windows,
+            "counted": self.counted,
+            "least": self.least,
+            "failures": self.failures,
+        }
+        return {
+            **super(Check, self).to_dict(),
+            "found": found,
+            # As versions before 0.3 had it.
+            "claim": self.called,
+            "guarantee": self.guarantee,
+            **found,
+            "stated": self.stated,
+            "problem": self.problem or None,
+            "unverified": self.unverified or None,
+        }
 
-    Parameters
-    ----------
-    checks
-        One for each claim.
-    lines
-        How many lines were read.
-    """
 
-    checks: tuple[Check, ...]
-    lines: int
-
-    @property
-    def holds(self) -> bool:
-        """Whether nothing speaks against any claim."""
-        return all(check.holds for check in self.checks)
+def lines_checked(checks: Sequence[Check], lines: int) -> CheckedRelease:
+    """Return what was found of lines, whatever files they are in."""
+    return CheckedRelease(
+        kind=EVENTS, claims=tuple(checks), rows=lines, problems=(), weaknesses=(), of_lines=True
+    )

@@ -10,15 +10,16 @@ from halfmask._errors import VerificationError
 from halfmask.claims import CellsClaim, GuaranteeClaim
 from halfmask.verifier.events._cells import recount_cells
 from halfmask.verifier.events._guarantees import SHARED, GuaranteeRecount
-from halfmask.verifier.events._verdict import EventsVerdict
+from halfmask.verifier.events._verdict import lines_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from halfmask.claims import EventClaims
+    from halfmask.verifier._result import CheckedRelease
 
 
-def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
+def verify_events(lines: Iterable[bytes], claims: EventClaims) -> CheckedRelease:
     r"""Recount what is claimed of lines of events.
 
     Parameters
@@ -30,7 +31,7 @@ def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
 
     Returns
     -------
-    EventsVerdict
+    CheckedRelease
         Of each claim whether it holds, and what could be counted.
 
     Raises
@@ -54,7 +55,7 @@ def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:
     >>> claim = GuaranteeClaim(
     ...     model="distinct", k=2, fields=(("page",),), unit="event", entity=("who",), fails="field"
     ... )
-    >>> found = verify_events(lines, EventClaims(claims=(claim,), panes=(2,))).checks[0]
+    >>> found = verify_events(lines, EventClaims(claims=(claim,), panes=(2,))).claims[0]
     >>> found.guarantee, found.holds, found.counted, found.least
     ('k = 2 of page', False, 'entities', 1)
     """
@@ -98,7 +99,7 @@ def _number(text: str) -> tuple[str, str]:
 
 def _recount(
     events: Iterator[dict[str, Any]], claims: Sequence[GuaranteeClaim], panes: Sequence[int]
-) -> EventsVerdict:
+) -> CheckedRelease:
     recounts = [GuaranteeRecount(number, claim) for number, claim in enumerate(claims, start=1)]
     lines = 0
     for size in panes:
@@ -110,4 +111,4 @@ def _recount(
             recount.add(pane)
     if next(events, None) is not None:
         raise VerificationError("There are more lines than the claims say.")
-    return EventsVerdict(checks=tuple(recount.check() for recount in recounts), lines=lines)
+    return lines_checked([recount.check() for recount in recounts], lines)

@@ -1,12 +1,12 @@
 """Releases of masks alone: the claims of techniques, counted again from the files.
 
-Start with `check_masked`. `MASK_CHECKS` has the check of each model. A check reads the released
-table alone: it knows no technique and imports none.
+`MASK_CHECKS` has the check of each model. A check reads the released table alone: it knows no
+technique and imports none.
 """
 
 from __future__ import annotations
 
 from halfmask.verifier.masked._mask_checks import MASK_CHECKS, MaskCheck
-from halfmask.verifier.masked._masked_release import check_masked, open_stated
+from halfmask.verifier.masked._masked_release import open_stated
 
-__all__ = ["MASK_CHECKS", "MaskCheck", "check_masked", "open_stated"]
+__all__ = ["MASK_CHECKS", "MaskCheck", "open_stated"]

@@ -1,17 +1,17 @@
-"""check_masked: a release of masks alone, its files and claims counted again."""
+"""A release of masks alone: its files opened as one table, in which each claim is counted."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask.claims._masked_manifest import MaskedManifest, masked_manifest
-from halfmask.claims._released_files import MANIFEST_NAME, released_file
-from halfmask.verifier._checks import ClaimCount
-from halfmask.verifier._released import CheckedClaim, CheckedRelease, file_faults
-from halfmask.verifier.masked._mask_checks import MASK_CHECKS, claims_lacking
+from halfmask.claims import MaskedDetails
+from halfmask.claims._released_files import released_file
+from halfmask.verifier._checks import ClaimCount, Kind
+from halfmask.verifier.masked._mask_checks import MASK_CHECKS, MaskCheck, claims_lacking
 from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError, open_part
 from halfmask.verifier.tables._values import is_judgeable
 
@@ -20,68 +20,37 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim, DataFile, Manifest, MaskedColumn
+    from halfmask.verifier._checks import ReleaseCheck, ReleasedFiles
 
 #: Formats whose files state the type of each column.
 TYPED: Final = ("parquet", "arrow")
 
 
-def check_masked(manifest: Manifest, folder: Path) -> CheckedRelease:
-    """Check the files of a release of masks alone, and count each claim again.
+def _problems(files: ReleasedFiles) -> list[str]:
+    """Open the files; say where they and the manifest don't agree.
 
-    Parameters
-    ----------
-    manifest
-        What the release states of itself.
-    folder
-        The folder with the manifest and the files.
-
-    Returns
-    -------
-    CheckedRelease
-        What was found. Look at ``.holds``, or call ``.raise_if_broken()``.
-
-    Raises
-    ------
-    VerificationError
-        If the manifest isn't one of a masked table. What the files say is never raised.
-
-    Notes
-    -----
-    **Guarantees.** Shares no code with the techniques. ``.holds`` is true only if each data file
-    has the stated hash, size, rows, columns and types; nothing else is in the folder; no
-    identifier is released without a technique; and each claim's count is as claimed. A technique
-    that can be counted and is stated without its claim is a problem.
-
-    What does not follow: that people can't be identified. A technique states no privacy model
-    unless its claim is one.
-
-    **Edge cases.** Noise, swapping and other techniques that draw at random leave nothing that
-    could be counted; the manifest states them, and their effect is measured in the report.
+    No identifier is released without a technique, and a technique that can be counted and is stated
+    without its claim is a problem. Noise, swapping and other techniques that draw at random leave
+    nothing that could be counted.
     """
-    stated = masked_manifest(manifest)
-    problems = file_faults(folder / MANIFEST_NAME, manifest)
-    problems += _contradictions(stated)
-    problems += claims_lacking(stated.masks, stated.claims)
-    table, faults = open_stated(folder, stated.files, stated.columns)
-    problems += faults
-    if not any(each.model == "released-columns" for each in stated.claims):
+    manifest = files.manifest
+    stated = MaskedDetails.of(manifest)
+    files.table, faults = open_stated(files.path.parent, manifest.files, stated.columns)
+    problems = _contradictions(manifest, stated)
+    problems += claims_lacking(stated.masks, manifest.claims)
+    if not any(each.model == "released-columns" for each in manifest.claims):
         problems.append("The manifest doesn't claim the rows and columns that are released.")
-    return CheckedRelease(
-        kind=manifest.kind,
-        claims=tuple(_checked(each, table) for each in stated.claims),
-        problems=tuple(problems),
-        weaknesses=stated.weaknesses,
-    )
+    return problems + faults
 
 
-def _contradictions(stated: MaskedManifest) -> list[str]:
+def _contradictions(manifest: Manifest, stated: MaskedDetails) -> list[str]:
     """Say where the manifest doesn't agree with itself, and what may not be released."""
     problems = []
-    if stated.n_out != sum(each.n_rows for each in stated.files):
+    if stated.rows.n_out != sum(each.n_rows for each in manifest.files):
         problems.append("The rows out are not the rows of the data files together.")
-    if stated.n_out > stated.n_in:
+    if stated.rows.n_out > stated.rows.n_in:
         problems.append("The manifest states more rows out than in.")
-    if not stated.n_out:
+    if not stated.rows.n_out:
         problems.append("There are no rows, so nothing is released and nothing can be counted.")
     names = [each.name for each in stated.columns]
     if max(Counter(names).values(), default=0) > 1:
@@ -158,39 +127,30 @@ def _is_of(dtype: pl.DataType, stated: str) -> bool:
     return stated == str(dtype)
 
 
-def _checked(claim: Claim, table: pl.LazyFrame | None) -> CheckedClaim:
-    """Apply the check of a claim's model; a claim that can't be counted doesn't hold."""
-    found, why = ClaimCount(holds=False, found={}), ""
-    check = MASK_CHECKS.get(claim.model)
-    if check is None:
-        why = " No check is known for this model, so it doesn't hold."
-    elif claim.basis != "counted":
-        why = " Its check is of what is counted, so it doesn't hold."
-    elif table is None or not _has_columns(table, claim.about.get("columns")):
-        why = " The files don't have its columns, so it doesn't hold."
-    else:
-        try:
-            found = check(claim, table)
-            why = _counts(found)
-        except Exception:  # noqa: BLE001 # what a library says of a file may quote it
-            why = " Its check can't count it, so it doesn't hold."
-    return CheckedClaim(
-        claim=claim,
-        holds=found.holds,
-        sentence=claim.sentence() + why,
-        found=dict(found.found),
-    )
+def in_table(check: MaskCheck) -> ReleaseCheck:
+    """Return a check of a table as one of its files; a claim of other columns doesn't hold."""
+
+    def count(claim: Claim, files: ReleasedFiles) -> ClaimCount:
+        table, columns = files.table, claim.about.get("columns")
+        names = set() if table is None else {*table.collect_schema().names()}
+        if not isinstance(columns, list) or not columns or not {*map(str, columns)} <= names:
+            words = "The files don't have its columns, so it doesn't hold."
+            return ClaimCount(holds=False, found={}, words=words)
+        return check(claim, table)
+
+    return count
 
 
-def _has_columns(table: pl.LazyFrame, columns: object) -> bool:
-    return isinstance(columns, list) and set(map(str, columns)) <= set(_names(table))
+def _said(check: ReleaseCheck) -> ReleaseCheck:
+    def count(claim: Claim, files: ReleasedFiles) -> ClaimCount:
+        found = check(claim, files)
+        counts = ", ".join(f"{name} = {value}" for name, value in found.found.items())
+        return replace(found, words=found.words or f"Found: {counts}.")
+
+    return count
 
 
-def _names(table: pl.LazyFrame) -> Sequence[str]:
-    return table.collect_schema().names()
-
-
-def _counts(found: ClaimCount) -> str:
-    counts = ", ".join(f"{name} = {value}" for name, value in found.found.items())
-    verdict = "" if found.holds else " The check doesn't bear it out."
-    return f"{verdict} Found: {counts}."
+KIND: Final = Kind(
+    checks={model: ("counted", _said(in_table(check))) for model, check in MASK_CHECKS.items()},
+    problems=_problems,
+)

@@ -1,49 +1,27 @@
-"""check_private_rows: a release of SafePub, its files and both claims checked again."""
+"""A release of SafePub, its files and both claims checked again."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask.claims._manifest import PRIVATE_MICRODATA
-from halfmask.verifier._checks import CHECKS, ClaimCount
-from halfmask.verifier._released import CheckedRelease, check_release
+from halfmask.verifier._checks import ClaimCount, Kind
 from halfmask.verifier.safepub._decimal_tails import delta_of, least_epsilon
 from halfmask.verifier.tables._part import open_part
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halfmask.claims import Claim, Manifest
+    from halfmask.claims import Claim
+    from halfmask.verifier._checks import ReleasedFiles
 
 
-def check_private_rows(manifest: Manifest, path: Path) -> CheckedRelease:
-    """Check the files of a release of SafePub, and each claim.
-
-    Parameters
-    ----------
-    manifest
-        What the release states of itself.
-    path
-        Where the manifest is.
-
-    Notes
-    -----
-    **Guarantees.** ``.holds`` is true only if epsilon, delta, the sampled share and k agree by the
-    formula, and every class of the files has k rows over all columns. Shares no code with what drew
-    the rows.
-
-    What does not follow: that rows were drawn at random, that the levels were chosen as stated, and
-    that no other release of the table exists. No file can show that.
-    """
-    found = check_release(path, manifest)
-    due = {"differential-privacy", "k-anonymity"}
-    lacking = sorted(due - {each.model for each in manifest.claims})
-    lacks = tuple(f"The manifest lacks the claim {model!r}." for model in lacking)
-    return replace(found, problems=(*found.problems, *lacks))
+def _lacking(files: ReleasedFiles) -> list[str]:
+    """Say which of both claims the manifest lacks."""
+    due = {"differential-privacy", "k-anonymity"} - {each.model for each in files.manifest.claims}
+    return [f"The manifest lacks the claim {model!r}." for model in sorted(due)]
 
 
 def _arithmetic(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
@@ -99,5 +77,12 @@ def _number(given: object, name: str) -> float:
     return float(value)
 
 
-CHECKS[PRIVATE_MICRODATA, "differential-privacy"] = "accounted", _arithmetic
-CHECKS[PRIVATE_MICRODATA, "k-anonymity"] = "counted", _classes
+#: That rows were drawn at random, that the levels were chosen as stated, and that no other release
+#: of the table exists, no file can show.
+KIND: Final = Kind(
+    checks={
+        "differential-privacy": ("accounted", _arithmetic),
+        "k-anonymity": ("counted", _classes),
+    },
+    problems=_lacking,
+)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, VerificationError
+from halfmask.claims import SyntheticDetails
 from halfmask.verifier._checks import ClaimCount
 from halfmask.verifier.masked import open_stated
 from halfmask.verifier.masked._cell_checks import columns_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim, DataFile, MaskedColumn
-    from halfmask.claims._synthetic_manifest import SyntheticManifest
+    from halfmask.verifier._checks import ReleasedFiles
 
 #: CSV files have an apostrophe before texts that a spreadsheet would run as a formula.
 GUARDED: Final = FORMULA_NAME.pattern.replace("'+", "^'('*", 1) + ")"
@@ -72,26 +73,22 @@ def copies_of(files: Sequence[DataFile]) -> dict[int, list[DataFile]]:
     return found
 
 
-def check_copies(
-    claim: Claim,
-    files: Mapping[int, Sequence[DataFile]],
-    folder: Path,
-    originals: pl.LazyFrame,
-    stated: SyntheticManifest,
-) -> ClaimCount:
+def check_copied_rows(claim: Claim, files: ReleasedFiles) -> ClaimCount:
     """Count released rows that equal an original row, and original rows that equal another.
 
     The second is chance: so often does the row of a person equal that of somebody else. Rows that
     more than five people have are nobody's, and aren't judged. Each copy is judged by itself.
     """
-    columns = stated.columns
+    stated = SyntheticDetails.of(files.manifest)
+    columns, copies = stated.columns, copies_of(files.manifest.files)
     if columns_of(claim) != [each.name for each in columns]:
         raise VerificationError("The claim isn't about all columns.")
     number = claim.parameters.get("copy")
-    known = _occurrences(originals, columns)
+    known = _occurrences(open_originals(files.given.originals, columns), columns)
+    folder = files.path.parent
     counts = [
-        _counts(_occurrences(_opened(folder, files[each], columns), columns), known)
-        for each in (files if number is None else [int(number)])
+        _counts(_occurrences(_opened(folder, copies[each], columns), columns), known)
+        for each in (copies if number is None else [int(number)])
     ]
     found = {
         name: sum(it[name] for it in counts) if name in DRAWN else first
@@ -101,7 +98,7 @@ def check_copies(
     evidence = {name: claim.evidence.get(name) for name in found}
     if not any(name in claim.evidence for name in OF_FEW):
         evidence |= {name: found[name] for name in OF_FEW}
-    holds = evidence == found and found["original_rows"] == stated.n_in and not beyond
+    holds = evidence == found and found["original_rows"] == stated.rows.n_in and not beyond
     words = " ".join(map(_words, beyond or counts))
     return ClaimCount(holds=holds, found=found, words=words, cure=CURE if beyond else "")
 

@@ -9,6 +9,7 @@ of its values in a class.
 
 from __future__ import annotations
 
+from halfmask.verifier._result import FileCheck
 from halfmask.verifier.tables._model_checks import register_check
 from halfmask.verifier.tables._rules import (
     LevelRule,
@@ -17,7 +18,7 @@ from halfmask.verifier.tables._rules import (
     TableRule,
     Unjudgeable,
 )
-from halfmask.verifier.tables._verification import ClaimCheck, FileCheck, Verification
+from halfmask.verifier.tables._verification import ClaimCheck
 from halfmask.verifier.tables._verify import verify
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "PeopleRule",
     "TableRule",
     "Unjudgeable",
-    "Verification",
     "register_check",
     "verify",
 ]

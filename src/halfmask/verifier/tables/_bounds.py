@@ -10,7 +10,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halfmask.claims._table_manifest import ReleasedColumn, TableManifest
+    from halfmask.claims import ReleasedColumn, TableManifest
     from halfmask.verifier.tables._stored_rows import StoredRows
 
 

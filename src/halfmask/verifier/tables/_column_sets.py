@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from halfmask.verifier._result import ColumnSetCheck
 from halfmask.verifier.tables._model_checks import rows_asked
 from halfmask.verifier.tables._row_keys import KEY_LIMIT
-from halfmask.verifier.tables._verification import ColumnSetCheck
 
 if TYPE_CHECKING:
-    from halfmask.claims._table_manifest import TableManifest
-    from halfmask.claims._table_reader import StatedSets
+    from halfmask.claims import TableManifest
+    from halfmask.claims._table_manifest import StatedSets
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from halfmask.claims._manifest import REPORT_NAME, DataFile
 from halfmask.claims._released_files import MANIFEST_NAME, entries_of, released_file
+from halfmask.verifier._result import FileCheck
 from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError
 from halfmask.verifier.tables._stored_rows import (
     StoredPart,
@@ -20,13 +21,12 @@ from halfmask.verifier.tables._stored_rows import (
     unseen,
 )
 from halfmask.verifier.tables._values import is_judgeable
-from halfmask.verifier.tables._verification import FileCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from halfmask.claims._table_manifest import SupportFile, TableManifest
+    from halfmask.claims import SupportFile, TableManifest
     from halfmask.verifier._workers import Workers
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from halfmask.claims._table_manifest import ClassClaim
+    from halfmask.claims import ClassClaim
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._rules import LevelRule, PeopleRule, Rule, TableRule
     from halfmask.verifier.tables._support import Tree

@@ -52,7 +52,7 @@ from halfmask.verifier.tables._table_checks import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.claims._table_manifest import ClassClaim
+    from halfmask.claims import ClassClaim
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -17,8 +17,7 @@ from halfmask.verifier.tables._support import read_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: A folder with a file for each column, such as ``town.csv``; or a file, or its rows, by column.
-HierarchyFiles: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
+    from halfmask.verifier._inputs import HierarchyFiles
 
 FORMATS: Final = {
     ".parquet": "parquet",

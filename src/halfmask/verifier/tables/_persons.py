@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from halfmask.claims._table_manifest import TableManifest
+    from halfmask.claims import TableManifest
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.claims._table_manifest import ClassClaim
+    from halfmask.claims import ClassClaim
     from halfmask.verifier.tables._people import People
     from halfmask.verifier.tables._persons import Persons
     from halfmask.verifier.tables._stored_rows import StoredRows

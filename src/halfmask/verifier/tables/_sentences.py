@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from halfmask.claims._table_manifest import ClassClaim, TableManifest
+    from halfmask.claims import ClassClaim, TableManifest
+    from halfmask.verifier._result import ColumnSetCheck
     from halfmask.verifier.tables._findings import Finding
-    from halfmask.verifier.tables._verification import ColumnSetCheck
 
 
 def sentence_of(claim: ClassClaim, finding: Finding) -> str:

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import EngineError
-from halfmask.claims._manifest_reader import read_table_manifest
-from halfmask.claims._table_reader import StatedSets, stated_sets
+from halfmask.claims import read_table_manifest, table_manifest
+from halfmask.claims._table_manifest import StatedSets, stated_sets
+from halfmask.verifier._checks import Kind
+from halfmask.verifier._inputs import VerifyInputs
+from halfmask.verifier._result import CheckedRelease, ColumnSetCheck
 from halfmask.verifier.tables._bounds import misplaced_bounds
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
 from halfmask.verifier.tables._findings import Finding
 from halfmask.verifier.tables._fitting import Bound
 from halfmask.verifier.tables._part import READ_ERRORS
-from halfmask.verifier.tables._people import HierarchyFiles, open_people
+from halfmask.verifier.tables._people import open_people
 from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Released, recount
 from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
 from halfmask.verifier.tables._values import dictionaries_of, different_texts, joined_texts
-from halfmask.verifier.tables._verification import ClaimCheck, ColumnSetCheck, Verification
+from halfmask.verifier.tables._verification import ClaimCheck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.claims._table_manifest import ClassClaim, TableManifest
+    from halfmask.claims import ClassClaim, TableManifest
+    from halfmask.verifier._inputs import HierarchyFiles
     from halfmask.verifier._workers import Workers
     from halfmask.verifier.tables._people import People
     from halfmask.verifier.tables._stored_rows import StoredRows
@@ -38,7 +42,7 @@ def verify(
     population: object = None,
     hierarchies: HierarchyFiles | None = None,
     engine: Workers | None = None,
-) -> Verification:
+) -> CheckedRelease:
     """Count again, from the files on disk, everything that a release claims.
 
     Parameters
@@ -60,8 +64,9 @@ def verify(
 
     Returns
     -------
-    Verification
-        What was found. Look at ``.holds``, or call ``.raise_if_broken()``.
+    CheckedRelease
+        What was found, each claim as a `ClaimCheck`. Look at ``.holds``, or call
+        ``.raise_if_broken()``.
 
     Raises
     ------
@@ -104,15 +109,21 @@ def verify(
     **Cost.** Ten million rows of nine text columns: about 5 s and 1 GB on two cores; memory is
     some 50 bytes a row, 8 more for each set of columns, and the different values of each column.
     """
-    where = Path(folder) if engine is None else Path(folder).absolute()
-    manifest = read_table_manifest(where)
-    whose = None if persons is None else read_persons(Path(persons), manifest)
+    given = VerifyInputs(
+        persons=persons, population=population, hierarchies=hierarchies, engine=engine
+    )
+    return _verify(Path(folder), read_table_manifest(Path(folder)), given)
+
+
+def _verify(folder: Path, manifest: TableManifest, given: VerifyInputs) -> CheckedRelease:
+    where = folder if given.engine is None else folder.absolute()
+    whose = None if given.persons is None else read_persons(Path(given.persons), manifest)
     people = None
-    if population is not None:
+    if given.population is not None:
         known = (each for each in manifest.columns if each.role == "quasi_identifier")
         names = dict.fromkeys(each.bound_of or each.name for each in known)
-        people = open_people(population, hierarchies, list(names))
-    files = check_files(where, manifest, engine)
+        people = open_people(given.population, given.hierarchies, list(names))
+    files = check_files(where, manifest, given.engine)
     stated = stated_sets(manifest)
     problems = [*files.problems, *_exposed(manifest)]
     sets: tuple[ColumnSetCheck, ...] = ()
@@ -137,7 +148,8 @@ def verify(
         finding.reasons += _left_out(claim, manifest)
     if not manifest.claims:
         problems.append("The manifest claims nothing, so there is nothing to verify.")
-    return Verification(
+    return CheckedRelease(
+        kind=manifest.kind,
         claims=tuple(map(_check, manifest.claims, findings)),
         files=files.checks,
         problems=tuple(problems),
@@ -244,11 +256,8 @@ def _left_out(claim: ClassClaim, manifest: TableManifest) -> list[str]:
 
 def _check(claim: ClassClaim, finding: Finding) -> ClaimCheck:
     return ClaimCheck(
-        model=claim.model,
-        parameters=dict(claim.parameters),
-        column=claim.column,
-        quasi_identifiers=claim.quasi_identifiers,
-        claimed=claim.evidence.achieved,
+        claim=claim.stated(),
+        stated=claim,
         counted=finding.counted,
         counted_wildcard=finding.wildcard,
         classes=finding.classes,
@@ -256,5 +265,10 @@ def _check(claim: ClassClaim, finding: Finding) -> ClaimCheck:
         holds=not finding.reasons and finding.unchecked is None,
         checked=bool(finding.reasons) or finding.unchecked is None,
         sentence=sentence_of(claim, finding),
-        unit=claim.unit,
     )
+
+
+KIND: Final = Kind(
+    inputs=frozenset({"persons", "population", "hierarchies", "engine"}),
+    whole=lambda it: _verify(it.path.parent, table_manifest(it.manifest), it.given),
+)

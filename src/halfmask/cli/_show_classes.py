@@ -1,12 +1,10 @@
-"""What came of `protect`: where the release lies, and the three numbers that matter."""
+"""What a release of classes measured: the risk, the detail kept, and the accuracy of a model."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from halfmask._errors import ReleaseError
-from halfmask.cli._claims import show_claims
+from halfmask.cli._claims import percent, some
 from halfmask.cli._console import WARNED, listing, printable
 
 if TYPE_CHECKING:
@@ -14,69 +12,48 @@ if TYPE_CHECKING:
 
     from halfmask.assess.risk import ReleasedColumnsRisk
     from halfmask.assess.utility import ModelUtility
-    from halfmask.claims import TableManifest
-    from halfmask.microdata import Release
-    from halfmask.microdata._evaluation import ReleaseUtility
-    from halfmask.verifier import Verification
+    from halfmask.microdata._evaluation import ClassFacts, ReleaseUtility
+    from halfmask.release import Release
 
-REPORT = "report.html"
 #: Columns whose kept detail is shown unless more is asked for: those that keep least.
 FEW_COLUMNS = 8
 
 
-def as_dict(release: Release, out: str) -> dict[str, object]:
-    """Return what came of it as a JSON object."""
-    manifest, verification = _written(release)
-    risk, model = release.risk.columns.warning, release.utility.model
-    return {
-        "release": out,
-        "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
-        "rows": release.rows,
-        "verification": verification.to_dict(),
-        "risk": dict(manifest.risk),
-        "utility": dict(manifest.utility),
-        "warnings": [
-            *([risk] if risk else []),
-            *release.utility.detail.warnings,
-            *(model.warnings if model else ()),
-        ],
-        "weaknesses": list(manifest.weaknesses),
-    }
-
-
-def show_summary(release: Release, out: str, screen: Console, *, verbose: bool) -> None:
-    """Show where the release and its report lie, the claims, the risk and the accuracy."""
-    manifest, verification = _written(release)
+def rows_of_classes(release: Release[ClassFacts]) -> str:
+    """Return in words how many rows are released, and left out."""
     rows = release.rows
     left = f", {rows['suppressed']:,} left out" if rows["suppressed"] else ""
-    screen.print()
-    report = os.path.join(out, REPORT)  # noqa: PTH118 - as the user wrote it
-    screen.print(
-        f"Release  {printable(out)}, {rows['out']:,} of {rows['in']:,} rows{left}", soft_wrap=True
-    )
-    screen.print(f"Report   {printable(report)}", soft_wrap=True)
-    screen.print("\nClaims, verified on disk", style="bold")
-    show_claims(verification.claims, screen)
+    return f"{rows['out']:,} of {rows['in']:,} rows{left}"
+
+
+def warnings_of_classes(release: Release[ClassFacts]) -> list[str]:
+    """Return what the columns, the detail and the model warn of."""
+    risk, model = release.facts.risk.columns.warning, release.facts.utility.model
+    return [
+        *([risk] if risk else []),
+        *release.facts.utility.detail.warnings,
+        *(model.warnings if model else ()),
+    ]
+
+
+def show_classes(release: Release[ClassFacts], screen: Console, *, verbose: bool) -> None:
+    """Show the risk and the accuracy."""
     _show_risk(release, screen)
-    _show_detail(release.utility, screen, verbose=verbose)
+    _show_detail(release.facts.utility, screen, verbose=verbose)
     _show_accuracy(release, screen)
-    weaknesses = (*manifest.weaknesses, *verification.weaknesses)
-    if verbose:
-        screen.print("\nNo guarantee protects from this", style="bold")
-        for weakness in weaknesses:
-            screen.print(f"- {printable(weakness)}", soft_wrap=True)
-    screen.print()
+
+
+def sum_up_classes(release: Release[ClassFacts], screen: Console) -> None:
+    """Show the three numbers that matter."""
     screen.print(f"Lost      {_lost(release)}", soft_wrap=True)
     screen.print(f"At risk   {_at_risk(release)}", soft_wrap=True)
-    named = _some(len(weaknesses), "weakness")
-    screen.print(f"See       {REPORT} for {named} that no guarantee covers")
 
 
-def _lost(release: Release) -> str:
+def _lost(release: Release[ClassFacts]) -> str:
     """Return in a line what the release lost: detail, rows and accuracy."""
-    rows, model = release.rows, release.utility.model
+    rows, model = release.rows, release.facts.utility.model
     losses = [
-        f"{percent(1 - release.utility.detail.average)} of the detail",
+        f"{percent(1 - release.facts.utility.detail.average)} of the detail",
         f"{rows['suppressed']:,} of {rows['in']:,} rows",
     ]
     if model is not None:
@@ -90,21 +67,21 @@ def _change(model: ModelUtility, change: float) -> str:
     return f"{change:+.3f}" if model.task == "regression" else f"{100 * change:+.1f} points"
 
 
-def _at_risk(release: Release) -> str:
+def _at_risk(release: Release[ClassFacts]) -> str:
     """Return in a line what attackers find who know little, and who know all."""
-    worst = percent(release.risk.after.prosecutor.highest.value)
-    every = release.risk.columns.every
-    columns = _some(len(every.columns), "column")
+    worst = percent(release.facts.risk.after.prosecutor.highest.value)
+    every = release.facts.risk.columns.every
+    columns = some(len(every.columns), "column")
     return (
         f"right row found: {worst} at worst; unique on all {columns}: {percent(every.share_unique)}"
     )
 
 
-def _show_risk(release: Release, screen: Console) -> None:
-    before, after = release.risk.before, release.risk.after
-    n = len(release.prepared.plan.quasi_identifiers)
+def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
+    before, after = release.facts.risk.before, release.facts.risk.after
+    n = len(release.source.plan.quasi_identifiers)
     screen.print(
-        f"\nRisk for an attacker who knows {_some(n, 'quasi-identifier')} and no other column",
+        f"\nRisk for an attacker who knows {some(n, 'quasi-identifier')} and no other column",
         style="bold",
     )
     table = listing("", "before", "after", right=("before", "after"))
@@ -122,7 +99,7 @@ def _show_risk(release: Release, screen: Console) -> None:
         shares = [each.highest.value for each in (before.journalist, after.journalist)]
         table.add_row("at worst, among the population", *map(percent, shares))
     screen.print(table)
-    _show_columns(release.risk.columns, screen)
+    _show_columns(release.facts.risk.columns, screen)
 
 
 def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
@@ -130,10 +107,10 @@ def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
     screen.print("\nRisk for an attacker who knows other columns", style="bold")
     under = f"in classes under k = {risk.k}"
     table = listing("", "unique rows", under, right=("unique rows", under))
-    rows = [(f"all {_some(len(risk.every.columns), 'released column')}", risk.every)]
+    rows = [(f"all {some(len(risk.every.columns), 'released column')}", risk.every)]
     if risk.unchanged is not None:
         n = len(risk.unchanged.columns)
-        rows.append((f"the {_some(n, 'column')} {risk.treatment}", risk.unchanged))
+        rows.append((f"the {some(n, 'column')} {risk.treatment}", risk.unchanged))
     if risk.worst is not None and risk.worst != risk.unchanged:
         rows.append((", ".join(risk.worst.columns), risk.worst))
     for words, each in rows:
@@ -151,7 +128,7 @@ def _show_detail(utility: ReleaseUtility, screen: Console, *, verbose: bool) -> 
     detail, classes = utility.detail, utility.class_sizes
     screen.print(
         f"\nDetail kept: {percent(detail.average)} on average, in "
-        f"{_some(classes.classes, 'class')} of {classes.average_class_size:,.1f} rows on average",
+        f"{some(classes.classes, 'class')} of {classes.average_class_size:,.1f} rows on average",
         style="bold",
     )
     table = listing("", "")
@@ -163,23 +140,19 @@ def _show_detail(utility: ReleaseUtility, screen: Console, *, verbose: bool) -> 
     screen.print(table)
     if len(shown) < len(least):
         screen.print(
-            f"and {_some(len(least) - len(shown), 'more column')}, with --verbose", style="dim"
+            f"and {some(len(least) - len(shown), 'more column')}, with --verbose", style="dim"
         )
     for warning in detail.warnings:
         screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
 
 
-def _some(n: int, what: str) -> str:
-    plural = f"{what}es" if what.endswith("s") else f"{what}s"
-    return f"{n:,} {what if n == 1 else plural}"
-
-
-def _show_accuracy(release: Release, screen: Console) -> None:
-    model = release.utility.model
+def _show_accuracy(release: Release[ClassFacts], screen: Console) -> None:
+    utility = release.facts.utility
+    model = utility.model
     if model is None:
         screen.print("\nNo column is marked as a label, so no model was trained.")
         return
-    what = f"{model.measure.replace('r2', 'R2')} of a model that predicts {release.utility.label}"
+    what = f"{model.measure.replace('r2', 'R2')} of a model that predicts {utility.label}"
     screen.print(f"\nThe {printable(what)}, on raw rows held out", style="bold")
     table = listing("", "")
     table.columns[1].justify = "right"
@@ -198,25 +171,3 @@ def _score(model: ModelUtility, score: float | None) -> str:
     if score is None:
         return "-"
     return f"{score:.3f}" if model.task == "regression" else f"{score:.1%}"
-
-
-def percent(share: float) -> str:
-    """Return a share as a percentage that never rounds something to nothing, or all but one to all.
-
-    Examples
-    --------
-    >>> percent(0.1), percent(0.0001), percent(0.0), percent(0.9999), percent(1.0)
-    ('10.0%', '< 0.1%', '0%', '> 99.9%', '100%')
-    """
-    if share in {0.0, 1.0}:
-        return f"{share:.0%}"
-    if share < 0.001:
-        return "< 0.1%"
-    return "> 99.9%" if share > 0.999 else f"{share:.1%}"
-
-
-def _written(release: Release) -> tuple[TableManifest, Verification]:
-    """Return what `protect_to` adds to a release when it has written it."""
-    if release.manifest is None or release.verification is None:
-        raise ReleaseError("The release wasn't written.", hint="This is a fault of halfmask.")
-    return release.manifest, release.verification

@@ -1,129 +1,25 @@
-"""A protected table as a product: its files, claims and weaknesses, and a page of its own."""
+"""What a release of classes states: its columns, its method, and what no guarantee covers."""
 
 from __future__ import annotations
 
-import platform
-import tempfile
-from contextlib import nullcontext
-from dataclasses import replace
-from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
-from halfmask._progress import Progress, silent
-from halfmask.claims._table_manifest import (
-    MICRODATA,
-    ReleasedColumn,
-    RowCounts,
-    SupportFile,
-    table_details,
-)
-from halfmask.claims._table_reader import table_manifest
+from halfmask.claims import ReleasedColumn, RowCounts, SupportFile, TableDetails
 from halfmask.claims._weaknesses import weakness_sentence
-from halfmask.data._object_folder import shared_folder
-from halfmask.engines import LocalEngine
 from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._mask_section import stated_masks, stated_parameters
-from halfmask.microdata._person_file import PersonFile, check_person_file
-from halfmask.microdata._report import render_report
-from halfmask.microdata._reporting import report_facts
-from halfmask.microdata._writing import write_parts
-from halfmask.release import Product, publish_verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from halfmask.claims import ClassClaim, DataFile, Manifest
-    from halfmask.data._object_store import ObjectFolder
+    from halfmask.claims import ClassClaim
+    from halfmask.microdata._evaluation import ClassFacts
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._prepared import Prepared
-    from halfmask.microdata._release import Release
-    from halfmask.verifier._verify import AnyVerification
-    from halfmask.verifier.tables import Verification
-
-
-def write_release(
-    release: Release,
-    out: str | Path,
-    *,
-    overwrite: bool,
-    progress: Progress | None,
-    persons: str | Path | None,
-) -> Release:
-    """Write a release; see :meth:`halfmask.microdata.Release.write`."""
-    whose = None if release.prepared.persons is None else PersonFile()
-    if persons is not None:
-        check_person_file(Path(persons), Path(out), whose, overwrite=overwrite)
-    # Looking for a folder for temporary files writes one: not where the disk may be full.
-    with nullcontext("") if whose is None else tempfile.TemporaryDirectory() as aside:
-        manifest, verification = publish_verified(
-            _product(release, progress or silent, whose, Path(aside), shared_folder(out)),
-            out,
-            overwrite=overwrite,
-            progress=progress,
-        )
-    if persons is not None and whose is not None:
-        whose.write(Path(persons), manifest.files, overwrite=overwrite)
-    return replace(
-        release,
-        manifest=table_manifest(manifest),
-        verification=cast("Verification", verification),  # as of every table
-    )
-
-
-def _product(
-    release: Release,
-    progress: Progress,
-    whose: PersonFile | None,
-    aside: Path,
-    shared: ObjectFolder | None,
-) -> Product:
-    prepared, linked = release.prepared, release.risk.linked
-    columns = _columns(prepared)
-    _check_stated(prepared.policy, columns, release.claims)
-
-    def write(folder: Path) -> Sequence[DataFile]:
-        files = write_parts(
-            prepared,
-            folder,
-            progress,
-            aside=None if whose is None else whose.add,
-            shared=shared,
-        )
-        _write_support(prepared, folder)
-        return files
-
-    def page(manifest: Manifest, verification: AnyVerification) -> str:
-        return render_report(report_facts(release, manifest, cast("Verification", verification)))
-
-    def evidence(files: Sequence[DataFile]) -> dict[str, Any]:
-        # Workers that wrote the files see them.
-        # The files of a release for an object store are verified here, where their copies are.
-        elsewhere = (
-            prepared.is_divided and not isinstance(prepared.engine, LocalEngine) and shared is None
-        )
-        where: dict[str, Any] = {"engine": prepared.engine} if elsewhere else {}
-        if whose is not None:
-            whose.write(aside / "persons.parquet", files)
-            return {"persons": aside / "persons.parquet", **where}
-        if prepared.people is not None:
-            return {"population": prepared.people, "hierarchies": prepared.trees, **where}
-        return where
-
-    return Product(
-        kind=MICRODATA,
-        policy_sha256=prepared.policy.sha256,
-        write=write,
-        claims=lambda _files: [claim.stated() for claim in release.claims],
-        weaknesses=[*_weaknesses(prepared), *([] if linked is None else [linked.sentence])],
-        details=_details(release, columns),
-        software={"python": platform.python_version(), "polars": version("polars")},
-        page=page,
-        evidence=evidence,
-    )
 
 
 def _check_stated(
@@ -156,41 +52,47 @@ def _check_stated(
         )
 
 
-def _write_support(prepared: Prepared, folder: Path) -> None:
+def write_supports(prepared: Prepared, folder: Path) -> None:
+    """Write the files that order the values of sensitive columns."""
     for support in supports(prepared.guarantees):
         path = folder / support.name
         path.parent.mkdir(exist_ok=True)
         path.write_text(support.text, encoding="utf-8", newline="")
 
 
-def _details(release: Release, columns: Sequence[ReleasedColumn]) -> dict[str, Any]:
-    prepared = release.prepared
-    return table_details(
+def class_details(
+    prepared: Prepared, claims: Sequence[ClassClaim], facts: ClassFacts
+) -> dict[str, Any]:
+    """Return columns, method, risk and utility as the manifest has them."""
+    columns = stated_columns(prepared)
+    _check_stated(prepared.policy, columns, claims)
+    return TableDetails(
         rows=RowCounts(
             n_in=prepared.n_in,
             n_out=prepared.n_out,
             n_suppressed=prepared.n_in - prepared.n_out,
         ),
-        support=[
+        support=tuple(
             SupportFile(name=each.name, column=each.column, sha256=each.sha256)
             for each in supports(prepared.guarantees)
-        ],
-        columns=columns,
-        row_masks=[
+        ),
+        columns=tuple(columns),
+        row_masks=tuple(
             {"name": mask.name, **stated_parameters(mask)}
             for mask in prepared.policy.table_masks
             if not isinstance(mask, TableMask)
-        ],
+        ),
         method={
             **prepared.policy.method.model_dump(mode="json", exclude_none=True),
             **prepared.plan.partition.details(prepared.plan.quasi_identifiers),
         },
-        risk=finite(release.risk.to_dict()),
-        utility=finite(release.utility.to_dict()),
-    )
+        risk=finite(facts.risk.to_dict()),
+        utility=finite(facts.utility.to_dict()),
+    ).to_details()
 
 
-def _columns(prepared: Prepared) -> list[ReleasedColumn]:
+def stated_columns(prepared: Prepared) -> list[ReleasedColumn]:
+    """Return the released columns as the manifest has them."""
     known = prepared.plan.quasi_identifiers
     written = {series.name: series for series in prepared.plan.released}
     columns = []
@@ -223,7 +125,7 @@ def _range_step(prepared: Prepared, name: str) -> float | str | None:
     return grid.unit if prepared.source.dtypes[name].is_temporal() else grid.step
 
 
-def _weaknesses(prepared: Prepared) -> list[str]:
+def class_weaknesses(prepared: Prepared) -> list[str]:
     """Name the weaknesses of the guarantees in this release."""
     plan = prepared.plan
     named = [word for name in plan.quasi_identifiers for word in plan.weaknesses_of(name)]

@@ -1,0 +1,225 @@
+"""What only one kind of release has in its manifest: frozen dataclasses, read by their types.
+
+A field says by its type what JSON it is read from, and by `key` what else the manifest calls it.
+One mechanism reads and writes the details of every kind, and its claims.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field
+from functools import cache
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    Self,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from halfmask._errors import VerificationError
+from halfmask.claims._claim import Claim
+from halfmask.claims._released_files import MANIFEST_NAME
+from halfmask.claims._strict import At
+
+if TYPE_CHECKING:
+    from halfmask.claims._claim import Json
+    from halfmask.claims._manifest import Manifest
+
+#: The parts of a claim; a field of a claim's own class is in one of them.
+PARTS: Final = ("parameters", "about", "evidence")
+_PLAIN: Final[Mapping[object, Callable[[At], object]]] = {
+    object: lambda at: at.value,
+    str: At.text,
+    int: At.count,
+    float: At.number,
+    bool: At.boolean,
+}
+
+
+T = TypeVar("T")
+
+
+def key(name: str = "", *, part: str = "about", optional: bool = False) -> dict[str, Any]:
+    """Return the metadata of a field: its key in the manifest, and the part of a claim it is in.
+
+    What is optional is left out where it has its default value.
+    """
+    return {"key": name, "part": part, "optional": optional}
+
+
+def one_of(words: tuple[str, ...]) -> Callable[[At], str]:
+    """Return what reads one of some words."""
+    return lambda at: at.word(words)
+
+
+class Details:
+    """The base of what only one kind of release has in its manifest."""
+
+    __slots__ = ()
+    #: The kind of release, and the same in words.
+    kind: ClassVar[str]
+    called: ClassVar[str]
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Self:
+        """Return what a manifest states in its details.
+
+        Parameters
+        ----------
+        manifest
+            As `read_manifest` returns it.
+
+        Raises
+        ------
+        VerificationError
+            If the manifest is of another kind, or its details aren't those of its kind.
+        """
+        if manifest.kind != cls.kind:
+            raise VerificationError(f"The release isn't one of {cls.called}.")
+        return read(cls, At(dict(manifest.details), f"{MANIFEST_NAME}: details"))
+
+    def to_details(self) -> dict[str, Json]:
+        """Return it as the details of a manifest have it."""
+        own = next(each for each in type(self).__mro__ if Details in each.__bases__)
+        return written(self, own)
+
+
+def read(kind: type[T], at: At) -> T:
+    """Return the dataclass that a JSON object is; other keys than its fields are refused."""
+    return _made(kind, _keys(at, dataclasses.fields(cast("Any", kind))))
+
+
+def written(value: object, kind: type | None = None) -> dict[str, Json]:
+    """Return a dataclass as JSON has it; ``kind``: the fields of this base class alone."""
+    kind = kind or type(value)
+    return _written(value, dataclasses.fields(cast("Any", kind)), _hints(kind))
+
+
+def read_claim(kind: type[T], claim: Claim, number: int) -> T:
+    """Return a claim as its own class has it; each field is in one part of the claim."""
+    place = f"{MANIFEST_NAME}: claims number {number}"
+    fields = {each.name: each for each in dataclasses.fields(cast("Any", kind))}
+    if "basis" not in fields:
+        At(claim.basis, f"{place}: basis").word(("counted",))
+    found: dict[str, At] = {}
+    for name in ("model", "basis", *PARTS):
+        value = getattr(claim, name)
+        at = At(dict(value) if name in PARTS else value, f"{place}: {name}")
+        if name in fields:
+            found[name] = at
+        elif name in PARTS:
+            found |= _keys(at, _of_part(fields, name))
+    return _made(kind, found)
+
+
+def stated_claim(value: object, *, model: str) -> Claim:
+    """Return a claim of its own class as any release states one."""
+    hints = _hints(type(value))
+    fields = {each.name: each for each in dataclasses.fields(cast("Any", value))}
+    parts = {
+        part: _json(hints[part], getattr(value, part))
+        if part in fields
+        else _written(value, _of_part(fields, part), hints)
+        for part in PARTS
+    }
+    return Claim(model=model, basis=getattr(value, "basis", "counted"), **cast("Any", parts))
+
+
+def _of_part(fields: Mapping[str, Field[Any]], part: str) -> tuple[Field[Any], ...]:
+    whole = {"model", "basis", *PARTS}
+    others = (each for name, each in fields.items() if name not in whole)
+    return tuple(each for each in others if each.metadata.get("part", "about") == part)
+
+
+def _keys(at: At, fields: tuple[Field[Any], ...]) -> dict[str, At]:
+    optional = tuple(_key(each) for each in fields if each.metadata.get("optional"))
+    return at.keys(*({_key(each): 0 for each in fields}.keys() - {*optional}), optional=optional)
+
+
+def _made(kind: type[T], found: Mapping[str, At]) -> T:
+    hints = _hints(kind)
+    return kind(
+        **{
+            each.name: _value(hints[each.name], found[_key(each)])
+            for each in dataclasses.fields(cast("Any", kind))
+            if _key(each) in found
+        }
+    )
+
+
+def _written(
+    value: object, fields: tuple[Field[Any], ...], hints: Mapping[str, Any]
+) -> dict[str, Json]:
+    given = {each: getattr(value, each.name) for each in fields}
+    return {
+        _key(each): _json(hints[each.name], it)
+        for each, it in given.items()
+        if not each.metadata.get("optional") or it != _default(each)
+    }
+
+
+def _key(field: Field[Any]) -> str:
+    return field.metadata.get("key") or field.name
+
+
+def _default(field: Field[Any]) -> object:
+    return field.default if field.default is not MISSING else ()
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 # a class
+    # Json names itself, and values of any JSON aren't looked into.
+    return get_type_hints(kind, localns={"Json": object}, include_extras=True)
+
+
+def _value(kind: Any, at: At) -> Any:  # noqa: ANN401 # of the type that is asked for
+    """Return a value of a type, or refuse what isn't one."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _annotated(args, at)
+    if origin in (Union, types.UnionType):
+        return at.or_none(lambda it: _value(args[0], it))
+    if origin is Literal:
+        return at.word(args)
+    if origin is tuple:
+        return at.each(lambda it: _value(args[0], it))
+    if origin is Mapping:
+        return at.mapping() if args[1] in (object, Any) else at.values(_PLAIN[args[1]])
+    by = _PLAIN.get(kind)
+    return read(kind, at) if by is None else by(at)
+
+
+def _annotated(args: tuple[Any, ...], at: At) -> Any:  # noqa: ANN401 # the same
+    """Return what a reader of a type's own makes of a value; names are the keys of a tuple."""
+    kind, by = args
+    if callable(by):
+        return by(at)
+    found = at.keys(*by)
+    return tuple(_value(it, found[name]) for name, it in zip(by, get_args(kind), strict=True))
+
+
+def _json(kind: Any, value: Any) -> Any:  # noqa: ANN401 # of any type
+    """Return a value as JSON reads it back."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType) and value is not None:
+        return _json(args[0], value)
+    if origin is Annotated and not callable(args[1]):
+        return dict(zip(args[1], value, strict=True))
+    if origin is tuple:
+        return [_json(args[0], each) for each in value]
+    if dataclasses.is_dataclass(kind):
+        return written(value, cast("type", kind))
+    if isinstance(value, Mapping):
+        return {str(name): _json(None, each) for name, each in value.items()}
+    return [_json(None, each) for each in value] if isinstance(value, list | tuple) else value

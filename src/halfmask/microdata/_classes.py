@@ -1,0 +1,314 @@
+"""The kind `microdata`: rows in classes that keep the guarantees of a policy."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from halfmask._errors import ColumnWarning, PolicyError
+from halfmask._optional import need
+from halfmask._random import key_or_fresh
+from halfmask.anonymize import MAX_ROWS, Protection, Summary
+from halfmask.claims._manifest import MICRODATA
+from halfmask.data._object_folder import shared_folder
+from halfmask.data._person_key import repeated_identifiers
+from halfmask.engines import Engine, LocalEngine
+from halfmask.microdata._claims import (
+    make_claims,
+    merged_classes,
+    released_guarantees,
+    with_people,
+)
+from halfmask.microdata._class_details import class_details, class_weaknesses, write_supports
+from halfmask.microdata._class_measures import class_measures, label_counts
+from halfmask.microdata._detail_kept import detail_kept
+from halfmask.microdata._evaluation import ClassFacts, evaluate_risk, evaluate_utility
+from halfmask.microdata._extents import cell_extents
+from halfmask.microdata._fitting import fit_classes
+from halfmask.microdata._folds import drawn, summarized
+from halfmask.microdata._learning import LEARNING_ROWS, learn
+from halfmask.microdata._opening import behind_masks, frame_given, opened_as
+from halfmask.microdata._person_file import PersonFile, check_person_file
+from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
+from halfmask.microdata._prepared import Prepared
+from halfmask.microdata._released_columns import (
+    SEARCH_ROWS,
+    check_strict,
+    released_columns_risk,
+)
+from halfmask.microdata._report import render_report
+from halfmask.microdata._reporting import report_facts
+from halfmask.microdata._writing import write_parts
+from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.verifier import VerifyInputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+
+    from halfmask._progress import Progress
+    from halfmask.assess.utility import ModelUtility
+    from halfmask.claims import DataFile, Manifest
+    from halfmask.data import Schema, Source
+    from halfmask.microdata._policy import Policy
+    from halfmask.release import Inputs, WriteJob
+    from halfmask.release._release import ShownTable
+    from halfmask.verifier import CheckedRelease
+
+
+def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
+    """Find classes that keep the guarantees, and measure what they cost."""
+    need("numba", "scipy", "sklearn", "threadpoolctl")
+    engine, progress = inputs.engine or LocalEngine(), inputs.progress
+    key = key_or_fresh(inputs.key)
+    opened = opened_as(table, policy.read_options())
+    policy.schema().check(opened.columns)
+    behind = behind_masks(opened, policy, policy.table_masks, inputs, key=key, engine=engine)
+    source, unmasked = behind.masked, behind.unmasked
+    schema = schema_on(policy, source)
+    _warn_of_repeated(policy, source)
+    people = population_of(inputs.population, policy, schema, source)
+    protection = protection_of(policy, schema, people)
+    summary, sample, searched = _summarized(source, protection, key, engine, progress)
+    _check_cuts(policy, summary)
+    progress("growing classes")
+    fit = fit_classes(source, protection, summary, engine, progress)
+    released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
+    placed = protection.placed_people(fit.plan)
+    released = with_people(released, class_of_cell, placed, fit.counts)
+    extents = cell_extents(fit.plan, fit.counts)
+    prepared = Prepared(
+        policy=policy,
+        schema=schema,
+        source=source,
+        plan=fit.plan,
+        guarantees=released_guarantees(fit.plan.guarantees, released),
+        cells=fit.cells,
+        n_in=source.n_rows,
+        n_out=released.rows,
+        key=key,
+        engine=engine,
+        mask_counts=behind.counts,
+        persons=fit.persons,
+        people=None if placed is None or people is None else people.people,
+        trees={} if placed is None else placed.trees,
+    )
+    progress("measuring risk and utility")
+    columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
+    if inputs.strict:
+        check_strict(columns)
+    label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
+    model = _learn(sample, protection, prepared, unmasked, label)
+    return Release(
+        kind=KIND,
+        policy=policy,
+        claims=make_claims(
+            fit.plan.guarantees, released, fit.plan.released_columns(schema.quasi_identifiers)
+        ),
+        rows=prepared.counts,
+        facts=ClassFacts(
+            risk=evaluate_risk(
+                fit.raw,
+                released,
+                rows=_different_rows(summary.rows, policy, schema),
+                plan=fit.plan,
+                extents=extents,
+                class_of_cell=class_of_cell,
+                columns=columns,
+                population=None if people is None else people.people,
+            ),
+            utility=evaluate_utility(
+                fit.plan,
+                released,
+                raw_counts=fit.raw_counts,
+                counts=fit.counts,
+                detail=lambda loss: detail_kept(loss, protection, released, sample=searched),
+                measures=class_measures(
+                    fit.plan,
+                    fit.counts,
+                    suppressed=prepared.n_in - prepared.n_out,
+                    raw_sizes=fit.raw_released,
+                    labels=label_counts(prepared, label),
+                ),
+                suppressed=prepared.n_in - prepared.n_out,
+                model=model,
+                label=label,
+            ),
+        ),
+        source=prepared,
+        original=frame_given(table),
+    )
+
+
+def _summarized(
+    source: Source, protection: Protection, key: bytes, engine: Engine, progress: Progress
+) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
+    """Return the table's summary, rows to compare models on, and rows to search columns in."""
+    found = summarized(
+        source,
+        protection,
+        sampled=source.n_rows > MAX_ROWS,
+        key=key,
+        shares=(_learning_share(source, protection), min(1.0, SEARCH_ROWS / source.n_rows)),
+        engine=engine,
+        progress=progress,
+    )
+    compared, searched = found.samples
+    return found.summary, compared, searched
+
+
+def _learn(
+    sample: pl.DataFrame,
+    protection: Protection,
+    prepared: Prepared,
+    unmasked: Source,
+    label: str | None,
+) -> ModelUtility | None:
+    if label is None or not sample.height:
+        return None
+    features = [name for name in prepared.columns if name not in prepared.schema.label]
+    # Tokens stay in both arms: a new name for each value changes nothing of what can be learnt.
+    masks_of = prepared.policy.masks_of
+    masked = [
+        name
+        for name in (*features, label)
+        if masks_of(name) and all(mask.is_matchable for mask in masks_of(name))
+    ]
+    raw = (
+        drawn(unmasked, masked, share=_learning_share(unmasked, protection), engine=prepared.engine)
+        if masked
+        else None
+    )
+    return learn(sample, protection, features=features, label=label, unmasked=raw)
+
+
+def _learning_share(source: Source, protection: Protection) -> float:
+    return min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
+
+
+def _different_rows(rows: pl.DataFrame, policy: Policy, schema: Schema) -> pl.DataFrame:
+    """Return a row for each person and combination of quasi-identifiers, where people have many."""
+    if policy.person is None:
+        return rows
+    return rows.unique([*schema.quasi_identifiers, policy.person])
+
+
+def _warn_of_repeated(policy: Policy, source: Source) -> None:
+    """Warn of identifiers whose values repeat where no person is named: guarantees count rows."""
+    if policy.person is not None:
+        return
+    names = [name for name, column in policy.columns.items() if column.role == "identifier"]
+    for name, (distinct, rows) in repeated_identifiers(source, names).items():
+        warnings.warn(
+            ColumnWarning(
+                f"The identifier {name!r} has {distinct:,} different values in {rows:,} rows, and "
+                "guarantees count rows: rows of one person pass as different people. If it says "
+                "whose row it is, name it as person."
+            ),
+            stacklevel=5,
+        )
+
+
+def _check_cuts(policy: Policy, summary: Summary) -> None:
+    """Raise where relaxed cuts would have to be found again by a plan that can't."""
+    if not summary.complete and getattr(policy.method, "strict", True) is False:
+        raise PolicyError(
+            f"Relaxed Mondrian needs the table in memory; it has {summary.n_rows} rows.",
+            hint="Use strict Mondrian, or Guided.",
+        )
+
+
+@contextmanager
+def files(release: Release[ClassFacts], job: WriteJob) -> Iterator[RowFiles]:
+    """Give how files are written, and whose rows they have, which only the verifier reads."""
+    prepared: Prepared = release.source
+    whose = None if prepared.persons is None else PersonFile()
+    if job.persons is not None:
+        check_person_file(Path(job.persons), Path(job.out), whose, overwrite=job.overwrite)
+    shared = shared_folder(job.out)
+    done: list[DataFile] = []
+
+    def write(folder: Path) -> Sequence[DataFile]:
+        aside = None if whose is None else whose.add
+        done.extend(write_parts(prepared, folder, job.progress, aside=aside, shared=shared))
+        write_supports(prepared, folder)
+        return done
+
+    # Looking for a folder for temporary files writes one: not where the disk may be full.
+    with nullcontext("") if whose is None else tempfile.TemporaryDirectory() as aside:
+        persons = Path(aside, "persons.parquet")
+
+        def evidence(files: Sequence[DataFile]) -> VerifyInputs:
+            # Workers that wrote the files see them.
+            # The files of a release for an object store are verified here, where their copies are.
+            is_here = isinstance(prepared.engine, LocalEngine) or shared is not None
+            if whose is not None:
+                whose.write(persons, files)
+            return VerifyInputs(
+                persons=None if whose is None else persons,
+                population=prepared.people,
+                hierarchies=None if prepared.people is None else prepared.trees,
+                engine=None if is_here or not prepared.is_divided else prepared.engine,
+            )
+
+        yield RowFiles(write=write, evidence=evidence)
+    if job.persons is not None and whose is not None:
+        whose.write(Path(job.persons), done, overwrite=job.overwrite)
+
+
+def weaknesses(release: Release[ClassFacts]) -> list[str]:
+    """Name what the guarantees don't cover, and rows that other tables link."""
+    linked = release.facts.risk.linked
+    return [*class_weaknesses(release.source), *([] if linked is None else [linked.sentence])]
+
+
+def details(release: Release[ClassFacts]) -> dict[str, Any]:
+    """Return columns, method, risk and utility; refuse to state less than the owner wants."""
+    return class_details(release.source, release.claims, release.facts)
+
+
+def page(release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease) -> str:
+    """Return the report with what the verifier counted."""
+    return render_report(report_facts(release, manifest, verification))
+
+
+def shown(release: Release[ClassFacts]) -> ShownTable:
+    """Return each guarantee with its level, and the risk before and after."""
+    rows, risk = release.rows, release.facts.risk
+    highest = [each.prosecutor.highest.value for each in (risk.before, risk.after)]
+    reached = [
+        (
+            claim.model,
+            ", ".join(f"{name} = {value}" for name, value in claim.parameters.items()),
+            claim.column or "",
+            f"{claim.evidence.achieved:g}",
+            claim.evidence.classes,
+        )
+        for claim in release.claims
+    ]
+    return (
+        ("guarantee", "parameters", "column", "reached", "classes"),
+        reached,
+        (
+            f"Rows: {rows['in']:,} read, {rows['suppressed']:,} suppressed.",
+            f"Highest prosecutor risk: {highest[0]:.1%} before, {highest[1]:.1%} after.",
+        ),
+    )
+
+
+KIND = ReleaseKind(
+    name=MICRODATA,
+    make=make,
+    files=files,
+    weaknesses=weaknesses,
+    details=details,
+    page=page,
+    shown=shown,
+    about="guarantees of classes",
+    refuses={"ledger": "They cost no budget: leave it out."},
+    software=("python", "polars"),
+)

@@ -1,0 +1,279 @@
+"""The kind `masked`: rows behind masks alone, without classes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from halfmask._errors import GuaranteeNotMetError, SchemaError
+from halfmask._random import key_or_fresh
+from halfmask.assess.masking import compare_masked
+from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_columns_claim
+from halfmask.claims._manifest import MASKED
+from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.data._object_folder import shared_folder
+from halfmask.engines import LocalEngine
+from halfmask.masks import ClaimingMask, TableMask
+from halfmask.microdata._finite_numbers import finite
+from halfmask.microdata._folds import drawn
+from halfmask.microdata._mask_checks import with_hierarchies
+from halfmask.microdata._mask_section import stated_parameters
+from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
+from halfmask.microdata._opening import behind_masks, frame_given, opened_as
+from halfmask.microdata._reporting import counted_in_words
+from halfmask.microdata._writing import write_parts
+from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from halfmask._progress import Progress
+    from halfmask.assess.masking import MaskingAssessment
+    from halfmask.claims import Claim
+    from halfmask.claims._claim import Json
+    from halfmask.microdata._policy import Policy
+    from halfmask.release import Inputs, WriteJob
+    from halfmask.release._page import AnyBlock
+    from halfmask.release._release import ShownTable
+
+#: Risk and utility are measured on so many rows, about.
+ASSESSED_ROWS = 100_000
+#: With fewer rows an attack tells nothing.
+LEAST_ROWS = 20
+#: What `MaskingAssessment.to_dict` has of risk; the rest is of utility.
+RISK = frozenset(
+    {"key_columns", "linkage", "linked_people", "linked_rows", "interval_disclosure", "uniqueness"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskFacts:
+    """What attacks found; ``None`` for a table of few rows, or if only tokens are released."""
+
+    assessment: MaskingAssessment | None
+
+
+def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
+    """Put masks before a table, and measure risk and utility."""
+    engine, progress = inputs.engine or LocalEngine(), inputs.progress
+    key = key_or_fresh(inputs.key)
+    source = opened_as(table, policy.read_options())
+    schema = policy.schema()
+    schema.check(source.columns)
+    masks = with_hierarchies(policy.table_masks, schema)
+    progress("masking")
+    behind = behind_masks(source, policy, masks, inputs, key=key, engine=engine)
+    rows = MaskedRows(policy=policy, table=behind, n_in=source.n_rows, key=key, engine=engine)
+    if not rows.columns:
+        raise SchemaError("Every column is an identifier, so nothing would be released.")
+    progress("measuring risk and utility")
+    assessment = _assessed(rows, progress)
+    if inputs.strict:
+        _check_strict(rows, assessment)
+    return Release(
+        kind=KIND,
+        policy=policy,
+        claims=tuple(_claims(rows)),
+        rows={"in": rows.n_in, "out": rows.n_out},
+        facts=MaskFacts(assessment=assessment),
+        source=rows,
+        original=frame_given(table),
+    )
+
+
+@contextmanager
+def files(release: Release[MaskFacts], job: WriteJob) -> Iterator[RowFiles]:
+    """Give how files are written."""
+    shared = shared_folder(job.out)
+    yield RowFiles(
+        write=lambda folder: write_parts(release.source, folder, job.progress, shared=shared)
+    )
+
+
+def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
+    """Return columns, techniques, risk and utility."""
+    rows: MaskedRows = release.source
+    measured = release.facts.assessment
+    numbers = {} if measured is None else finite(measured.to_dict())
+    return MaskedDetails(
+        rows=RowsRead(n_in=rows.n_in, n_out=rows.n_out),
+        columns=tuple(released_columns(rows)),
+        masks=tuple(_stated(rows)),
+        risk={name: it for name, it in numbers.items() if name in RISK},
+        utility={name: it for name, it in numbers.items() if name not in RISK},
+    ).to_details()
+
+
+def shown(release: Release[MaskFacts]) -> ShownTable:
+    """Return each claim with its columns."""
+    claims = [(it.sentence(), ", ".join(map(str, _columns_of(it)))) for it in release.claims]
+    return ("claim", "columns"), claims, (f"Rows: {release.rows['in']:,} read.",)
+
+
+def _claims(rows: MaskedRows) -> Iterator[Claim]:
+    yield released_columns_claim(released_columns(rows), rows.n_out)
+    for each, columns in changed(rows):
+        if isinstance(each, ClaimingMask):
+            yield from each.claims(columns, rows.read)
+
+
+def _check_strict(rows: MaskedRows, assessment: MaskingAssessment | None) -> None:
+    """Raise if people are found again, or it can't be known."""
+    if assessment is None and _compared(rows):
+        raise GuaranteeNotMetError(
+            f"The release has {rows.n_out} rows. With fewer than {LEAST_ROWS}, attacks tell "
+            "nothing, and strict asks for one that is resisted."
+        )
+    if assessment is not None and assessment.warning is not None:
+        raise GuaranteeNotMetError(
+            assessment.warning, hint="Mask more columns, or mask them more coarsely."
+        )
+
+
+def _compared(rows: MaskedRows) -> list[str]:
+    """Return the released columns of which an attacker with a person's values knows something."""
+    return [
+        name
+        for name in rows.columns
+        if all(each.is_matchable for each in rows.policy.masks_of(name))
+    ]
+
+
+def _columns_of(claim: Claim) -> Sequence[object]:
+    columns = claim.about.get("columns")
+    return columns if isinstance(columns, list) else []
+
+
+def _assessed(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
+    """Measure risk and utility on rows of which both states are known."""
+    policy = rows.policy
+    compared = _compared(rows)
+    if rows.n_out < LEAST_ROWS or not compared:
+        return None
+    share = min(1.0, ASSESSED_ROWS / rows.n_out)
+    before, after = (
+        drawn(source, compared, share=share, engine=rows.engine)
+        for source in (rows.table.unmasked, rows.table.masked)
+    )
+    known = [name for name in compared if policy.columns[name].role == "quasi_identifier"]
+    label = next((name for name in compared if policy.columns[name].label), None)
+    codes = [
+        name
+        for name in compared
+        if policy.columns[name].kind == "categorical" and before.schema[name].is_numeric()
+    ]
+    return compare_masked(
+        before,
+        after,
+        columns=compared,
+        key_columns=known,
+        target=label,
+        categories=codes,
+        progress=progress,
+    )
+
+
+def _stated(rows: MaskedRows) -> list[StatedMask]:
+    """Return the techniques in the order in which they were applied."""
+    own = [
+        StatedMask(name=each.name, columns=(name,), parameters=stated_parameters(each))
+        for name, each in rows.policy.masks.items()
+    ]
+    more = [
+        StatedMask(
+            name=each.name,
+            columns=each.columns if isinstance(each, TableMask) else (),
+            parameters={k: v for k, v in stated_parameters(each).items() if k != "columns"},
+        )
+        for each in rows.policy.table_masks
+    ]
+    return own + more
+
+
+def weaknesses(release: Release[MaskFacts]) -> list[str]:
+    """Name what the techniques don't protect from."""
+    rows: MaskedRows = release.source
+    policy = rows.policy
+    named = [word for each, _ in changed(rows) for word in each.weaknesses]
+    named += [
+        word
+        for each in policy.table_masks
+        if not isinstance(each, TableMask)
+        for word in each.weaknesses
+    ]
+    named += ["no-privacy-model", "background-knowledge", "one-release"]
+    if any(not policy.masks_of(name) for name in rows.columns):
+        named.append("unmasked-columns")
+    return [weakness_sentence(name) for name in dict.fromkeys(named)]
+
+
+def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
+    """Return techniques in their order, what became of each column, and what was measured."""
+    rows: MaskedRows = release.source
+    steps = [
+        [each.name, ", ".join(each.columns) or "rows", _in_words(each)] for each in _stated(rows)
+    ]
+    columns = [
+        [name, rows.policy.columns[name].role.replace("_", "-"), _became(rows, name)]
+        for name in rows.columns
+    ]
+    dropped = len(rows.source.columns) - len(rows.columns)
+    kept = f"{rows.n_out:,} of {rows.n_in:,} rows; {dropped} identifiers dropped."
+    return [
+        TableBlock(title="Techniques", columns=("technique", "of", "parameters"), rows=steps),
+        TableBlock(
+            title="Columns", columns=("column", "role", "technique"), rows=columns, caption=kept
+        ),
+        *_measured_blocks(rows, release.facts.assessment),
+    ]
+
+
+def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Sequence[AnyBlock]:
+    """Return what was measured, and on how many rows if not on all."""
+    if measured is None:
+        return ()
+    warned = [TextBlock(title="Warning", sentences=[it]) for it in [measured.warning] if it]
+    if measured.rows == rows.n_out:
+        return (*warned, *measured.blocks())
+    on = (
+        f"Risk and utility were measured on {measured.rows:,} of {rows.n_out:,} rows, drawn at "
+        "random. Groups have fewer rows there, so linkage is more frequent than among all rows."
+    )
+    return (*warned, TextBlock(title="Measured rows", sentences=[on]), *measured.blocks())
+
+
+def _became(rows: MaskedRows, name: str) -> str:
+    """Return the techniques of a column, and what they counted."""
+    steps = ", then ".join(it.name for it in rows.policy.masks_of(name))
+    if name in rows.table.counts:
+        return f"{steps}; {counted_in_words(rows.table.counts[name])}"
+    return steps or "released unchanged"
+
+
+def _in_words(mask: StatedMask) -> str:
+    """Return the parameters of a technique; tables of values stay in the policy."""
+    return ", ".join(
+        f"{name} = {value}"
+        for name, value in mask.parameters.items()
+        if not isinstance(value, dict)
+    )
+
+
+_ABOUT_CLASSES = "Leave it out, or add a guarantee: it is about classes."
+KIND = ReleaseKind(
+    name=MASKED,
+    make=make,
+    files=files,
+    weaknesses=weaknesses,
+    details=details,
+    blocks=blocks,
+    shown=shown,
+    about="masks alone",
+    refuses={
+        "ledger": "Masks cost no budget: leave it out.",
+        "persons": _ABOUT_CLASSES,
+        "population": _ABOUT_CLASSES,
+    },
+    software=("python", "polars"),
+)

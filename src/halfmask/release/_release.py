@@ -1,0 +1,379 @@
+"""Release: rows that may leave with their claims, in memory until they are written and verified."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+from halfmask._errors import ParameterError, ReleaseError
+from halfmask._html_table import html_table
+from halfmask._progress import Progress, silent
+from halfmask.claims import Claim
+from halfmask.data import like
+from halfmask.engines import LocalEngine
+from halfmask.release._product import Product
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.claims import DataFile, Manifest
+    from halfmask.claims._claim import Json
+    from halfmask.release._page import AnyBlock
+    from halfmask.vault import Vault
+    from halfmask.verifier import CheckedRelease, VerifyInputs
+
+Facts = TypeVar("Facts")
+
+
+class ReleasePolicy(Protocol):
+    """What an owner wants, as a release sees it."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of release that it asks for."""
+
+    @property
+    def sha256(self) -> str:
+        """The hash of what it says."""
+
+
+class RowSource(Protocol):
+    """Where the rows of a release come from."""
+
+    def frame(self, number: int = 0) -> pl.DataFrame:
+        """Return the rows of a copy, as they are released."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What is given to `protect` besides a table and a policy.
+
+    Parameters
+    ----------
+    key
+        32 secret bytes that fix every random number; ``None`` for fresh ones.
+    vault
+        The vault with the key of pseudonyms.
+    population
+        The people that the table was drawn from.
+    strict
+        Whether a warning about what can still be found is an error.
+    engine
+        Where batches are processed; ``None`` for threads.
+    ledger
+        The budget of the table.
+    progress
+        Called with what is being done and how far it is.
+    """
+
+    key: bytes | None = field(default=None, repr=False)
+    vault: Vault | None = None
+    population: object = None
+    strict: bool = False
+    engine: Any = None
+    ledger: Any = None
+    progress: Progress = silent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteJob:
+    """Where a release is written, and how.
+
+    Parameters
+    ----------
+    out
+        The folder to make, or its address.
+    overwrite
+        Whether what is there may be replaced.
+    persons
+        A file to make outside of the release.
+    progress
+        Called with what is being done and how far it is.
+    """
+
+    out: str | Path
+    overwrite: bool
+    persons: str | Path | None
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFiles:
+    """How the files of a release are written, and what they are verified with.
+
+    Parameters
+    ----------
+    write
+        Writes the files under ``data/`` of the folder that it is given; returns what the manifest
+        states of them.
+    evidence
+        Returns what claims are checked against and no release holds.
+    """
+
+    write: Callable[[Path], Sequence[DataFile]]
+    evidence: Callable[[Sequence[DataFile]], VerifyInputs] | None = None
+
+
+#: What a notebook shows of a release: heads, rows and notes, of counts and no cell.
+ShownTable: TypeAlias = tuple[Sequence[str], Sequence[Sequence[object]], Sequence[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseKind(Generic[Facts]):
+    """One kind of release: how it is made from a policy, and what is stated of it.
+
+    Parameters
+    ----------
+    name
+        What the manifest calls it; the checks of its claims are found by it.
+    make
+        Makes a release from a table, a policy and `Inputs`.
+    files
+        Returns, as a context, how the files of a release are written.
+    weaknesses
+        Returns sentences that name what a release doesn't protect from.
+    details
+        Returns what only this kind has in its manifest, as JSON.
+    blocks
+        Returns what the page shows besides the claims.
+    page
+        Makes a page of its own in place of the one of blocks, from the release, the manifest and
+        what the verifier found.
+    shown
+        Returns what a notebook shows; by default the claims.
+    refuses
+        Inputs that mean nothing here, each with the reason; ``"persons"`` is one of `write`.
+    about
+        What a policy has that asks for this kind, in words.
+    software
+        Packages whose versions the manifest states, ``"python"`` among them.
+    """
+
+    name: str
+    make: Callable[[Any, Any, Inputs], Release[Facts]]
+    files: Callable[[Release[Facts], WriteJob], AbstractContextManager[RowFiles]]
+    weaknesses: Callable[[Release[Facts]], Sequence[str]]
+    details: Callable[[Release[Facts]], Mapping[str, Json]] | None = None
+    blocks: Callable[[Release[Facts]], Sequence[AnyBlock]] | None = None
+    page: Callable[[Release[Facts], Manifest, CheckedRelease], str] | None = None
+    shown: Callable[[Release[Facts]], ShownTable] | None = None
+    refuses: Mapping[str, str] = field(default_factory=dict)
+    about: str = "this policy"
+    software: tuple[str, ...] = ()
+
+    def release(self, table: object, policy: ReleasePolicy, inputs: Inputs) -> Release[Facts]:
+        """Make a release; raise if an input is given that this kind has no use for.
+
+        Parameters
+        ----------
+        table, policy, inputs
+            What is released, how, and what is given besides.
+        """
+        for each in fields(inputs):
+            value = getattr(inputs, each.name)
+            if not (value is None or value is False or isinstance(value, LocalEngine)):
+                self.check_input(each.name)
+        return self.make(table, policy, inputs)
+
+    def check_input(self, name: str) -> None:
+        """Raise if this kind has no use for an input.
+
+        Parameters
+        ----------
+        name
+            The name of one that is given.
+        """
+        if name in self.refuses:
+            raise ParameterError(
+                f"The {name!r} parameter of protect doesn't go with {self.about}.",
+                hint=self.refuses[name],
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Release(Generic[Facts]):
+    """Rows that may leave, with their claims, made by :func:`halfmask.protect`.
+
+    Attributes
+    ----------
+    kind, policy
+        What it is, and by which policy it was made.
+    claims
+        What the verifier checks, each with what was counted for it.
+    rows
+        How many rows were read, released, and what became of the others.
+    facts
+        What its kind measured or spent.
+    source, copies, original
+        Where its rows come from, in how many copies, and the table as given: `data` is made of it.
+    manifest, verification
+        What was written, and what the verifier found on disk; ``None`` before :meth:`write`.
+
+    See Also
+    --------
+    halfmask.protect : Makes a release.
+    halfmask.verify : Checks a written release again.
+
+    Notes
+    -----
+    **Guarantees.** :meth:`write` makes a complete release that the verifier confirmed on disk, or
+    nothing. ``data`` in memory is judged, but not verified.
+    """
+
+    kind: ReleaseKind[Facts]
+    policy: Any
+    claims: tuple[Any, ...]
+    rows: Mapping[str, int]
+    facts: Facts
+    source: Any
+    copies: int = 1
+    original: object = None
+    manifest: Manifest | None = None
+    verification: CheckedRelease | None = None
+
+    def __repr__(self) -> str:
+        rows = f"{self.rows['out']} rows"
+        return f"Release({', '.join([rows, *map(_in_words, self.claims)])})"
+
+    def _repr_html_(self) -> str:
+        """Show claims and rows as a table in a notebook: counts, and no cell."""
+        heads, rows, notes = (self.kind.shown or _show_claims)(self)
+        state = "Not written yet." if self.manifest is None else "Written, and verified on disk."
+        title = f"{self.kind.name} release of {self.rows['out']:,} rows"
+        return html_table(title.capitalize(), heads, rows, (*notes, state))
+
+    @property
+    def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
+        """The released rows, in a random order, as the input's kind of frame."""
+        return self.copy(0)
+
+    def copy(self, number: int) -> Any:  # noqa: ANN401 # the library that the table came in
+        """Return the rows of one copy, of synthetic rows in several.
+
+        Parameters
+        ----------
+        number
+            The number of the copy, from 0.
+        """
+        if not 0 <= number < self.copies:
+            raise ParameterError(f"The release has {self.copies} copies, from 0. Got {number}.")
+        frame = self.source.frame(number)
+        return frame if self.original is None else like(frame, self.original)
+
+    @property
+    def risk(self) -> Any:  # noqa: ANN401 # as its kind measures it
+        """What an attacker identifies by the quasi-identifiers, before and after."""
+        return self._fact("risk")
+
+    @property
+    def utility(self) -> Any:  # noqa: ANN401 # as its kind measures it
+        """What a learner keeps."""
+        return self._fact("utility")
+
+    @property
+    def assessment(self) -> Any:  # noqa: ANN401 # as its kind measures it
+        """What attacks found on masked or synthetic rows, and their quality."""
+        return self._fact("assessment")
+
+    @property
+    def written(self) -> tuple[Manifest, CheckedRelease]:
+        """The manifest and what the verifier found, of a release that was written."""
+        if self.manifest is None or self.verification is None:
+            raise ReleaseError("The release isn't written yet.", hint="Call its write method.")
+        return self.manifest, self.verification
+
+    def _fact(self, name: str) -> Any:  # noqa: ANN401 # as its kind measures it
+        if not hasattr(self.facts, name):
+            raise ReleaseError(
+                f"A release of the kind {self.kind.name!r} has no {name!r}.",
+                hint="See its 'facts' for what its kind has.",
+            )
+        return getattr(self.facts, name)
+
+    def write(
+        self,
+        out: str | Path,
+        *,
+        overwrite: bool = False,
+        persons: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Release[Facts]:
+        """Write the release, verify it on disk, and then give the folder its name.
+
+        Parameters
+        ----------
+        out
+            The folder to make, or its address in an object store, as in ``"s3://bucket/release"``.
+        overwrite
+            Whether an earlier release of that name may be replaced; until the new one is complete
+            and verified the old one stays.
+        persons
+            A file to make outside of the release, where a person is the unit of guarantees: it says
+            which rows are of one person, and `halfmask.verify` needs it to count persons again.
+        progress
+            Called with what is being done and how far it is.
+
+        Returns
+        -------
+        Release
+            The same with its manifest and what the verifier found.
+
+        Raises
+        ------
+        VerificationError
+            If the verifier doesn't confirm every claim; nothing is left.
+        ReleaseError
+            If the folder exists, or can't be written; nothing is left.
+        """
+        from halfmask.release._publishing import publish_verified  # noqa: PLC0415 # the verifier
+
+        if persons is not None:
+            self.kind.check_input("persons")
+        job = WriteJob(out=out, overwrite=overwrite, persons=persons, progress=progress or silent)
+        with self.kind.files(self, job) as files:
+            manifest, verification = publish_verified(
+                _product(self, files), out, overwrite=overwrite, progress=progress
+            )
+        return replace(self, manifest=manifest, verification=verification)
+
+
+def stated_claims(release: Release[Any]) -> list[Claim]:
+    """Return the claims as the manifest states them."""
+    return [each if isinstance(each, Claim) else each.stated() for each in release.claims]
+
+
+def _show_claims(release: Release[Any]) -> ShownTable:
+    return ("claim",), [(each.sentence(),) for each in stated_claims(release)], ()
+
+
+def _product(release: Release[Any], files: RowFiles) -> Product:
+    kind = release.kind
+    return Product(
+        kind=kind.name,
+        policy_sha256=release.policy.sha256,
+        write=files.write,
+        claims=lambda _files: stated_claims(release),
+        weaknesses=kind.weaknesses(release),
+        blocks=() if kind.blocks is None else kind.blocks(release),
+        details={} if kind.details is None else kind.details(release),
+        software=dict(_versions(kind.software)),
+        page=None if kind.page is None else partial(kind.page, release),
+        evidence=files.evidence,
+    )
+
+
+def _versions(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        yield name, platform.python_version() if name == "python" else version(name)
+
+
+def _in_words(claim: Any) -> str:  # noqa: ANN401 # of any kind
+    """Return the model of a claim, with the level that was reached where one was counted."""
+    achieved = getattr(claim.evidence, "achieved", None)
+    return f"{claim.model}" if achieved is None else f"{claim.model} {achieved:g}"

@@ -63,6 +63,7 @@ class ColumnSequence:
         order: Sequence[str] | None,
         model: str,
         min_leaf: int,
+        leaf: int,
         seed: int,
     ) -> Self:
         """Fit a model of each column that is drawn.
@@ -80,6 +81,8 @@ class ColumnSequence:
         model
             What they are drawn by.
         min_leaf
+            The least number of rows that have what is written as it is.
+        leaf
             The least number of rows that a cell is drawn from.
         seed
             For the learners.
@@ -119,11 +122,11 @@ class ColumnSequence:
                     columns[name],
                     drawable[name],
                     boosted=model == "boosting",
-                    min_leaf=min_leaf,
+                    min_leaf=leaf,
                     seed=seed,
                 )
             kind = ForestModel if model == "forest" else TreeModel
-            return kind(*known, columns[name], drawable[name], min_leaf=min_leaf, seed=seed)
+            return kind(*known, columns[name], drawable[name], min_leaf=leaf, seed=seed)
 
         models = dict(zip(order, map_in_order(range(len(order)), fitted), strict=True))
         return cls(columns=columns, kept=kept, order=tuple(order), models=models, min_leaf=min_leaf)

@@ -202,7 +202,7 @@ def _moved_of_few(released: pl.DataFrame, people: pl.DataFrame, cell: str) -> in
     known = people.filter(pl.col(cell).is_not_null(), (size.over(others) if others else size) > FEW)
     again = known.filter(pl.col("people") > 1)["people"].sum()
     cells = released[cell].drop_nulls().unique().sort()
-    total = known["people"].sum()
+    total = int(known["people"].sum())
     if not total or again * REPEATED > total or len(cells) < 2 or _has_gaps(known[cell], total):
         return 0
     few = known.filter(pl.col("people") <= FEW)

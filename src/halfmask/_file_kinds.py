@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 if TYPE_CHECKING:
     from halfmask._errors import HalfmaskError
 
-__all__ = ["FileKind", "check_kind"]
-
 FileKind: TypeAlias = Literal["halfmask", "halfmask-database", "halfmask-events", "halfmask-table"]
 
 _SAID: Final[Mapping[str, tuple[str, str]]] = {
@@ -25,21 +23,6 @@ _SAID: Final[Mapping[str, tuple[str, str]]] = {
 
 def check_kind(said: Mapping[str, object], wanted: FileKind, error: type[HalfmaskError]) -> None:
     """Raise where what a file says is of another kind of ours than is wanted.
-
-    Parameters
-    ----------
-    said
-        The file, as TOML holds it.
-    wanted
-        The key that files of the wanted kind have.
-    error
-        What is raised.
-
-    Raises
-    ------
-    HalfmaskError
-        Of the class `error`: what the file is, and which command takes it. Not where it has the
-        wanted key, nor where it is nothing of ours: what it lacks is said better elsewhere.
 
     Examples
     --------

@@ -10,8 +10,6 @@ from halfmask._errors import DataError, HalfmaskError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["foreign"]
-
 
 @contextmanager
 def foreign(
@@ -23,26 +21,6 @@ def foreign(
     keep_cause: bool = False,
 ) -> Iterator[None]:
     """Run a model, an encoder, a function or another library of a caller's in this block.
-
-    Parameters
-    ----------
-    failed
-        What failed, without a full stop and without a cell.
-    hint
-        The one action that is most likely to help.
-    also
-        What else means that it failed, though it is no ``Exception``: a panic of a library.
-    told_as
-        Of what kind the error is.
-    keep_cause
-        Whether the caller's own error stays the cause: he needs it to mend what he brought, and
-        its text, which may quote cells, is shown in tracebacks.
-
-    Raises
-    ------
-    DataError
-        If the block raises: what failed, and the type of the error. Its text, its cause and its
-        context are left out, for they may quote cells, unless the cause is kept.
 
     Notes
     -----

@@ -11,8 +11,6 @@ from typing import Final
 
 from halfmask._errors import MissingDependencyError
 
-__all__ = ["missing", "need"]
-
 #: What is imported, what it is called where packages are installed, and the extra that has it.
 OPTIONAL: Final = {
     "adbc_driver_postgresql": ("adbc-driver-postgresql", "postgres"),
@@ -39,16 +37,6 @@ OPTIONAL: Final = {
 
 def need(*modules: str) -> None:
     """Raise if a library that a job needs isn't installed, before the job has begun.
-
-    Parameters
-    ----------
-    modules
-        Names as they are imported, each a key of ``OPTIONAL``.
-
-    Raises
-    ------
-    MissingDependencyError
-        It names the libraries and the extra that installs them.
 
     Examples
     --------

@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-__all__ = [
-    "BOUNDS",
-    "Character",
-    "Names",
-    "Number",
-    "Section",
-    "Whole",
-    "WrittenPolicy",
-    "got",
-    "near",
-    "policy_error",
-    "quoted",
-    "wanted",
-    "word",
-]
-
 Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Whole: TypeAlias = Annotated[int, Field(strict=True)]
 Names: TypeAlias = tuple[StrictStr, ...]
@@ -151,15 +135,7 @@ def _toml_error(error: tomllib.TOMLDecodeError) -> PolicyError:
 def policy_error(
     error: ValidationError, sentence: Callable[[ErrorDetails], tuple[str, str | None]]
 ) -> PolicyError:
-    """Return the faults of a policy or section, each in one sentence, with the likeliest repair.
-
-    Parameters
-    ----------
-    error
-        What pydantic found.
-    sentence
-        Says of one fault what is wrong, and a hint.
-    """
+    """Return the faults of a policy or section, each in one sentence, with the likeliest repair."""
     faults = error.errors(include_url=False)
     said = [sentence(fault) for fault in faults[:_NAMED]]
     more = len(faults) - len(said)

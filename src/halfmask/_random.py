@@ -16,8 +16,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KEY_BYTES", "SecretBytes", "check_key", "fresh_key", "keyed_integers", "keyed_order"]
-
 KEY_BYTES = 32
 _INTEGERS_OF_BLOCK = 8  # a block of ChaCha20 has 64 bytes
 
@@ -45,13 +43,7 @@ def fresh_key() -> bytes:
 
 
 def check_key(key: object) -> None:
-    """Raise unless a key is 32 bytes.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't.
-    """
+    """Raise unless a key is 32 bytes."""
     if not isinstance(key, bytes):
         raise ParameterError(f"The key must be bytes. Got a {type(key).__name__}.")
     if len(key) != KEY_BYTES:
@@ -60,17 +52,6 @@ def check_key(key: object) -> None:
 
 def keyed_integers(n: int, *, key: bytes, stream: int = 0, first: int = 0) -> NDArray[np.uint64]:
     """Return ``n`` unpredictable 64-bit integers, the same for the same key and stream.
-
-    Parameters
-    ----------
-    n
-        How many, at least 0.
-    key
-        32 secret bytes.
-    stream
-        Different streams of one key are independent. Below 2**64.
-    first
-        The number of the first of them in the stream, from 0.
 
     Notes
     -----
@@ -88,15 +69,6 @@ def keyed_integers(n: int, *, key: bytes, stream: int = 0, first: int = 0) -> ND
 
 def keyed_order(n: int, *, key: bytes, stream: int = 0) -> NDArray[np.int64]:
     """Return a permutation of ``range(n)`` that nobody without the key can predict.
-
-    Parameters
-    ----------
-    n
-        How many rows, at least 0.
-    key
-        32 secret bytes.
-    stream
-        Different streams of one key are independent.
 
     Examples
     --------

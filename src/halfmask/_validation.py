@@ -12,18 +12,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = [
-    "decimal",
-    "fraction",
-    "integer_at_least",
-    "is_text",
-    "list_of",
-    "mapping_of",
-    "number_between",
-    "one_of",
-    "rows_of_share",
-]
-
 
 def decimal(number: float) -> Fraction:
     """Read a parameter as the decimal that was typed: 0.1 is one tenth, not the nearest binary.

@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from halfmask._errors import ReleaseError
-from halfmask.claims._manifest import MANIFEST_NAME, write_manifest
+from halfmask.claims._manifest import write_manifest
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._table_manifest import Evidence
 
 

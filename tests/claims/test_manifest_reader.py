@@ -13,8 +13,8 @@ from halfmask._errors import VerificationError
 from halfmask.claims import BASES, Claim, DataFile, Manifest
 from halfmask.claims import read_manifest as read_any
 from halfmask.claims import read_table_manifest as read_manifest
-from halfmask.claims._manifest import MANIFEST_NAME
 from halfmask.claims._manifest_reader import parse_manifest
+from halfmask.claims._released_files import MANIFEST_NAME
 
 HASH = "0" * 64
 

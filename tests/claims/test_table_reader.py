@@ -9,8 +9,8 @@ import pytest
 
 from halfmask._errors import VerificationError
 from halfmask.claims import read_table_manifest as read_manifest
-from halfmask.claims._manifest import MANIFEST_NAME
 from halfmask.claims._manifest_reader import parse_manifest
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._table_reader import table_manifest
 
 HASH = "0" * 64

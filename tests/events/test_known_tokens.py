@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.events.block._known_tokens import KnownTokens
-from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._level import Level
+from halfmask.events.block._values import Kind, Values
 
 SCALARS = (
     st.booleans()

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import ParameterError
-from halfmask.events.block._values import Kind, Level, Values, read_text, written_text
+from halfmask.events.block._level import Level
+from halfmask.events.block._values import Kind, Values, read_text, written_text
 
 LEAVES = (
     st.none()

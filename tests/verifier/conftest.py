@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from halfmask.claims._manifest import MANIFEST_NAME, DataFile, write_manifest
+from halfmask.claims._manifest import DataFile, write_manifest
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._table_manifest import ClassClaim as Claim
 from halfmask.claims._table_manifest import Evidence, ReleasedColumn, RowCounts, SupportFile
 from halfmask.claims._table_manifest import TableManifest as Manifest

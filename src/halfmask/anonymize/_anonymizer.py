@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from halfmask.data import Hierarchy, HierarchyRule, Kind, Role
     from halfmask.guarantees import Guarantee
 
-__all__ = ["Anonymizer"]
-
 
 class Anonymizer(
     OneToOneFeatureMixin,  # type: ignore[misc] # scikit-learn ships no types

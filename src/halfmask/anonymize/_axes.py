@@ -18,25 +18,13 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._coding import Coding
 
-__all__ = ["Axes"]
-
 #: How many standard deviations a missing cell is away from all values of its column.
 MISSING_GAP = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axes:
-    """Where each code of each column lies.
-
-    Parameters
-    ----------
-    places
-        For each column the coordinates of its codes, (codes, dimensions).
-    averages
-        ``MEAN``, ``MEDIAN`` or ``MODE`` of each column.
-    capped
-        Whether gaps are added, at most 1 each (Gower), or their squares.
-    """
+    """Where each code of each column lies."""
 
     places: tuple[NDArray[np.float64], ...]
     averages: tuple[int, ...]
@@ -47,18 +35,7 @@ class Axes:
 
     @classmethod
     def of(cls, codings: Sequence[Coding], codes: Sequence[NDArray[np.integer]]) -> Self:
-        """Return the axes of coded columns: standardized if all are numbers or dates, else Gower's.
-
-        Parameters
-        ----------
-        codings, codes
-            The columns, and the codes of the rows.
-
-        Raises
-        ------
-        ParameterError
-            If columns of Gower's distance have different weights, which it doesn't know.
-        """
+        """Return the axes of columns: standardized if all are numbers or dates, else Gower's."""
         weights = relative_weights(coding.column.weight for coding in codings)
         if all(coding.ordered for coding in codings):
             # Squared gaps are added: a root makes each count by its weight.

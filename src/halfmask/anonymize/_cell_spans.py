@@ -10,36 +10,18 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from halfmask.anonymize._partition import Partition
 
-__all__ = ["CellSpans"]
-
 Integers = NDArray[np.int64]
 
 
 class CellSpans:
-    """The parent of each node of the tree, and the run of cells below it.
-
-    Parameters
-    ----------
-    parent
-        The node above each node; -1 for the root.
-    first, last
-        The first and the last cell below each node.
-    leaf
-        The node of each cell.
-    """
+    """The parent of each node of the tree, and the run of cells below it."""
 
     def __init__(self, parent: Integers, first: Integers, last: Integers, leaf: Integers) -> None:
         self.parent, self.first, self.last, self.leaf = parent, first, last, leaf
 
     @classmethod
     def of(cls, partition: Partition) -> Self:
-        """Return the spans of a partition.
-
-        Parameters
-        ----------
-        partition
-            The partition.
-        """
+        """Return the spans of a partition."""
         from halfmask.kernels.partition.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
 
         n = len(partition.feature)
@@ -55,13 +37,6 @@ class CellSpans:
         """Return for each run of cells the lowest node that holds more live cells.
 
         -1 if there is none.
-
-        Parameters
-        ----------
-        firsts, lasts
-            The first and the last cell of each run.
-        live
-            The live cells before each cell.
         """
         own = live[lasts + 1] - live[firsts]
         nodes = self.leaf[firsts].copy()

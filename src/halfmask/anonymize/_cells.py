@@ -15,29 +15,10 @@ if TYPE_CHECKING:
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._recount import CellCounts
 
-__all__ = ["CellColumn"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellColumn:
-    """One quasi-identifier in every cell.
-
-    Parameters
-    ----------
-    coding
-        The column's codes.
-    low, high
-        The least and greatest code of each cell, the missing one included, (cells,).
-    cells, codes
-        The cell and the code of each released row, in no order that matters, or of each pair of
-        them that occurs, (entries,).
-    counts
-        How many rows each entry stands for; ``None``: one.
-    representatives
-        The code of each cell's representative row, (cells,), for the recoding that writes it.
-    levels
-        The level of the column's hierarchy that each cell is at, where cells are made of levels.
-    """
+    """One quasi-identifier in every cell."""
 
     coding: Coding
     low: NDArray[np.int64]

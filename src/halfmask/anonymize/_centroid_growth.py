@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.kernels.partition.criteria import Rules
 
-__all__ = ["group_near"]
-
 
 def group_near(
     codes: Sequence[NDArray[np.integer]],
@@ -32,25 +30,7 @@ def group_near(
     block_rows: int,
     weights: NDArray[np.float64] | float = 1.0,
 ) -> tuple[CentroidPartition, NDArray[np.int32]]:
-    """Group rows by MDAV, and join neighbouring groups where a rule asks for more than k rows.
-
-    Parameters
-    ----------
-    codes
-        As for :func:`halfmask.anonymize._growth.grow_partition`.
-    axes
-        Where the codes lie.
-    sensitive, rules, k
-        What every cell must keep; all rows as one cell do.
-    block_rows
-        As of :class:`halfmask.anonymize.Mdav`.
-    weights
-        How much the width of each column counts where groups are joined.
-
-    Returns
-    -------
-    partition, cell_of_row
-    """
+    """Group rows by MDAV, and join neighbouring groups where a rule asks for more than k rows."""
     from halfmask.kernels.partition.halving import halve  # noqa: PLC0415 # the compiler loads late
     from halfmask.kernels.partition.mdav import mdav_groups, middles  # noqa: PLC0415 # the same
 

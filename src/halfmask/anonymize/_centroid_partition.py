@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._axes import Axes
 
-__all__ = ["CentroidPartition"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CentroidPartition(Partition):
@@ -26,15 +24,6 @@ class CentroidPartition(Partition):
     The tree is one over the runs' numbers, as if they were the only column: so cells are joined and
     dropped as in any other partition. The boxes of cells overlap; a row is found by the nearest
     centroid of a group.
-
-    Parameters
-    ----------
-    axes
-        Where codes lie.
-    centroids
-        The average of each group, (groups, dimensions).
-    run_of
-        The run that each group is a part of, (groups,).
     """
 
     axes: Axes
@@ -49,13 +38,7 @@ class CentroidPartition(Partition):
         return np.ones((self.n_cells, len(self.axes.places)), dtype=np.bool_)
 
     def cells_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
-        """Return the cell of each row; -1 where a code is negative.
-
-        Parameters
-        ----------
-        codes
-            For each column, in the order of the fit, the codes of the rows.
-        """
+        """Return the cell of each row; -1 where a code is negative."""
         from halfmask.kernels.partition.mdav import nearest_points  # noqa: PLC0415 # the compiler loads late
 
         placed = np.logical_and.reduce([column >= 0 for column in codes])

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._range_grid import RangeGrid
 
-__all__ = ["Coding", "code_column"]
-
 #: Integer columns whose values span less than this are coded by a table instead of a search.
 TABLE_SPAN = 1 << 22
 _TABLE_TYPES = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
@@ -157,26 +155,7 @@ class Coding:
 
 
 def code_column(column: Column, values: pl.Series, *, missing: bool) -> Coding:
-    """Make the coding of a column from its distinct values.
-
-    Parameters
-    ----------
-    column
-        Its declaration. Numbers and dates keep their order; categories take their hierarchy's,
-        else that of their type, else their natural one.
-    values
-        The column's distinct values, in any order; no nulls.
-    missing
-        Whether the column has missing cells.
-
-    Raises
-    ------
-    SchemaError
-        If the column is declared numeric and holds text, is declared ordinal and its texts
-        have no order, a number is not finite, or it holds spans of time.
-    HierarchyError
-        If the hierarchy lacks a value.
-    """
+    """Make the coding of a column from its distinct values."""
     _check_kind(column, values)
     ordered = _is_ordered(values.dtype) and column.kind not in ("categorical", "text")
     values = _sorted(values)

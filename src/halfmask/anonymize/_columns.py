@@ -9,28 +9,9 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["named"]
-
 
 def named(column: str | int, names: Sequence[str]) -> str:
     """Return the name of a column that is given by its name or its position.
-
-    Parameters
-    ----------
-    column
-        A name, or a position from 0.
-    names
-        The names of the table's columns, in their order; those that aren't texts as texts.
-
-    Returns
-    -------
-    The name; of a position that isn't there, the position as text, which is no column.
-
-    Raises
-    ------
-    ParameterError
-        If a number is one column's name and another's position, as in a frame without names after
-        columns were dropped or moved. The column to protect isn't guessed.
 
     Examples
     --------

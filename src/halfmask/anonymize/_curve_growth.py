@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
     from halfmask.kernels.partition.criteria import Rules
 
-__all__ = ["boxes", "cut_curve", "joined"]
-
 #: How many neighbouring runs are joined at most where a guarantee asks for more than k rows.
 REACH = 32
 #: About how many counts of sensitive values may be read in that search.
@@ -38,21 +36,7 @@ def cut_curve(
     k: int,
     weights: NDArray[np.float64] | float = 1.0,
 ) -> tuple[CurvePartition, NDArray[np.int32]]:
-    """Cut the rows, in the order of a Hilbert curve, into runs that keep k and every rule.
-
-    Parameters
-    ----------
-    codes, n_codes
-        As for :func:`halfmask.anonymize._growth.grow_partition`.
-    sensitive, rules, k
-        What every run must keep; all rows as one run do.
-    weights
-        How much the width of each column counts.
-
-    Returns
-    -------
-    partition, cell_of_row
-    """
+    """Cut the rows, in the order of a Hilbert curve, into runs that keep k and every rule."""
     from halfmask.kernels.partition.curve import cut_runs  # noqa: PLC0415 # the compiler loads late
     from halfmask.kernels.partition.hilbert import curve_keys  # noqa: PLC0415 # the same
 

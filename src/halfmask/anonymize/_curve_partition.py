@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CurvePartition", "balanced_tree", "curve_bits", "curve_words"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePartition(Partition):
@@ -24,13 +22,6 @@ class CurvePartition(Partition):
     The tree is one over the runs' numbers, as if they were the only column: so cells are joined,
     dropped and found as in any other partition. The boxes of cells may overlap; a row is found by
     its place on the curve alone.
-
-    Parameters
-    ----------
-    greatest
-        The greatest code of each column, (columns,).
-    lasts
-        Where each run that was cut ends on the curve, (runs, words).
     """
 
     greatest: NDArray[np.int64]
@@ -48,11 +39,6 @@ class CurvePartition(Partition):
 
         A row between two runs belongs to the one that it comes before, and one behind the last to
         the last.
-
-        Parameters
-        ----------
-        codes
-            For each column, in the order of the fit, the codes of the rows.
         """
         from halfmask.kernels.partition.hilbert import find_runs  # noqa: PLC0415 # the compiler loads late
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from halfmask.data import Column, Schema
     from halfmask.guarantees import Guarantee, Judgement
 
-__all__ = ["Fitted", "fit_cells"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
@@ -115,37 +113,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     grids: Mapping[str, RangeGrid] | None = None,
     people: Callable[[Sequence[Coding]], NodePeople] | None = None,
 ) -> Fitted:
-    """Code a summary's rows and grow their partition.
-
-    Parameters
-    ----------
-    summary
-        The rows.
-    schema
-        What is declared about the columns.
-    guarantees
-        What every cell must keep.
-    method
-        How cells are found.
-    split_targets
-        Columns of the summary: the split targets of a guided method.
-    guides
-        The same as numbers in [0, 1], (rows, guides), where they aren't columns.
-    max_suppression_fraction
-        The share of rows that a method may suppress that judges the whole release.
-    person
-        The column that says whose row it is, where a person is the unit.
-    grids
-        Where the ranges of columns may end.
-    people
-        Recodes the population by the levels of the columns, where a guarantee is about it and the
-        method judges the whole release.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If the rows as one class miss a guarantee.
-    """
+    """Code a summary's rows and grow their partition."""
     rows = summary.rows
     if split_targets and guides is None:
         guides = np.hstack([as_guides(_column(rows[name])) for name in split_targets])

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["FullDomain"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullDomain:

@@ -16,42 +16,12 @@ from halfmask.data._arrays import is_missing, table_like, unmasked
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_array", "collected", "columns_of_array", "is_frame", "read"]
-
 #: What polars makes columns of, though nobody's age or town is one.
 NO_CELLS = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
 
 
 def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, pl.DataFrame]:  # noqa: ANN401
-    """Return rows of any kind unchanged, and as polars.
-
-    Parameters
-    ----------
-    estimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` are set, or compared.
-    X
-        A frame of any library, a lazy one too, or an array of shape (rows, columns).
-    reset
-        Whether the estimator learns what columns there are, or compares them with its own.
-    least
-        How many rows there must be.
-
-    Returns
-    -------
-    The rows in their own library, a lazy frame collected; and a table of them in which NaN is
-    missing. An array's columns are called x0, x1, ... there.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer rows, no table, or complex numbers.
-    DataError, SchemaError
-        If a frame can't be turned into a table.
-    ValueError
-        By scikit-learn: if an array has fewer rows, or either has other columns than the fit.
-    TypeError
-        If a column of objects holds no numbers, texts, truths or dates, or not only one of these.
-    """
+    """Return rows of any kind unchanged, and as polars."""
     X = collected(X)
     if is_frame(X):
         table = to_polars(X)  # first: it says what is wrong with names in our words
@@ -71,13 +41,7 @@ def read(estimator: Any, X: Any, *, reset: bool, least: int = 1) -> tuple[Any, p
 
 
 def columns_of_array(array: NDArray[Any]) -> pl.DataFrame:
-    """Return an array's columns as a table, called x0, x1, ...; NaN is missing.
-
-    Raises
-    ------
-    TypeError
-        If a column of objects holds no numbers, texts, truths or dates, or not only one of these.
-    """
+    """Return an array's columns as a table, called x0, x1, ...; NaN is missing."""
     columns = [_series(f"x{j}", array[:, j]) for j in range(array.shape[1])]
     return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 
@@ -99,13 +63,7 @@ def is_frame(X: Any) -> bool:  # noqa: ANN401 # the same
 
 
 def as_array(y: Any) -> NDArray[np.generic]:  # noqa: ANN401 # a column of any library, or a list
-    """Return labels of any kind as an array.
-
-    Raises
-    ------
-    ParameterError
-        If some are masked.
-    """
+    """Return labels of any kind as an array."""
     turned = hasattr(y, "__array__") or not hasattr(y, "to_numpy")
     return np.asarray(unmasked(y, name="y")) if turned else y.to_numpy()
 

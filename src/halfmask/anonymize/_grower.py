@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.kernels.partition.criteria import Rules
     from halfmask.kernels.partition.records import Guide, RecordBuffers, RecordColumns
 
-__all__ = ["BRANCHES", "PARALLEL_ROWS", "Grower"]
-
 #: Tables of fewer rows are partitioned in one thread: starting more would cost what it saves.
 PARALLEL_ROWS = 200_000
 #: Into about how many branches a large table is cut before threads take them.
@@ -26,22 +24,7 @@ BRANCHES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grower:
-    """What a growth needs, in the kernel's form.
-
-    Parameters
-    ----------
-    buffers
-        The records; they are permuted.
-    columns, rules, guide
-        The table, the guarantees and the targets of the cuts.
-    k
-        The least size of a cell.
-    strict
-        Whether rows of one code stay together.
-    share
-        The least share of a node's rows on each side of an R+ tree's cut, as numerator and
-        denominator; ``None``: none is made.
-    """
+    """What a growth needs, in the kernel's form."""
 
     buffers: RecordBuffers
     columns: RecordColumns

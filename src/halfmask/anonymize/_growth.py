@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.kernels.partition.criteria import Rules
 
-__all__ = ["SplitCriterion", "engine_rules", "grow_partition"]
-
 VECTOR_BYTES = 16
 ROW_NUMBER_BYTES = 4
 #: How many bins a column's codes are counted in when a guide looks for a cut.
@@ -45,28 +43,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitCriterion:
-    """How classes are cut: the targets, the search and its bounds.
-
-    Parameters
-    ----------
-    strict
-        Whether rows of one code stay together.
-    guides
-        The targets that the cuts separate, (rows, guides), scaled to [0, 1]; ``None`` for Mondrian.
-    min_gain
-        The share of a node's spread that a cut must take away to be preferred to Mondrian's.
-    search
-        The cut where the guides don't decide: the widest column at its ``"median"``, the column
-        and place with the least remaining ``"margin"``, or a ``"curve"`` through all columns. Or no
-        cuts, but groups of the ``"nearest"`` rows, or one level for each column of the
-        ``"lattice"``.
-    min_fraction
-        The least share of a node's rows on each side of a cut with the least remaining margin.
-    block_rows
-        How many rows are searched for the nearest at once.
-    lattice
-        What is looked for in the lattice.
-    """
+    """How classes are cut: the targets, the search and its bounds."""
 
     strict: bool = True
     guides: NDArray[np.float64] | None = None
@@ -93,40 +70,7 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
     axes: Axes | None = None,
     persons: PersonCodes | None = None,
 ) -> tuple[Partition, NDArray[np.int32]]:
-    """Grow a partition in which every cell keeps every guarantee.
-
-    Parameters
-    ----------
-    codes
-        For each quasi-identifier the codes of all rows, from 0.
-    n_codes
-        How many codes each has.
-    boundaries
-        For each, the hierarchy level at which neighbouring codes come together; zeros without one.
-    sensitive
-        The columns that the guarantees judge.
-    guarantees
-        What every cell must keep; all of them monotone, so that a cell that misses one can't be
-        mended by cutting it.
-    criterion
-        How classes are cut.
-    weights
-        How much the width of each column counts, 1 on average.
-    axes
-        Where codes lie, for a criterion that looks for the nearest rows.
-    persons
-        The person of each row, where a person is the unit. Cuts count them; curves and groups of
-        the nearest rows don't: their cells are merged until each has enough.
-
-    Returns
-    -------
-    partition, cell_of_row
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If the whole table as one class misses a guarantee: then no partition can keep it.
-    """
+    """Grow a partition in which every cell keeps every guarantee."""
     from halfmask.kernels.partition.growing import Guide, RecordBuffers, RecordColumns  # noqa: PLC0415
 
     n = len(codes[0])

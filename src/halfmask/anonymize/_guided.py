@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Guided"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guided:

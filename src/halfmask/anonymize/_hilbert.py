@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Hilbert"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hilbert:

@@ -12,8 +12,6 @@ from halfmask._errors import GuaranteeNotMetError
 if TYPE_CHECKING:
     from halfmask.anonymize._cell_spans import CellSpans
 
-__all__ = ["join_failing"]
-
 Integers = NDArray[np.int64]
 
 
@@ -21,25 +19,6 @@ def join_failing(tree: CellSpans, target: Integers, failing: Integers) -> Intege
     """Join each failing cell with the failing cells below the lowest node that has others.
 
     One that is alone is joined with all cells below the lowest node that has any.
-
-    Parameters
-    ----------
-    tree
-        The tree of the cells.
-    target
-        The number of the joined cell that each cell is part of; -1: suppressed.
-    failing
-        The numbers of the joined cells that miss a guarantee.
-
-    Returns
-    -------
-    ndarray
-        New numbers; fewer than before.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If one cell is left.
     """
     fails = np.isin(target, failing)
     among = fails if len(failing) > 1 else target >= 0

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     )
     from halfmask.guarantees import Guarantee
 
-__all__ = ["choose_levels"]
-
 #: The label among the columns that are counted; no column of a table may have such a name.
 _LABEL = "\0label"
 
@@ -57,35 +55,7 @@ def choose_levels(  # noqa: PLR0913 # each says one thing, by its name
     max_suppressed: int,
     people: NodePeople | None = None,
 ) -> tuple[Partition, NDArray[np.int32]]:
-    """Choose a level for each column so that every released class keeps every guarantee.
-
-    Parameters
-    ----------
-    codings, codes
-        The quasi-identifiers, and the codes of all rows.
-    sensitive, guarantees
-        What every released class must keep.
-    wanted
-        What is minimized, and how the lattice is searched.
-    guides
-        The labels as columns of numbers, (rows, guides), for an objective that needs a label.
-    persons
-        The person of each row, where a person is the unit.
-    max_suppressed
-        How many rows may be suppressed.
-    people
-        The population, where a guarantee is about it.
-
-    Returns
-    -------
-    partition, cell_of_row
-        The cell of a suppressed row is -1.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If no node that was judged keeps the guarantees.
-    """
+    """Choose a level for each column so that every released class keeps every guarantee."""
     columns = [lattice_column(*each) for each in zip(codings, codes, strict=True)]
     lattice = _lattice(codings, tuple(column.n_levels - 1 for column in columns))
     counted = {column.name: (column.codes, column.n_values) for column in sensitive}

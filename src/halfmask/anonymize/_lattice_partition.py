@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.lattice import Levels
 
-__all__ = ["LatticePartition", "SearchFacts"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchFacts:

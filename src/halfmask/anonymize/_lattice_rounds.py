@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize._partition import Partition
     from halfmask.guarantees import Guarantee
 
-__all__ = ["choose_in_rounds"]
-
 #: The share of its rows that each round but the last releases at least.
 _LEAST_RELEASED = 0.5
 
@@ -44,31 +42,6 @@ def choose_in_rounds(
 
     The classes of all rounds are judged together in the end, and those that miss a guarantee are
     suppressed. Where that is more than may be, one round decides.
-
-    Parameters
-    ----------
-    choose
-        Chooses the levels for some rows, given how many of them may be suppressed.
-    n_rows
-        The rows of the table.
-    counted
-        The codes of each column that guarantees count, and how many there are.
-    person_of_row
-        The person of each row, where a person is the unit.
-    guarantees
-        What every released class must keep.
-    rounds
-        How many rounds there are at most.
-    max_suppressed
-        How many rows may be suppressed in the end.
-
-    Raises
-    ------
-    ParameterError
-        If a guarantee isn't monotone: classes of two rounds may be written alike. If it reads what
-        is written for all rows: a round sees only some.
-    GuaranteeNotMetError
-        If one round alone finds no levels.
     """
     for guarantee in guarantees:
         if not (guarantee.monotone if person_of_row is None else guarantee.monotone_in_persons):

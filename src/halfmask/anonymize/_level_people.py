@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice import Levels
     from halfmask.guarantees import Classes
 
-__all__ = ["LevelPeople", "PeopleOfNode"]
-
 Integers: TypeAlias = NDArray[np.int64]
 Nodes: TypeAlias = NDArray[np.int32]
 
@@ -33,22 +31,6 @@ Nodes: TypeAlias = NDArray[np.int32]
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LevelPeople:
     """The people of a population, recoded by the levels of the table's columns.
-
-    Parameters
-    ----------
-    nodes
-        For each column and each of its levels the table's node of each value of the people; -1
-        where the table has none.
-    codes
-        The values of each different combination of people, (columns, combinations).
-    people
-        How many people have each.
-    n_people
-        All of them, those included whom nothing can cover.
-    trees
-        The levels of each hierarchy, with all people's values.
-    missing
-        Whether the table or the population has missing cells.
 
     Notes
     -----
@@ -70,21 +52,7 @@ class LevelPeople:
 
     @classmethod
     def of(cls, people: pl.DataFrame, codings: Sequence[Coding]) -> LevelPeople:
-        """Recode a population.
-
-        Parameters
-        ----------
-        people
-            A row for each person.
-        codings
-            The quasi-identifiers' codes.
-
-        Raises
-        ------
-        HierarchyError
-            If a hierarchy has one label for different nodes, so that what is written doesn't say
-            whom a class covers.
-        """
+        """Recode a population."""
         columns = [_leveled(coding, people[coding.column.name]) for coding in codings]
         codes = np.stack([column[0] for column in columns])
         able = (codes != NOWHERE).all(axis=0)
@@ -104,15 +72,7 @@ class LevelPeople:
         )
 
     def count(self, levels: Levels, nodes: Nodes) -> tuple[Integers, int]:
-        """Return how many people fit each class of a node, and how many fit none.
-
-        Parameters
-        ----------
-        levels
-            The level of each column.
-        nodes
-            The node of each class in each column, (classes, columns).
-        """
+        """Return how many people fit each class of a node, and how many fit none."""
         from halfmask.kernels.lattice.grouping import same_groups  # noqa: PLC0415 # compiles late
 
         items = np.stack(

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize._recount import CellCounts
     from halfmask.guarantees import Classes, Guarantee
 
-__all__ = ["mend"]
-
 Integers = NDArray[np.int64]
 
 
@@ -37,25 +35,6 @@ def mend(
     people: PlacedPeople | None = None,
 ) -> tuple[Fitted, CellCounts]:
     """Return cells that all keep every guarantee, by counts of all rows.
-
-    Parameters
-    ----------
-    fitted
-        The grown cells, maybe from a sample.
-    counts
-        All rows, counted in them.
-    guarantees
-        What every cell must keep.
-    max_suppression_fraction
-        The share of rows that may be suppressed.
-    people
-        The population, where a guarantee is about it: people are counted again in what would be
-        written after every step.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If even the whole table as one class misses a guarantee.
 
     Guarantees
     ----------

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._growth import SplitCriterion
 
-__all__ = ["MAX_CLASSES", "Method", "as_guides"]
-
 #: Of more classes than this only the most frequent texts guide; integers are numbers then.
 MAX_CLASSES = 32
 
@@ -47,21 +45,7 @@ class Method(Protocol):
 
 
 def as_guides(y: ArrayLike) -> NDArray[np.float64]:
-    """Return labels or predictions as columns in [0, 1], one row for each of theirs.
-
-    Parameters
-    ----------
-    y
-        (rows,) labels: one column for each class (one for two classes), at most for the 32 most
-        frequent; (rows,) floating-point numbers, or integers of more than 32 values: one column,
-        between their 1st and 99th percentile; (rows, outputs) predictions, such as of
-        ``predict_proba``: each a column, those outside of [0, 1] scaled like numbers.
-
-    Raises
-    ------
-    ParameterError
-        If a prediction isn't a finite number, or there are no rows.
-    """
+    """Return labels or predictions as columns in [0, 1], one row for each of theirs."""
     values = np.asarray(y)
     if values.ndim not in (1, 2) or not values.size:
         raise ParameterError(

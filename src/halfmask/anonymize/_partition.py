@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Partition"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:

@@ -13,8 +13,6 @@ from halfmask.anonymize._sensitive_codes import SensitiveCodes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PersonCodes"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonCodes:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.recodings import Recoding
     from halfmask.guarantees import Guarantee
 
-__all__ = ["Plan"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.recodings import Recoding
     from halfmask.guarantees import Classes
 
-__all__ = ["PlacedPeople", "Population"]
-
 Integers = NDArray[np.int64]
 
 

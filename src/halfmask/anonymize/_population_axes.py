@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize._coding import Coding
     from halfmask.anonymize.recodings import Recoding
 
-__all__ = ["MISSING", "NOWHERE", "Axis", "NodeAxis", "Spans", "axis_of"]
-
 Integers: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = NDArray[np.int32]
 
@@ -47,41 +45,14 @@ class Axis(Protocol):
         """Return the place of each person; `MISSING` or `NOWHERE` where they have none."""
 
     def spans(self, cells: CellColumn) -> Spans:
-        """Return what is written for cells, among the places.
-
-        Parameters
-        ----------
-        cells
-            The column of all cells.
-        """
+        """Return what is written for cells, among the places."""
 
     def occurring(self, cells: CellColumn) -> NDArray[np.bool_] | None:
-        """Return which places something that is written can name; ``None``: all.
-
-        Parameters
-        ----------
-        cells
-            The column of all cells.
-        """
+        """Return which places something that is written can name; ``None``: all."""
 
 
 def axis_of(coding: Coding, recoding: Recoding, series: pl.Series) -> Axis:
-    """Return how people are held against what is written for a column.
-
-    Parameters
-    ----------
-    coding
-        The column's codes.
-    recoding
-        How it is written.
-    series
-        The people's values.
-
-    Raises
-    ------
-    ParameterError
-        If the recoding doesn't write what a class covers.
-    """
+    """Return how people are held against what is written for a column."""
     if not isinstance(recoding, Ranges | Level):
         raise ParameterError(
             f"Column {coding.column.name!r} is written as {recoding.name}, which doesn't say whom "
@@ -183,17 +154,7 @@ class _SetAxis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeAxis:
-    """Nodes of a hierarchy: places are its leaves, in the order of the tree.
-
-    Parameters
-    ----------
-    coding
-        The column's codes.
-    series
-        The people's values.
-    tree
-        The hierarchy, with the people's values too.
-    """
+    """Nodes of a hierarchy: places are its leaves, in the order of the tree."""
 
     coding: Coding
     series: pl.Series
@@ -208,13 +169,7 @@ class NodeAxis:
         return places
 
     def spans(self, cells: CellColumn) -> Spans:
-        """Return the leaves below what is written for each cell, as of `Axis`.
-
-        Parameters
-        ----------
-        cells
-            The column of all cells.
-        """
+        """Return the leaves below what is written for each cell, as of `Axis`."""
         low, high = cells.value_range()
         narrow = self.coding.hierarchy
         pairs, of_cell = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
@@ -228,13 +183,7 @@ class NodeAxis:
         return _spans(runs[:, 0], runs[:, 1], low, cells)
 
     def occurring(self, cells: CellColumn) -> None:  # noqa: ARG002 # of sets alone
-        """Return ``None``: a node names all of its leaves.
-
-        Parameters
-        ----------
-        cells
-            The column of all cells.
-        """
+        """Return ``None``: a node names all of its leaves."""
         return
 
     def _run(self, label: str) -> tuple[int, int]:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from halfmask.data import Schema
     from halfmask.guarantees import Classes, Guarantee
 
-__all__ = ["Protection"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:

@@ -16,8 +16,6 @@ from halfmask.data import Unit, next_unit_start, unit_start
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RangeGrid", "Unit"]
-
 _UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
 _OF_DAYS = _UNITS[_UNITS.index("day") :]
 
@@ -25,13 +23,6 @@ _OF_DAYS = _UNITS[_UNITS.index("day") :]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeGrid:
     """Half-open pieces of a column's values: ``[0, 5)``, ``[5, 10)``; or months.
-
-    Parameters
-    ----------
-    step
-        The width of a piece of numbers, above 0; its ends are multiples of it.
-    unit
-        The piece of dates and times.
 
     Notes
     -----
@@ -57,30 +48,13 @@ class RangeGrid:
             one_of(_UNITS, owner="Ranges", unit=self.unit)
 
     def fits(self, dtype: pl.DataType) -> bool:
-        """Return whether it parts values of a type.
-
-        Parameters
-        ----------
-        dtype
-            The type of a column.
-        """
+        """Return whether it parts values of a type."""
         if dtype.base_type() in (pl.Date, pl.Datetime):
             return self.unit is not None
         return self.step is not None and dtype.is_numeric()
 
     def starts(self, values: pl.Series) -> pl.Series:
-        """Return the start of the piece of each value.
-
-        Parameters
-        ----------
-        values
-            Numbers, dates or times; no infinite ones.
-
-        Raises
-        ------
-        SchemaError
-            If whole numbers are to end at fractions, or dates within a day.
-        """
+        """Return the start of the piece of each value."""
         self._check(values)
         if self.unit is not None and values.dtype.is_temporal():
             return unit_start(values, self.unit)
@@ -96,13 +70,7 @@ class RangeGrid:
         return pl.Series(values.name, self._at(place), nan_to_null=True)
 
     def ends(self, starts: pl.Series) -> pl.Series:
-        """Return the end of each piece: the start of the next.
-
-        Parameters
-        ----------
-        starts
-            As of `starts`.
-        """
+        """Return the end of each piece: the start of the next."""
         if self.unit is not None and starts.dtype.is_temporal():
             return next_unit_start(starts, self.unit)
         step = self.step or 1.0

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._fitted import Fitted
 
-__all__ = ["CellCounts", "count_cells"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellCounts:
@@ -131,18 +129,7 @@ class CellCounts:
 
 
 def count_cells(fitted: Fitted, batch: pl.DataFrame, *, person: str | None = None) -> CellCounts:
-    """Count the rows of a batch in the cells of a fit.
-
-    Parameters
-    ----------
-    fitted
-        The cells.
-    batch
-        Rows with the quasi-identifiers and the sensitive columns. One that has no cell, by a
-        category that was never summarized, isn't counted: it isn't released either.
-    person
-        The column that says whose row it is, where a person is the unit.
-    """
+    """Count the rows of a batch in the cells of a fit."""
     codes = [coding.codes(batch[coding.column.name]) for coding in fitted.codings]
     cells = fitted.partition.cells_of(codes)
     placed = cells >= 0

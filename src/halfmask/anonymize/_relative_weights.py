@@ -11,16 +11,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["relative_weights"]
-
 
 def relative_weights(weights: Iterable[float]) -> NDArray[np.float64]:
     """Return weights scaled so that their mean is 1.
-
-    Parameters
-    ----------
-    weights
-        The weight of each column, above 0.
 
     Notes
     -----

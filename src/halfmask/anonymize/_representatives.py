@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._coding import Coding
 
-__all__ = ["representative_rows"]
-
 
 def representative_rows(
     cell_of_row: NDArray[np.int32],
@@ -23,15 +21,6 @@ def representative_rows(
     codings: Sequence[Coding],
 ) -> NDArray[np.int64]:
     """Return for each cell the number of the row that is nearest the cell's middle.
-
-    Parameters
-    ----------
-    cell_of_row
-        The cell of each row, (rows,).
-    codes
-        For each column the codes of the rows.
-    codings
-        The columns' codings.
 
     Notes
     -----

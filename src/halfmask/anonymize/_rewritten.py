@@ -11,8 +11,6 @@ from halfmask.data import like, to_polars
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["rewritten"]
-
 
 def rewritten(X: Any, written: Mapping[int, Any]) -> Any:  # noqa: ANN401 # any table
     """Return a copy of rows with some columns replaced."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._lattice_partition import LatticePartition
 
-__all__ = ["RoundsPartition"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundsPartition(Partition):

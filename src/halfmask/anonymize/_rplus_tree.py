@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["RPlusTree"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RPlusTree:

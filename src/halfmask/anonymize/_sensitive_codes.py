@@ -13,24 +13,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["SensitiveCodes", "narrow"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensitiveCodes:
-    """One sensitive column of the rows that were fitted, and the order of all its values.
-
-    Parameters
-    ----------
-    name
-        The column.
-    order
-        All its values as text, in order; missing comes last.
-    n_values
-        How many codes there are, the one for missing included where the column has missing cells.
-    codes
-        The code of each row.
-    """
+    """One sensitive column of the rows that were fitted, and the order of all its values."""
 
     name: str
     order: tuple[str, ...]

@@ -12,24 +12,9 @@ from halfmask.anonymize._method import Method
 from halfmask.data import Hierarchy, HierarchyRule
 from halfmask.guarantees import Guarantee
 
-__all__ = [
-    "guarantees_given",
-    "hierarchies_given",
-    "levels_given",
-    "method_given",
-    "several_names",
-    "weights_given",
-]
-
 
 def guarantees_given(guarantees: Any, *, owner: str) -> None:  # noqa: ANN401 # anything may be given
-    """Raise unless these are a list of guarantees.
-
-    Raises
-    ------
-    ParameterError
-        If they aren't.
-    """
+    """Raise unless these are a list of guarantees."""
     if not isinstance(guarantees, list | tuple) or not all(
         isinstance(each, Guarantee) for each in guarantees
     ):
@@ -41,13 +26,7 @@ def guarantees_given(guarantees: Any, *, owner: str) -> None:  # noqa: ANN401 # 
 
 
 def method_given(method: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
-    """Raise unless this is a method, or none.
-
-    Raises
-    ------
-    ParameterError
-        If it is something else.
-    """
+    """Raise unless this is a method, or none."""
     if method is not None and (isinstance(method, type) or not isinstance(method, Method)):
         raise ParameterError(
             f"The 'method' parameter of {owner} must be a method, such as Guided() or Mondrian(). "
@@ -56,13 +35,7 @@ def method_given(method: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
 
 
 def hierarchies_given(hierarchies: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
-    """Raise unless these are hierarchies, or their rules, by column, or none.
-
-    Raises
-    ------
-    ParameterError
-        If they are something else.
-    """
+    """Raise unless these are hierarchies, or their rules, by column, or none."""
     if hierarchies is None:
         return
     if not isinstance(hierarchies, Mapping):
@@ -86,13 +59,7 @@ def hierarchies_given(hierarchies: Any, *, owner: str) -> None:  # noqa: ANN401 
 
 
 def weights_given(weights: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
-    """Raise unless these are weights by column, or none.
-
-    Raises
-    ------
-    ParameterError
-        If they are something else.
-    """
+    """Raise unless these are weights by column, or none."""
     if weights is None:
         return
     if not isinstance(weights, Mapping) or not all(isinstance(each, str) for each in weights):
@@ -106,13 +73,7 @@ def weights_given(weights: Any, *, owner: str) -> None:  # noqa: ANN401 # the sa
 
 
 def levels_given(levels: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
-    """Raise unless these are pairs of levels by column, or none.
-
-    Raises
-    ------
-    ParameterError
-        If they are something else.
-    """
+    """Raise unless these are pairs of levels by column, or none."""
     if levels is None:
         return
     pairs = levels.items() if isinstance(levels, Mapping) else [(None, None)]
@@ -128,13 +89,7 @@ def levels_given(levels: Any, *, owner: str) -> None:  # noqa: ANN401 # the same
 
 
 def several_names(*, owner: str, **given: object) -> None:
-    """Raise if a text was given where several names belong: its letters would be taken for them.
-
-    Raises
-    ------
-    ParameterError
-        If so.
-    """
+    """Raise if a text was given where several names belong: its letters would be taken for them."""
     for name, value in given.items():
         if isinstance(value, str):
             raise ParameterError(

@@ -15,25 +15,9 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._fitted import Fitted
 
-__all__ = ["better_start"]
-
 
 def better_start(starts: Iterable[Fitted], *, max_suppression_fraction: float) -> Fitted:
-    """Return the cells that lose least after mending; of equal ones the first.
-
-    Parameters
-    ----------
-    starts
-        Cells of the same rows; at least one of them must be mendable. What is guaranteed of a
-        population isn't looked at.
-    max_suppression_fraction
-        The share of rows that mending may suppress.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If none can be mended: the reason of the last.
-    """
+    """Return the cells that lose least after mending; of equal ones the first."""
     best: tuple[float, Fitted] | None = None
     failed: GuaranteeNotMetError | None = None
     for start in starts:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Schema
 
-__all__ = ["MAX_ROWS", "Summary", "compact"]
-
 #: How many rows a summary keeps before it becomes a sample. About 60 bytes each.
 MAX_ROWS = 12_000_000
 PRIORITY = "\0priority"  # no column of a table may be called that: names with NUL are refused
@@ -105,22 +103,7 @@ def compact(
     sample_key: bytes | None = None,
     number: int = 0,
 ) -> Summary:
-    """Summarize one batch.
-
-    Parameters
-    ----------
-    batch
-        A table with the schema's columns; rows with a missing cell that its column's policy
-        suppresses are left out.
-    schema
-        What is declared about the columns.
-    names
-        The columns to keep.
-    sample_key
-        32 secret bytes that draw rows, where more may come than can be kept.
-    number
-        The number of the batch: no two under one key may have the same.
-    """
+    """Summarize one batch."""
     n_read = batch.height
     needed = schema.suppressing
     if needed:

@@ -13,22 +13,11 @@ if TYPE_CHECKING:
 
     from halfmask.guarantees import Classes, Guarantee
 
-__all__ = ["smallest_enough"]
-
 
 def smallest_enough(
     classes: Classes, guarantees: Sequence[Guarantee], *, max_rows: int
 ) -> NDArray[np.int64]:
     """Return the smallest classes without which all guarantees hold; none if it takes too many.
-
-    Parameters
-    ----------
-    classes
-        The classes; they miss a guarantee.
-    guarantees
-        Guarantees of the whole table.
-    max_rows
-        How many rows may be suppressed.
 
     Notes
     -----

@@ -19,26 +19,12 @@ if TYPE_CHECKING:
     from halfmask.kernels.partition.criteria import Rules
     from halfmask.kernels.partition.trimming import Moves
 
-__all__ = ["trim"]
-
 #: A cell gives up one rim a round; more rounds than this find next to nothing.
 MAX_ROUNDS = 8
 
 
 def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
     """Suppress the rows whose going saves the others more than it costs.
-
-    Parameters
-    ----------
-    fitted
-        Cells that keep every guarantee, and all their rows.
-    max_rows
-        How many rows may be suppressed in all.
-
-    Returns
-    -------
-    Fitted
-        Narrower cells; ``cell_of_row`` is -1 for a suppressed row.
 
     Notes
     -----
@@ -77,19 +63,7 @@ def trim(fitted: Fitted, *, max_rows: int) -> Fitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """Rows in the order of their cells.
-
-    Parameters
-    ----------
-    numbers
-        Their numbers in the table, (rows,).
-    cells
-        The cells that have any of them, ascending, (cells,).
-    starts
-        Where each of these cells starts, (cells + 1,).
-    codes, sensitive
-        Their codes, (columns, rows).
-    """
+    """Rows in the order of their cells."""
 
     numbers: NDArray[np.int32]
     cells: NDArray[np.int32]

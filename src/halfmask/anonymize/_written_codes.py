@@ -11,21 +11,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["written_codes"]
-
 
 def written_codes(
     columns: Iterable[tuple[NDArray[np.integer], NDArray[np.integer], int]], n_cells: int
 ) -> NDArray[np.int64]:
     """Return the number of what is written for each cell in each column, (cells, columns).
-
-    Parameters
-    ----------
-    columns
-        For each quasi-identifier the cells and codes that occur together, and its number of values:
-        a code above them is a missing cell.
-    n_cells
-        The number of cells.
 
     Notes
     -----

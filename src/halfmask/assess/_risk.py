@@ -8,8 +8,6 @@ from typing import Self
 from halfmask._errors import ParameterError
 from halfmask._validation import fraction
 
-__all__ = ["Risk"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk:

@@ -18,13 +18,7 @@ from halfmask.claims._events_manifest import (
     RunCounts,
 )
 from halfmask.claims._events_reader import events_manifest
-from halfmask.claims._manifest import (
-    MANIFEST_NAME,
-    REPORT_NAME,
-    DataFile,
-    Manifest,
-    write_manifest,
-)
+from halfmask.claims._manifest import REPORT_NAME, DataFile, Manifest, write_manifest
 from halfmask.claims._manifest_reader import read_manifest, read_table_manifest
 from halfmask.claims._masked_manifest import (
     MaskedColumn,
@@ -34,6 +28,7 @@ from halfmask.claims._masked_manifest import (
     masked_manifest,
     released_columns_claim,
 )
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._table_manifest import (
     ClassClaim,
     Evidence,

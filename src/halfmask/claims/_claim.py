@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["BASES", "Basis", "Claim", "Json"]
-
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Basis: TypeAlias = Literal["counted", "accounted", "measured", "estimated", "stated"]
 

@@ -11,8 +11,6 @@ from halfmask.claims._manifest import DataFile
 from halfmask.claims._released_files import check_name
 from halfmask.claims._strict import At
 
-__all__ = ["CommonKeys", "common_keys", "created_of", "released_name", "software_of"]
-
 FORMATS: Final = ("parquet", "csv", "arrow", "jsonl")
 CREATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 

@@ -15,21 +15,6 @@ from halfmask.claims._claim import Claim, Json
 from halfmask.claims._manifest import DataFile, Manifest
 from halfmask.claims._weaknesses import weakness_sentence
 
-__all__ = [
-    "CELLS",
-    "EVENTS",
-    "GUARANTEES",
-    "CellsClaim",
-    "EventClaim",
-    "EventClaims",
-    "EventGuarantees",
-    "EventsManifest",
-    "GuaranteeClaim",
-    "LinesRisk",
-    "ReleasedField",
-    "RunCounts",
-]
-
 #: The kind of these releases.
 EVENTS: Final = "events"
 #: The models of their claims.

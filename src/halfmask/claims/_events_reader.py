@@ -20,14 +20,13 @@ from halfmask.claims._events_manifest import (
     ReleasedField,
     RunCounts,
 )
-from halfmask.claims._manifest import MANIFEST_NAME, DataFile, Manifest
+from halfmask.claims._manifest import DataFile, Manifest
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._strict import At
 from halfmask.claims._weaknesses import WEAKNESSES
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Claim
-
-__all__ = ["FIRST_FORMAT", "events_manifest", "first_events_version"]
 
 #: What version 0.1 called its manifests of events.
 FIRST_FORMAT: Final = "halfmask events release"

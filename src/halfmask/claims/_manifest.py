@@ -19,8 +19,6 @@ from halfmask.claims._released_files import MANIFEST_NAME
 if TYPE_CHECKING:
     from halfmask.claims._claim import Claim, Json
 
-__all__ = ["MANIFEST_NAME", "REPORT_NAME", "DataFile", "HasJson", "Manifest", "write_manifest"]
-
 #: The name of the report in the folder of a release.
 REPORT_NAME: Final = "report.html"
 #: The kind of a copied database: its manifest is a report, and its rows are elsewhere.

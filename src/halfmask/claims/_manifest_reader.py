@@ -12,9 +12,9 @@ from halfmask.claims._claim import BASES, Basis, Claim
 from halfmask.claims._common_keys import common_keys
 from halfmask.claims._events_manifest import EVENTS
 from halfmask.claims._events_reader import FIRST_FORMAT, first_events_version
-from halfmask.claims._manifest import FORMAT, MANIFEST_NAME, VERSION, Manifest
+from halfmask.claims._manifest import FORMAT, VERSION, Manifest
 from halfmask.claims._masked_manifest import MASKED
-from halfmask.claims._released_files import manifest_path
+from halfmask.claims._released_files import MANIFEST_NAME, manifest_path
 from halfmask.claims._strict import At, strict_json
 from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
@@ -22,8 +22,6 @@ from halfmask.claims._table_reader import check_second_version, first_version, t
 
 if TYPE_CHECKING:
     from halfmask.claims._table_manifest import TableManifest
-
-__all__ = ["parse_manifest", "read_manifest", "read_table_manifest"]
 
 MAX_BYTES: Final = 1 << 28
 
@@ -83,15 +81,7 @@ def read_manifest(where: Path) -> Manifest:
 
 
 def parse_manifest(raw: bytes, *, of_output: bool = False) -> Manifest:
-    """Return the manifest that these bytes are; see `read_manifest` for what is refused.
-
-    Parameters
-    ----------
-    raw
-        The file.
-    of_output
-        Whether it lies next to its output: its files have plain names then.
-    """
+    """Return the manifest that these bytes are; see `read_manifest` for what is refused."""
     top = strict_json(raw)
     top_keys = top.mapping()
     version = top_keys.get("version")

@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from halfmask._errors import VerificationError
 from halfmask.claims._claim import Claim, Json
-from halfmask.claims._manifest import MANIFEST_NAME, DataFile, Manifest
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._strict import At
 from halfmask.claims._table_reader import KINDS, ROLES
 
-__all__ = [
-    "MASKED",
-    "MaskedColumn",
-    "MaskedManifest",
-    "StatedMask",
-    "masked_details",
-    "masked_manifest",
-    "released_columns_claim",
-]
+if TYPE_CHECKING:
+    from halfmask.claims._manifest import DataFile, Manifest
 
 #: The kind of these releases.
 MASKED: Final = "masked"

@@ -10,8 +10,6 @@ from typing import Final
 
 from halfmask._errors import VerificationError
 
-__all__ = ["check_name", "entries_of", "folder_of", "manifest_of", "manifest_path", "released_file"]
-
 #: The name of the manifest in the folder of a release.
 MANIFEST_NAME: Final = "manifest.json"
 #: What follows the name of an output whose manifest lies next to it.
@@ -57,14 +55,7 @@ def manifest_of(output: Path) -> Path:
 
 
 def manifest_path(where: Path) -> Path:
-    """Return where the manifest of a release is: in its folder, or next to its output.
-
-    Parameters
-    ----------
-    where
-        The release folder; or an output, or a folder with one; or the manifest. Where there is
-        none, that of a release folder is returned.
-    """
+    """Return where the manifest of a release is: in its folder, or next to its output."""
     inside = where / MANIFEST_NAME
     if os.path.lexists(inside):
         return inside
@@ -108,11 +99,6 @@ def entries_of(folder: Path) -> frozenset[str]:
     """Return the name of everything in a release folder that isn't a folder with something in it.
 
     Links are not followed, and an empty folder counts: its name could carry something.
-
-    Raises
-    ------
-    VerificationError
-        If a folder in it can't be listed.
     """
     found: set[str] = set()
     open_folders = [""]

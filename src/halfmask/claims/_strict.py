@@ -17,8 +17,6 @@ from halfmask._errors import VerificationError
 if TYPE_CHECKING:
     from halfmask.claims._claim import Json
 
-__all__ = ["SHA256", "At", "strict_json"]
-
 SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 T = TypeVar("T")

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
-from halfmask.claims._manifest import MANIFEST_NAME, DataFile, Manifest
 from halfmask.claims._masked_manifest import MaskedColumn
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._strict import At
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Claim, Json
-
-__all__ = ["SYNTHETIC", "SyntheticManifest", "synthetic_details", "synthetic_manifest"]
+    from halfmask.claims._manifest import DataFile, Manifest
 
 #: The kind of these releases.
 SYNTHETIC: Final = "synthetic"
@@ -34,22 +33,7 @@ def synthetic_details(
     risk: Mapping[str, Json],
     utility: Mapping[str, Json],
 ) -> dict[str, Json]:
-    """Return the details of a synthetic table's manifest, as JSON.
-
-    Parameters
-    ----------
-    rows
-        How many rows were read (``in``), learnt from (``learnt``), set aside (``control``), and
-        released (``out``).
-    columns
-        The released columns in their order.
-    extent
-        Which cells are synthetic: ``"full"``, ``"partial"`` or ``"hybrid"``.
-    parameters
-        How rows were drawn, as the policy has it.
-    risk, utility
-        Numbers of the report, as JSON.
-    """
+    """Return the details of a synthetic table's manifest, as JSON."""
     return {
         "rows": dict(rows),
         "columns": [each.to_dict() for each in columns],
@@ -61,23 +45,7 @@ def synthetic_details(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticManifest:
-    """All that a release of synthetic rows states.
-
-    Attributes
-    ----------
-    files, claims, weaknesses
-        As of every `Manifest`.
-    n_in, n_learnt, n_control, n_out
-        The rows that were read, learnt from, set aside and released.
-    columns
-        The released columns in their order.
-    extent
-        Which cells are synthetic.
-    parameters
-        How rows were drawn, as the policy has it.
-    risk, utility
-        Numbers of the report, as JSON.
-    """
+    """All that a release of synthetic rows states."""
 
     files: tuple[DataFile, ...]
     claims: tuple[Claim, ...]
@@ -94,18 +62,7 @@ class SyntheticManifest:
 
 
 def synthetic_manifest(manifest: Manifest) -> SyntheticManifest:
-    """Return what a manifest states of a synthetic table.
-
-    Parameters
-    ----------
-    manifest
-        As `read_manifest` returns it.
-
-    Raises
-    ------
-    VerificationError
-        If it is of another kind, or its details aren't those of a synthetic table.
-    """
+    """Return what a manifest states of a synthetic table."""
     if manifest.kind != SYNTHETIC:
         raise VerificationError("The release isn't one of synthetic rows.")
     top = At(dict(manifest.details), f"{MANIFEST_NAME}: details")

@@ -15,17 +15,6 @@ from typing import Final, Literal
 from halfmask.claims._claim import Basis, Claim, Json
 from halfmask.claims._manifest import DataFile, Manifest
 
-__all__ = [
-    "MICRODATA",
-    "ClassClaim",
-    "Evidence",
-    "ReleasedColumn",
-    "RowCounts",
-    "SupportFile",
-    "TableManifest",
-    "table_details",
-]
-
 #: The kind of these releases.
 MICRODATA: Final = "microdata"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
 from halfmask.claims._common_keys import common_keys, released_name
-from halfmask.claims._manifest import MANIFEST_NAME, Manifest
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._strict import At
 from halfmask.claims._table_manifest import (
     MICRODATA,
@@ -21,28 +21,14 @@ from halfmask.claims._table_manifest import (
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Claim
-
-__all__ = [
-    "StatedSet",
-    "StatedSets",
-    "check_second_version",
-    "first_version",
-    "stated_sets",
-    "table_manifest",
-]
+    from halfmask.claims._manifest import Manifest
 
 ROLES: Final = ("identifier", "quasi_identifier", "sensitive", "insensitive")
 KINDS: Final = ("numeric", "ordinal", "categorical", "datetime", "geo", "text")
 
 
 def table_manifest(manifest: Manifest) -> TableManifest:
-    """Return what a manifest says of a table of people.
-
-    Raises
-    ------
-    VerificationError
-        If it is of another kind, or its details or claims aren't those of a table.
-    """
+    """Return what a manifest says of a table of people."""
     if manifest.kind != MICRODATA:
         raise VerificationError("The release isn't one of a table of people.")
     top = At(dict(manifest.details), f"{MANIFEST_NAME}: details")
@@ -137,13 +123,7 @@ class StatedSets:
 
 
 def stated_sets(manifest: TableManifest) -> StatedSets | None:
-    """Return what a manifest states of its released columns; ``None`` where it states nothing.
-
-    Raises
-    ------
-    VerificationError
-        If it isn't what it must be.
-    """
+    """Return what a manifest states of its released columns; ``None`` where it states nothing."""
     if "released_columns" not in manifest.risk:
         return None  # of a version before 0.2
     found = At(manifest.risk["released_columns"], f"{MANIFEST_NAME}: risk: released_columns")

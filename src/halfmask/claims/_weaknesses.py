@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["WEAKNESSES", "weakness_sentence"]
-
 #: What each weakness that an artefact names means.
 WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -17,17 +17,9 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import LabelCodes
 
-__all__ = ["check_loss", "frames_of"]
-
 
 def check_loss(loss: str, *, margin: bool) -> None:
-    """Raise unless a model of that loss answers what is going to be decoded.
-
-    Raises
-    ------
-    DataError
-        If it answers margins, probabilities or numbers, and something else is expected.
-    """
+    """Raise unless a model of that loss answers what is going to be decoded."""
     if loss in {"squared", "quantile"}:
         raise DataError(
             "The model predicts numbers, and the hasher knows classes.",
@@ -46,14 +38,7 @@ def frames_of(
     probabilities: bool,
     sure: bool,
 ) -> Iterator[pl.DataFrame]:
-    """Yield tables of answers: numbers as they came, or classes where their codes are known.
-
-    Raises
-    ------
-    DataError
-        If an answer is no probability where it has to be one, or is of other classes; or if margins
-        may be probabilities, unless it is `sure` that they are margins.
-    """
+    """Yield tables of answers: numbers as they came, or classes where their codes are known."""
     if codes is None and (probabilities or margin):
         option = "--probabilities" if probabilities else "--margin"
         raise UsageError(f"{option} takes a hasher that knows the classes.", hint="Give --hasher.")

@@ -41,8 +41,6 @@ from halfmask.cli._synthesize import synthesize
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 
-__all__ = ["run"]
-
 # What click makes of the interrupt key, before we see it.
 CLICK_INTERRUPTED = 130
 
@@ -102,13 +100,7 @@ def _root(
 
 
 def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
-    """Run the command and return its exit code; see `halfmask.cli.main`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If it is stopped, whatever libraries made of that.
-    """
+    """Run the command and return its exit code; see `halfmask.cli.main`."""
     use_careful_streams()
     with stopping_cleanly(), nullcontext() if debug else _hushed():
         try:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.cli._progress import Stages
     from halfmask.encode import CodecPlan
 
-__all__ = ["assess"]
-
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.data import Hierarchy
     from halfmask.microdata import Policy
 
-__all__ = ["release"]
-
 #: Kinds whose cells an attacker reads as numbers.
 NUMBERS: Final = ("numeric", "datetime")
 READ_ALIKE: Final = "Give the policy by --policy, so that TABLE is read as protect read it."

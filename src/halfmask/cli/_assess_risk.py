@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.risk import CountedRisk, RiskAssessment, SeparationRisk, SpecialUniques
 
-__all__ = ["risk"]
-
 #: So many sets of columns are shown.
 SHOWN_SETS = 5
 #: The files that the risk of each row can be written to.

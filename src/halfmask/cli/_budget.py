@@ -16,8 +16,6 @@ from halfmask.cli._tables import Reading  # typer reads it
 if TYPE_CHECKING:
     from halfmask.dp.ledger import PrivacyLedger
 
-__all__ = ["budget"]
-
 #: Columns of what a charge costs.
 _COSTS: Final = ("epsilon", "delta")
 

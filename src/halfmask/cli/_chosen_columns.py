@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.cli._header_options import HeaderOptions
     from halfmask.microdata import MadePolicy
 
-__all__ = ["COLUMNS", "ChosenColumns", "names_of", "show_decisions"]
-
 #: How names of columns are given in one option.
 COLUMNS = "COLUMN,COLUMN,..."
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.verifier import CheckedClaim, ClaimCheck
 
-__all__ = ["claim_text", "marked", "show_claims"]
-
 
 def show_claims(claims: Sequence[ClaimCheck], out: Console) -> None:
     """Show each claim with the level that was stated and the one that was counted on disk."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode import Codec, SeriesCodec
 
-__all__ = ["claims_as_dict", "show_claims"]
-
 
 def claims_as_dict(codec: Codec | SeriesCodec) -> dict[str, object]:
     """Return the claims and weaknesses of a codec as JSON has them."""

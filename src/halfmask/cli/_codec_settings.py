@@ -10,8 +10,6 @@ import typer
 if TYPE_CHECKING:
     from halfmask.encode import Codec
 
-__all__ = ["CategoricalOption", "CodecOptions", "TaskOption"]
-
 #: `halfmask.encode.Learner` and `Task`, here again: importing that room costs half a second.
 LearnerName: TypeAlias = Literal["trees", "distances", "linear", "networks"]
 TaskName: TypeAlias = Literal["classification", "regression"]

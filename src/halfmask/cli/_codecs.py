@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from halfmask.encode import Codec, EncodingReceipt, SeriesCodec
     from halfmask.vault import Vault
 
-__all__ = [
-    "StoredCodec",
-    "check_free",
-    "check_streams",
-    "holds_series_codec",
-    "seal_codec",
-    "seal_receipt",
-    "seal_series_codec",
-    "unseal_codec",
-    "unseal_series_codec",
-]
-
 _RECEIPT = "receipt/"
 _ID = 24
 

@@ -10,8 +10,6 @@ import typer
 
 from halfmask.cli._failures import UsageError
 
-__all__ = ["ColumnOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnOptions:

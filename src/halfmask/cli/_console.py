@@ -14,19 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.cli._failures import Failure
 
-__all__ = [
-    "WARNED",
-    "console",
-    "listing",
-    "mark",
-    "printable",
-    "say_failure",
-    "say_json",
-    "show_traceback",
-    "use_careful_streams",
-]
-
-
 MOST_LETTERS = 2_000
 #: The style of what a command warns of.
 WARNED = "dark_orange"

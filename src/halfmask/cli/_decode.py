@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.encode import SeriesCodec
 
-__all__ = ["decode"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodingOptions:

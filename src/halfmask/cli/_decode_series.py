@@ -11,27 +11,9 @@ if TYPE_CHECKING:
 
     from halfmask.encode import SeriesCodec
 
-__all__ = ["decoded_forecasts"]
-
 
 def decoded_forecasts(codec: SeriesCodec, forecasts: pl.DataFrame) -> pl.DataFrame:
-    """Return forecasts of the steps after the fit, with times, in the units at home.
-
-    Parameters
-    ----------
-    codec
-        The codec that encoded the fitted rows.
-    forecasts
-        Forecasts in the encoded columns, a row for each step of each series. If the encoded column
-        of steps is there, it has to hold the next steps; otherwise rows are in their order.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If an encoded column isn't there.
-    DataError
-        If there are forecasts of no series of the codec, of other steps, or none.
-    """
+    """Return forecasts of the steps after the fit, with times, in the units at home."""
     import polars as pl  # noqa: PLC0415 # half a second
 
     plan, names = codec.plan_, codec.column_names_

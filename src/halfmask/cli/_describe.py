@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Description
 
-__all__ = ["describe"]
-
 
 @spreads_groups
 def describe(

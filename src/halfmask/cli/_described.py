@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Description, Proposal
 
-__all__ = ["show_description"]
-
 ROLE_STYLES = {
     "identifier": "red",
     "quasi_identifier": "yellow",

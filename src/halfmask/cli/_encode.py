@@ -38,8 +38,6 @@ from halfmask.cli._tables import Reading, schema_of  # as above
 if TYPE_CHECKING:
     from halfmask.encode import Codec
 
-__all__ = ["encode"]
-
 encode = command_group("encode", "Encode tables for training on an untrusted machine.")
 encode.add_typer(series)
 

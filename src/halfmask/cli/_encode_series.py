@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode import Event, SeriesCodec
 
-__all__ = ["series"]
-
 #: A name, the first and the last moment.
 EVENT_PARTS = 3
 

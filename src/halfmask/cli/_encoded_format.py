@@ -12,8 +12,6 @@ from halfmask.cli._failures import UsageError
 if TYPE_CHECKING:
     from halfmask.encode import EncodedFormat
 
-__all__ = ["OutFormatOption", "encoded_format", "names_folder"]
-
 #: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
 OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}

@@ -11,8 +11,6 @@ import typer
 if TYPE_CHECKING:
     from halfmask.engines import Engine
 
-__all__ = ["EngineOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:

@@ -9,8 +9,6 @@ from halfmask.cli._events_table import table
 from halfmask.cli._events_verify import verify
 from halfmask.cli._options import command_group
 
-__all__ = ["events"]
-
 events = command_group("events", "Release a stream of nested events by a policy.")
 for command in (describe, run, verify, reverse):
     events.command()(command)

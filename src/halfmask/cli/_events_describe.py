@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.description import EventsDescription, FieldProposal
 
-__all__ = ["describe"]
-
 KIND_STYLES = {
     "identifier": "red",
     "quasi-identifier": "yellow",

@@ -14,21 +14,13 @@ if TYPE_CHECKING:
     from halfmask.events import EventPolicy
     from halfmask.events.report import DryRun
 
-__all__ = ["show_dry_run"]
-
 _MOST_DROPPED = 20
 
 
 def show_dry_run(
     found: DryRun, policy: EventPolicy, err: Console, *, as_json: bool, strict: bool, verbose: bool
 ) -> None:
-    """Say what a run would do.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If it is strict, and there is something to warn of.
-    """
+    """Say what a run would do."""
     if as_json:
         say_json({"ok": True, "dry_run": True, **found.to_dict()})
     else:

@@ -11,8 +11,6 @@ import typer
 from halfmask.cli._failures import UsageError
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
-__all__ = ["PolicyArgument", "StreamVault", "check_apart"]
-
 PolicyArgument = Annotated[
     str,
     typer.Argument(

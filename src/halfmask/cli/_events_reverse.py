@@ -16,8 +16,6 @@ from halfmask.cli._options import OverwriteOption, SayingOptions
 if TYPE_CHECKING:
     from halfmask.events import Reversed
 
-__all__ = ["reverse"]
-
 
 @spreads_groups
 def reverse(

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.events.streams import Source
     from halfmask.vault import Vault
 
-__all__ = ["run"]
-
 OnErrorWord: TypeAlias = Literal["stop", "skip"]
 
 

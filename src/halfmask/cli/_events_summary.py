@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.events import EventPolicy, RunSummary
     from halfmask.events.report import ReleasedRisk, Reports
 
-__all__ = ["as_dict", "show_risk", "show_run", "show_written"]
-
 #: What helps where a rule couldn't work on values. The others speak for themselves.
 _HELP = {
     "no-zone": "say zoneless in the rule, or zone in [stream]",

@@ -15,8 +15,6 @@ from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 if TYPE_CHECKING:
     from halfmask.vault import Vault
 
-__all__ = ["table"]
-
 #: `halfmask.events.TableKind`, here again: importing that room costs half a second.
 KindWord: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
 

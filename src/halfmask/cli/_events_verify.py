@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.events import Check, ReleaseVerdict
 
-__all__ = ["answer_of_events", "verify"]
-
 COUNTED = {
     "entities": "Counted in entities",
     "sessions": "Counted in sessions; for entities only the manifest states it",

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.microdata.exploring import Exploration, ExploredPoint
 
-__all__ = ["explore"]
-
 #: Points that are shown unless more is asked for.
 FEW_POINTS = 20
 

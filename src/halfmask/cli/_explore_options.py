@@ -10,8 +10,6 @@ import typer
 
 from halfmask.cli._failures import UsageError
 
-__all__ = ["GridOptions", "MeasureOptions"]
-
 Value = TypeVar("Value")
 _VARY_HINT: Final = "Write, for example, --vary t=0.2,0.4 or --vary t-closeness.t=0.2,0.4"
 

@@ -25,8 +25,6 @@ import typer
 from halfmask._errors import HalfmaskError
 from halfmask._optional import missing
 
-__all__ = ["CODES", "INTERRUPTED", "Failure", "UsageError", "failure_of"]
-
 FAILED, MISUSED, STOPPED = 1, 2, 130
 #: The codes that no class of `halfmask._errors` has.
 CODES = ("usage", "interrupted", "out-of-memory", "disk-full", "system", "unexpected")
@@ -64,19 +62,7 @@ WHOLE = "What is written is there whole or not at all; what was there before is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What is shown of an error.
-
-    Parameters
-    ----------
-    error
-        What is wrong, without a cell's value, a category or an input path.
-    hint
-        What is most likely to help.
-    code
-        A word for programs, stable between versions.
-    status
-        The exit code: 1 failed, 2 wrong usage, 130 stopped.
-    """
+    """What is shown of an error."""
 
     error: str
     hint: str | None

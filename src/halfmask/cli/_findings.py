@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks import AttackReport, Finding
     from halfmask.assess.attacks.encodings import Frontier
 
-__all__ = ["answer_findings", "show_findings", "show_legend"]
-
 
 def answer_findings(
     found: AttackReport | Frontier, out: str | None, picture: str | None, *, as_json: bool

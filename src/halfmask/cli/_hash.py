@@ -32,9 +32,6 @@ from halfmask.cli._tables import Reading  # as above
 if TYPE_CHECKING:
     from halfmask.hashing import FileHasher
 
-__all__ = ["hash_"]
-
-
 OutArgument = Annotated[
     str,
     typer.Argument(

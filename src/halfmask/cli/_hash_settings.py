@@ -14,8 +14,6 @@ from halfmask.cli._failures import UsageError
 if TYPE_CHECKING:
     from halfmask.hashing import HasherSettings
 
-__all__ = ["HashOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashOptions:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.hashing import FileHasher
     from halfmask.vault import Secret, Vault
 
-__all__ = ["StoredHasher", "check_hasher_free", "hasher_secret", "seal_hasher", "unseal_hasher"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredHasher:

@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["HeaderOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderOptions:

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.ledger import PrivacyLedger
 
-__all__ = ["Declarations", "LedgerOptions", "ReleaseLedger", "pairs"]
-
-
 #: A key, quoted or not, up to the next comma.
 _KEY: Final = re.compile(r' *(?:"((?:[^"]|"")*)"|([^",]*?)) *(?=,|$)')
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.microdata import MaskedRelease
     from halfmask.verifier import CheckedRelease
 
-__all__ = ["masked_dict", "show_masked"]
-
 REPORT = "report.html"
 
 

@@ -9,8 +9,6 @@ import typer
 
 from halfmask.cli._console import console
 
-__all__ = ["OpenOption", "open_report"]
-
 REPORT = "report.html"
 
 OpenOption = Annotated[

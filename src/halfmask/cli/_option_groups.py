@@ -10,8 +10,6 @@ from typing import Any, TypeGuard, get_type_hints
 
 from typer.models import OptionInfo
 
-__all__ = ["spreads_groups"]
-
 
 def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options of each parameter whose type is a group.

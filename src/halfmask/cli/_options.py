@@ -15,17 +15,6 @@ from halfmask.cli._progress import Stages, compilation_announced
 if TYPE_CHECKING:
     from typer.core import TyperGroup
 
-__all__ = [
-    "AnswerOptions",
-    "DebugOption",
-    "FileFormat",
-    "OverwriteOption",
-    "SayingOptions",
-    "TableArgument",
-    "command_group",
-    "show_help",
-]
-
 #: The formats of `halfmask.data.Format`, here again: importing that room costs half a second.
 FileFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
 

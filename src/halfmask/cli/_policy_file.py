@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import ReadOptions, SinglingOut
 
-__all__ = ["PolicyFile", "show_sets", "with_reading"]
-
 #: Sets that are shown unless more is asked for.
 FEW_SETS = 5
 

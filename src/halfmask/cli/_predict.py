@@ -18,8 +18,6 @@ from halfmask.cli._tables import Reading  # as above
 if TYPE_CHECKING:
     from halfmask.trainer.client import TrainerClient
 
-__all__ = ["predict"]
-
 OutArgument = Annotated[
     str,
     typer.Argument(

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.microdata import Release
     from halfmask.verifier import CheckedRelease
 
-__all__ = ["private_dict", "show_private"]
-
 REPORT = "report.html"
 
 

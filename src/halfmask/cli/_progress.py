@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-__all__ = ["Stages", "compilation_announced"]
-
 COMPILING = (
     "Compiling the kernels that this run needs and no earlier one did; they are kept. "
     "This takes up to a minute."
@@ -25,13 +23,6 @@ class Stages:
 
     On a terminal a bar moves; elsewhere nothing is shown unless `verbose`, and then one line a
     stage. Made to be called as `halfmask._progress.Progress` and used with ``with``.
-
-    Parameters
-    ----------
-    err
-        Where it is shown.
-    verbose
-        Whether to show it without a terminal, too.
     """
 
     def __init__(self, err: Console, *, verbose: bool) -> None:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from halfmask.microdata import Policy
     from halfmask.vault import Vault
 
-__all__ = ["KeyFileOption", "PopulationOption", "key_in", "opened_by", "policy_text", "protect"]
-
 KEY_BYTES = 32
 
 PolicyArgument = Annotated[

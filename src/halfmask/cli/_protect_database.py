@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.databases import MaskedDatabase
     from halfmask.vault import Vault
 
-__all__ = ["copy_database", "is_whole_database", "propose"]
-
 
 def is_whole_database(table: str, head: HeaderOptions) -> bool:
     """Return whether TABLE is the URL of a database, and no table of it is named."""

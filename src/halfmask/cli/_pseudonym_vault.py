@@ -13,8 +13,6 @@ from halfmask.cli._vault_lock import LockOptions
 if TYPE_CHECKING:
     from halfmask.vault import Vault
 
-__all__ = ["PseudonymVault"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PseudonymVault:

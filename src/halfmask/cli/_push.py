@@ -17,8 +17,6 @@ from halfmask.cli._tables import Reading  # as above
 if TYPE_CHECKING:
     from halfmask.trainer.client import TrainerClient
 
-__all__ = ["push"]
-
 #: How long a push waits until the model has learned what is on the disk.
 _LEARNING_SECONDS = 60.0
 

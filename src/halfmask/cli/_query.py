@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.queries import PrivateAnswer, QueryPlan
 
-__all__ = ["query"]
-
 SqlArgument = Annotated[
     str,
     typer.Argument(

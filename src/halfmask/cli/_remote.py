@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.cli._vault_lock import LockOptions
     from halfmask.trainer.client import TrainerClient
 
-__all__ = ["ConnectionOptions", "InFlightOption", "TrainerOptions", "if_allowed"]
-
 CompressionName: TypeAlias = Literal["none", "lz4", "zstd"]
 _MOST_BYTES = 4096
 _FORBIDDEN = 403

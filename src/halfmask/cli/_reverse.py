@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.masks import Mask
 
-__all__ = ["reverse"]
-
 
 @spreads_groups
 def reverse(

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.cli._tables import Reading
     from halfmask.hashing import FileHasher, HashedRows
 
-__all__ = ["Rows", "SourceArgument", "WithHasher", "rows_of"]
-
 #: What a stream of Arrow begins with: no table of texts does.
 _STREAM = b"\xff\xff\xff\xff"
 

@@ -8,8 +8,6 @@ import typer
 
 from halfmask.cli._options import DebugOption  # noqa: TC001 - typer reads annotations
 
-__all__ = ["schema"]
-
 
 def schema(
     *,

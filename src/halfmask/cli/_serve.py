@@ -23,8 +23,6 @@ from halfmask.cli._serving_address import ServingAddress, service_log
 if TYPE_CHECKING:
     from halfmask.trainer.store import Limits, Token, Tokens
 
-__all__ = ["serve"]
-
 MEBI, DAY = 1 << 20, 86_400.0
 
 

@@ -14,8 +14,6 @@ from halfmask.cli._remote import ConnectionOptions
 if TYPE_CHECKING:
     from halfmask.trainer.client import RemoteModel
 
-__all__ = ["model"]
-
 LossName: TypeAlias = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
 
 model = command_group("model", "Make and list the models of a running trainer.")

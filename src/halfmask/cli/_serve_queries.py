@@ -13,8 +13,6 @@ from halfmask.cli._options import SayingOptions, TableArgument
 from halfmask.cli._serving_address import ServingAddress, service_log
 from halfmask.cli._tables import Reading  # typer reads it
 
-__all__ = ["queries"]
-
 FolderArgument = Annotated[
     str,
     typer.Argument(

@@ -10,8 +10,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["ServingAddress", "service_log"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingAddress:

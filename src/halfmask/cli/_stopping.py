@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["deaf", "stopping_cleanly"]
-
 #: After how many seconds a request that was lost is made again: the callback has ended by then.
 AGAIN = 0.01
 
@@ -61,14 +59,7 @@ def stopping_cleanly() -> Iterator[None]:
 
 @contextmanager
 def deaf(*, ending: bool) -> Iterator[None]:
-    """Don't be interrupted again while the message about the stop is written.
-
-    Parameters
-    ----------
-    ending
-        Whether the process ends then. It may wait for a thread that compiles; from then on a
-        request ends it at once, and without a traceback.
-    """
+    """Don't be interrupted again while the message about the stop is written."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

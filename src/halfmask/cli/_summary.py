@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._evaluation import ReleaseUtility
     from halfmask.verifier import Verification
 
-__all__ = ["as_dict", "show_summary"]
-
 REPORT = "report.html"
 #: Columns whose kept detail is shown unless more is asked for: those that keep least.
 FEW_COLUMNS = 8

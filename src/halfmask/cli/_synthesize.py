@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from halfmask.microdata import SyntheticRelease
 
-__all__ = ["synthesize"]
-
 REPORT = "report.html"
 
 PolicyArgument = Annotated[

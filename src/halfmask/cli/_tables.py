@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.encode import CodecPlan
     from halfmask.hashing import TableReading
 
-__all__ = ["FormOptions", "Reading", "schema_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormOptions:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Vault
 
-__all__ = ["vault"]
-
 KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the keyring"}
 #: More than any part has.
 PART_BYTES = 4096

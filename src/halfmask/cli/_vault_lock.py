@@ -18,8 +18,6 @@ from halfmask.cli._failures import UsageError
 if TYPE_CHECKING:
     from halfmask.vault import KeyFile, Keyring, Passphrase, Vault
 
-__all__ = ["LockOptions", "NewLockOptions"]
-
 _MOST_BYTES = 8192
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.verifier import CheckedClaim, CheckedRelease, ClaimCheck, Verification
     from halfmask.verifier.tables._people import HierarchyFiles
 
-__all__ = ["verify"]
-
 UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
 GIVE_FILE = (

@@ -8,8 +8,6 @@ import numpy as np
 
 from halfmask._errors import HalfmaskError, ParameterError
 
-__all__ = ["is_missing", "table_like", "unmasked"]
-
 
 def is_missing(cell: Any) -> bool:  # noqa: ANN401 # a cell of any type
     """Tell whether a cell holds nothing: None, NaN, NaT, or the NA of pandas.
@@ -33,14 +31,7 @@ def unmasked(
     name: str,
     told_as: type[HalfmaskError] = ParameterError,
 ) -> Any:  # noqa: ANN401 # the same
-    """Return values unchanged, unless masked ones would show.
-
-    Raises
-    ------
-    ParameterError
-        If a cell is masked, also in a list of masked rows: its value is still there, and most of
-        numpy would read it. Or another error, as `told_as` says.
-    """
+    """Return values unchanged, unless masked ones would show."""
     parts = values if isinstance(values, list | tuple) else (values,)
     n_masked = sum(int(np.ma.getmaskarray(each).sum()) for each in parts if np.ma.is_masked(each))
     if n_masked:
@@ -55,12 +46,6 @@ def table_like(X: Any) -> Any:  # noqa: ANN401 # an array, or lists of cells
     """Return rows as an array of two dimensions; a sparse matrix unchanged.
 
     scikit-learn checks the same, and shows all cells when it fails.
-
-    Raises
-    ------
-    ParameterError
-        If there are other dimensions, rows of different lengths, complex numbers, or masked
-        cells.
 
     Notes
     -----

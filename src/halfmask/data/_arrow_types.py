@@ -9,8 +9,6 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 
-__all__ = ["bounds_of", "check_times", "extension_error", "has_extension", "refuse_foreign_types"]
-
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME = b"ARROW:extension:name"
 
@@ -20,18 +18,6 @@ def refuse_foreign_types(schema: Any, columns: Collection[str] | None = None) ->
 
     pandas stores a month as 600 and an interval as two numbers, so the stored values aren't those
     of the table.
-
-    Parameters
-    ----------
-    schema
-        A schema of pyarrow.
-    columns
-        The columns to look at; all by default.
-
-    Raises
-    ------
-    SchemaError
-        If so, with the column and the name of the type.
     """
     for field in schema:
         if columns is not None and field.name not in columns:
@@ -53,16 +39,6 @@ def check_times(rows: Any) -> None:  # noqa: ANN401 - pyarrow has no types
 
     It would read times of day of 24 hours or more as missing, and seconds that it has no room for
     as milliseconds of another time.
-
-    Parameters
-    ----------
-    rows
-        A table or a record batch of pyarrow.
-
-    Raises
-    ------
-    DataError
-        If others are there, with the column.
     """
     import pyarrow as pa  # noqa: PLC0415 - heavy, and frames of polars don't need it
     import pyarrow.compute as pc  # noqa: PLC0415 - the same

@@ -23,8 +23,6 @@ from halfmask._errors import ReleaseError
 from halfmask.data._object_store import refuse_object_address
 from halfmask.data._rename import exchange, rename_new
 
-__all__ = ["atomic_file", "atomic_folder", "check_new_folder", "locked_file", "writing"]
-
 _TEMPORARY = re.compile(r"\.halfmask-[0-9a-f]{16}\.tmp")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -151,19 +149,7 @@ def atomic_folder(
 
 
 def check_new_folder(path: str | Path, *, overwrite: bool, marker: str | None) -> None:
-    """Raise if a folder can't be made: what fills it may take hours.
-
-    Parameters
-    ----------
-    path, overwrite, marker
-        As of `atomic_folder`.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder exists and may not be replaced or lacks the marker, or its parent folder
-        doesn't exist or can't be written.
-    """
+    """Raise if a folder can't be made: what fills it may take hours."""
     refuse_object_address(path)
     target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
     with writing("The folder to write"):

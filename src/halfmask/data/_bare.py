@@ -15,8 +15,6 @@ import polars as pl
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["bare_batch"]
-
 
 def bare_batch(frame: pl.DataFrame) -> pa.RecordBatch:
     """Return the frame's rows as a record batch of new, minimal buffers.

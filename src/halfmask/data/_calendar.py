@@ -10,16 +10,6 @@ import polars as pl
 
 from halfmask._errors import DataError
 
-__all__ = [
-    "Unit",
-    "check_calendar",
-    "day_of",
-    "local_times",
-    "moved_by_days",
-    "next_unit_start",
-    "unit_start",
-]
-
 #: Units of time, the finest first; weeks start on Monday.
 Unit: TypeAlias = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
 _UNITS: Final[dict[str, str]] = {

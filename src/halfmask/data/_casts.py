@@ -15,8 +15,6 @@ from halfmask.data._value_patterns import PATTERNS
 if TYPE_CHECKING:
     from halfmask.data._declarations import Declaration
 
-__all__ = ["Coerced", "as_declared", "check_declared", "mark_missing", "warn_ambiguous"]
-
 
 def mark_missing(frame: pl.DataFrame, markers: tuple[str, ...] | None) -> pl.DataFrame:
     """Return the frame with null for each cell that is one of the markers.
@@ -64,13 +62,7 @@ def check_declared(declared: Iterable[str], columns: Iterable[str]) -> None:
 
 
 class Coerced:
-    """How many cells of each column didn't fit its declaration, and became missing.
-
-    Parameters
-    ----------
-    columns
-        The columns whose cells may; in others a cell that doesn't fit is an error.
-    """
+    """How many cells of each column didn't fit its declaration, and became missing."""
 
     def __init__(self, columns: Iterable[str]) -> None:
         self._cells: dict[str, Counter[str]] = {name: Counter() for name in columns}
@@ -116,22 +108,7 @@ def warn_ambiguous(columns: Iterable[str]) -> None:
 def as_declared(
     frame: pl.DataFrame, declared: Mapping[str, Declaration], coerced: Coerced
 ) -> pl.DataFrame:
-    """Return the frame with the declared columns read by their declarations.
-
-    Parameters
-    ----------
-    frame
-        Some rows, of any of the columns.
-    declared
-        The declarations of columns.
-    coerced
-        The columns in which a cell that doesn't fit becomes missing, and is counted.
-
-    Raises
-    ------
-    SchemaError
-        If a cell of another column doesn't fit, with the number of such cells.
-    """
+    """Return the frame with the declared columns read by their declarations."""
     read = []
     for name in frame.columns:
         if name in declared:

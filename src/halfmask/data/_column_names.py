@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from halfmask.data._column_words import ID_WORDS, MEASURE_WORDS, PERSON_WORDS, TOPICS
 from halfmask.data._topic import Topic
 
-__all__ = ["NameHint", "hint_of", "words_of"]
-
 CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 LONGEST_PHRASE = 4
 # Shorter words stand inside of others by chance ("state" in "statement").
@@ -34,21 +32,7 @@ PERSON_ALONE = Topic("a person", "identifier", "", weak=True)
 
 @dataclass(frozen=True, slots=True)
 class NameHint:
-    """What a name says.
-
-    Parameters
-    ----------
-    topic
-        What the column is about.
-    strong
-        Whether it is more than a word that says little.
-    inside
-        Whether a short word stands inside another: the values have to bear it out.
-    measures
-        Whether the name also says how much or how long, as numbers that identify nobody do.
-    of_calendar
-        Whether the last word is a part of a date that numbers spell, such as year.
-    """
+    """What a name says."""
 
     topic: Topic
     strong: bool

@@ -12,8 +12,6 @@ from __future__ import annotations
 from halfmask.data._sensitive_words import SENSITIVE
 from halfmask.data._topic import Topic
 
-__all__ = ["ID_WORDS", "MEASURE_WORDS", "PERSON_WORDS", "TOPICS"]
-
 
 def _listed(text: str) -> frozenset[str]:
     return frozenset(word.strip() for word in text.split(","))

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
 
-__all__ = ["ColumnarReader"]
-
 Kind = Literal["parquet", "arrow", "arrows"]
 _COUNTED_ROWS = 1 << 18
 #: Polars 1.42 reads five seconds after midnight in Parquet as 5,000; 2.1 reads them right.
@@ -43,15 +41,7 @@ class _Facts:
 
 
 class ColumnarReader:
-    """The rows of Parquet or Arrow files that are parts of one table.
-
-    Parameters
-    ----------
-    places
-        The files, and the format of each.
-    options
-        Which texts mean missing, and the declared types.
-    """
+    """The rows of Parquet or Arrow files that are parts of one table."""
 
     def __init__(self, places: Sequence[tuple[Place, Kind]], options: ReadOptions) -> None:
         self._places = list(places)

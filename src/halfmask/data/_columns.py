@@ -8,8 +8,6 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 
-__all__ = ["joint_dtypes", "same_columns"]
-
 
 def same_columns(columns: Sequence[str], first: Sequence[str], *, what: str) -> None:
     """Raise unless a file has the columns of the first file, in any order.
@@ -35,11 +33,6 @@ def joint_dtypes(
 
     A column that is empty in one file (type Null) has the type of the other, and a declared
     column has the type that is declared.
-
-    Raises
-    ------
-    SchemaError
-        If a column is of two types.
     """
     joint = dict(so_far)
     for name, dtype in dtypes.items():

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
 
-__all__ = ["CsvReader"]
-
 _SAMPLE = 1 << 20
 _END = "halfmask: the file ends here"
 
@@ -37,15 +35,6 @@ class CsvReader:
 
     The first pass looks at every cell: types are decided by all values, and a row with too many
     or too few cells is found before anything is written.
-
-    Parameters
-    ----------
-    places
-        The files.
-    options
-        How to read them.
-    tabs
-        Whether the delimiter is the tab unless the options say otherwise.
     """
 
     def __init__(self, places: Sequence[Place], options: ReadOptions, *, tabs: bool) -> None:

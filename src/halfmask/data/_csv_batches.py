@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Self
 
-__all__ = ["CsvBatches"]
-
 # Arrow lets go within microseconds of its last read; a slow disk may hold that read for longer.
 _PATIENCE_S = 30.0
 _COPIED = 4096
@@ -26,22 +24,6 @@ class CsvBatches(Iterator[Any]):
     process ends is killed inside C++ code, and the process aborts. So Arrow copies the bytes that
     it reads, errors of reads are kept from it, and `close` waits until it has let go of the stream
     and of the handler of rows. It runs at exit at the latest.
-
-    Parameters
-    ----------
-    stream
-        The bytes of the file. It stays open: the caller closes it, after `close`.
-    read, parse, convert
-        The options of ``pyarrow.csv.open_csv``, ``parse`` without a handler of rows.
-    ragged
-        Gets the rows that have more or fewer cells than there are columns. One is an error.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        While iterating: if the text isn't a table.
-    Exception
-        What the stream raises, there too.
     """
 
     def __init__(

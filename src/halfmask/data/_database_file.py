@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
 
-__all__ = [
-    "FILE_READERS",
-    "duckdb_reader",
-    "open_sqlite",
-    "sqlite_column_type",
-    "sqlite_frames",
-    "sqlite_reader",
-    "sqlite_types",
-]
-
 _CHUNK: Final = 50_000
 #: Every whole number up to it is a float64 of its own.
 _EXACT: Final = 2**53
@@ -48,20 +38,6 @@ def open_sqlite(path: str | Path) -> sqlite3.Connection:
 
 def sqlite_reader(place: Place, table: str | None, options: ReadOptions) -> ColumnarReader:
     """Copy a table or a view of SQLite, and return a reader of the copy.
-
-    Parameters
-    ----------
-    place, table
-        The database, and the table's name; ``None`` if it has only one.
-    options
-        Which texts mean missing, and the declared types.
-
-    Raises
-    ------
-    DataError
-        If the file can't be read, or has no such table.
-    SchemaError
-        If a column holds values of more than one type, or bytes: SQLite has types by cell.
 
     Notes
     -----
@@ -93,20 +69,7 @@ def sqlite_types(base: sqlite3.Connection, table: str) -> dict[str, pl.DataType]
 def sqlite_column_type(
     base: sqlite3.Connection, table: str, name: str, *, bytes_too: bool = False
 ) -> pl.DataType:
-    """Return the type of a column of a table, by its cells.
-
-    Parameters
-    ----------
-    base, table, name
-        The database, and the names of the table and the column.
-    bytes_too
-        Whether the column may hold bytes.
-
-    Raises
-    ------
-    SchemaError
-        If the column holds values of more than one type, or bytes.
-    """
+    """Return the type of a column of a table, by its cells."""
     column = quoted_name(name)
     found = base.execute(
         f"SELECT typeof({column}), min({column}), max({column}) FROM {quoted_name(table)}"
@@ -142,24 +105,7 @@ def sqlite_frames(
 
 
 def duckdb_reader(place: Place, table: str | None, options: ReadOptions) -> ColumnarReader:
-    """Copy a table or a view of DuckDB, and return a reader of the copy.
-
-    Parameters
-    ----------
-    place, table
-        The database, and the table's name; ``None`` if it has only one.
-    options
-        Which texts mean missing, and the declared types.
-
-    Raises
-    ------
-    MissingDependencyError
-        If duckdb isn't installed.
-    DataError
-        If the file can't be read, or has no such table.
-    SchemaError
-        If a column holds lists, structs or bytes.
-    """
+    """Copy a table or a view of DuckDB, and return a reader of the copy."""
     need("duckdb")
     import duckdb  # noqa: PLC0415 - an extra
 

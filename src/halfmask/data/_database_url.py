@@ -10,8 +10,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from halfmask._errors import ParameterError
 
-__all__ = ["DatabaseUrl", "Engine", "is_database_url", "quoted_name"]
-
 Engine: TypeAlias = Literal["postgresql", "sqlite", "duckdb"]
 
 _ENGINES: Final[dict[str, Engine]] = {

@@ -10,8 +10,6 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 
-__all__ = ["ISO", "check_date_format", "dtype_of_format", "read_dates"]
-
 #: ISO 8601 in any of its usual spellings; with a zone or without, as the column's type says.
 ISO = "ISO 8601"
 _DAY = r"[1-9]\d{3}-\d{2}-\d{2}"
@@ -56,14 +54,7 @@ def dtype_of_format(format_: str) -> pl.DataType:
 
 
 def check_date_format(column: str, format_: object, first_year: object = None) -> None:
-    """Raise unless the format spells whole dates, and says the century of two-digit years.
-
-    Raises
-    ------
-    ParameterError
-        If a date that is written by the format isn't the same when it is read, or two digits of a
-        year are all that is there and nobody says which hundred years they are of.
-    """
+    """Raise unless the format spells whole dates, and says the century of two-digit years."""
     if not isinstance(format_, str) or not _is_whole(format_):
         raise ParameterError(
             f"The date format of column {column!r} must spell a day, a month and a year.",
@@ -89,20 +80,7 @@ def check_date_format(column: str, format_: object, first_year: object = None) -
 def read_dates(
     texts: pl.Series, format_: str, dtype: pl.DataType, *, first_year: int | None = None
 ) -> pl.Series:
-    """Return the dates or times that texts spell by a format; null where one doesn't.
-
-    Parameters
-    ----------
-    texts
-        The texts; blanks around them don't matter.
-    format_
-        A format of ``strftime``, or `ISO`.
-    dtype
-        For `ISO`, whether dates, times without a zone, or times with a zone are read. For a format,
-        what `dtype_of_format` says.
-    first_year
-        The first of the hundred years that two-digit years are of.
-    """
+    """Return the dates or times that texts spell by a format; null where one doesn't."""
     texts = texts.str.strip_chars()
     if format_ == ISO:
         return _read_iso(texts, dtype)
@@ -165,11 +143,6 @@ def _strict(format_: str) -> tuple[str, str]:
 
     polars reads ``31.12.48`` by ``%Y`` as the year 48, and a missing zero as part of the next
     number. A pattern says how many digits there are.
-
-    Raises
-    ------
-    ParameterError
-        If a directive isn't known.
     """
     return f"^{''.join(_patterns(format_))}$", _spelled(format_).replace("%z", "%#z")
 

@@ -10,28 +10,13 @@ from halfmask.data._date_formats import ISO, dtype_of_format, read_dates
 from halfmask.data._number_formats import read_numbers
 from halfmask.data._text_types import FLOAT_WORD, LONG_INTEGER, typed, written_as
 
-__all__ = ["Declaration"]
-
 # How many digits they have; a library that takes them for numbers loses a zero in front.
 _DIGIT_DATES = {"%d%m%Y": 8, "%m%d%Y": 8, "%d%m%y": 6, "%m%d%y": 6, "%y%m%d": 6}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """The type of a column, and how its cells are written.
-
-    Parameters
-    ----------
-    dtype
-        The type.
-    date_format, first_year
-        How texts spell dates, and the first of the hundred years of years of two digits.
-    number_format
-        How texts spell numbers.
-    fitted
-        Whether cells of an earlier table gave the type, not a declaration. Then a text must
-        be written as such cells are: ``"007"`` isn't the integer 7.
-    """
+    """The type of a column, and how its cells are written."""
 
     dtype: pl.DataType
     date_format: str | None = None

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.data._profile import ColumnProfile
 
-__all__ = ["Derivation", "Derivations"]
-
 MAX_ROWS = 10_000
 # Rows in which formulas are tried, and the most columns that they are tried with.
 FITTED_ROWS, PROBED_ROWS, MAX_SOURCES = 1_000, 60, 20
@@ -58,15 +56,7 @@ class Derivation:
 
 
 class Derivations:
-    """Looks for columns of a table that follow from others.
-
-    Parameters
-    ----------
-    frame
-        The rows; of more than 10,000 every n-th is taken.
-    profiles
-        The counts of each column.
-    """
+    """Looks for columns of a table that follow from others."""
 
     def __init__(self, frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile]) -> None:
         order = np.random.default_rng(0).permutation(frame.height)[:MAX_ROWS]

@@ -30,8 +30,6 @@ from halfmask.data._schema import ROLES, Role, Schema
 from halfmask.data._singling_out import SinglingOut, share_unique, single_out, single_out_together
 from halfmask.data._source import open_table
 
-__all__ = ["Batched", "Description", "describe"]
-
 MAX_ROWS = 1_000_000
 MAX_CELLS = 20_000_000
 FEWEST_ROWS = 2_000
@@ -226,18 +224,7 @@ def _derived(
     *,
     certain: bool,
 ) -> dict[str, Proposal]:
-    """Return proposals for columns that follow from others: these take the sources' role.
-
-    Parameters
-    ----------
-    derivations, judged
-        What finds sources, and what is proposed so far, ``None`` for columns that say nothing.
-    known
-        Columns whose role was given: they keep it.
-    certain
-        Whether name and values of the sources say what they are: then columns take their role that
-        were judged sensitive, too. ``False`` is for sources that single out.
-    """
+    """Return proposals for columns that follow from others: these take the sources' role."""
     roles = {
         name: "insensitive" if proposal is None else proposal.role
         for name, proposal in judged.items()

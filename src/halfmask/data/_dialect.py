@@ -10,8 +10,6 @@ from itertools import islice
 
 from halfmask._errors import DataError
 
-__all__ = ["DELIMITERS", "Dialect", "sniff"]
-
 # In the order in which they win when nothing else tells them apart.
 DELIMITERS = (",", ";", "\t", "|")
 _ROWS = 200
@@ -29,23 +27,6 @@ class Dialect:
 
 def sniff(sample: str, *, delimiter: str | None, quote: str, what: str) -> Dialect:
     r"""Find the delimiter that cuts the first rows into the same number of cells.
-
-    Parameters
-    ----------
-    sample
-        The start of the file. Its last row may be cut off and is not looked at, unless it is the
-        only one.
-    delimiter
-        The delimiter if it is known.
-    quote
-        The character around cells that hold delimiters or line ends.
-    what
-        The file's name in errors.
-
-    Raises
-    ------
-    DataError
-        If there is no row.
 
     Examples
     --------

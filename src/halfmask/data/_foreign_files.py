@@ -9,8 +9,6 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from halfmask._errors import DataError
 
-__all__ = ["FOREIGN_FORMATS", "ForeignFormat", "foreign_format"]
-
 #: The formats of other programs that are read. They aren't written.
 ForeignFormat: TypeAlias = Literal["excel", "spss", "stata", "sas", "sqlite", "duckdb"]
 FOREIGN_FORMATS: Final[tuple[ForeignFormat, ...]] = get_args(ForeignFormat)
@@ -71,25 +69,6 @@ _TAB = 9
 
 def foreign_format(start: bytes, name: str, *, what: str) -> ForeignFormat | None:
     r"""Return the format of another program's file, or raise if such files aren't read.
-
-    Parameters
-    ----------
-    start
-        The first bytes, decompressed.
-    name
-        The file's name; empty for a pipe.
-    what
-        The file's name in errors.
-
-    Returns
-    -------
-    str or None
-        One of ``FOREIGN_FORMATS``; ``None`` if the file is none of these programs'.
-
-    Raises
-    ------
-    DataError
-        If it is a file that isn't read: what it is, and how to get a table from it.
 
     Examples
     --------

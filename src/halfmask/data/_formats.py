@@ -9,8 +9,6 @@ from typing import Literal, TypeAlias, get_args
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import one_of
 
-__all__ = ["FORMATS", "Compression", "FileForm", "Format", "compression_of_bytes", "form_of_name"]
-
 #: The formats of tables in files.
 Format: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
 Compression: TypeAlias = Literal["gzip", "zstd"]
@@ -86,24 +84,7 @@ def compression_of_bytes(start: bytes) -> Compression | None:
 
 
 def format_of_bytes(start: bytes, *, declared: Format | None, sure: bool, what: str) -> Format:
-    """Return the format of a file by its first bytes and its declaration.
-
-    Parameters
-    ----------
-    start
-        The first bytes, decompressed.
-    declared
-        The format that the caller or the file's name gives, if any.
-    sure
-        Whether the caller gave it, and not only a name.
-    what
-        The file's name in errors.
-
-    Raises
-    ------
-    DataError
-        If the bytes and the declared format don't agree.
-    """
+    """Return the format of a file by its first bytes and its declaration."""
     seen = next((name for magic, name in _MAGIC if start.startswith(magic)), None)
     if seen == "arrows" and declared == "arrow":
         return "arrows"  # Feather's ending is used for files and for streams

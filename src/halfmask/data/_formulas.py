@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-__all__ = ["guarded", "guarded_names"]
-
 # OWASP, "CSV Injection": cells that start so are formulas to a spreadsheet. The wide forms are
 # what some of them turn into the narrow ones.
 _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - the wide forms are meant

@@ -20,17 +20,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = [
-    "check_names",
-    "count_infinite",
-    "library_of",
-    "like",
-    "settle",
-    "settled_dtype",
-    "to_polars",
-    "without_empty_types",
-]
-
 _CODED = (pl.Categorical, pl.Enum, pl.Null)
 # What one cell of a table of people can be: other types have no order, no equality or no text.
 _CELLS = (
@@ -133,13 +122,6 @@ def settle(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the frame with values that every room understands, or say which column can't be.
 
     NaN becomes null, categories become strings, a column without any value becomes one of text.
-
-    Raises
-    ------
-    DataError
-        If the frame has no column.
-    SchemaError
-        As `to_polars` does.
     """
     check_names(frame.columns)
     casts = [
@@ -160,13 +142,7 @@ def settle(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def settled_dtype(dtype: pl.DataType, column: str) -> pl.DataType:
-    """Return the type that `settle` gives to a column of type ``dtype``.
-
-    Raises
-    ------
-    SchemaError
-        If a column of people can't have that type.
-    """
+    """Return the type that `settle` gives to a column of type ``dtype``."""
     if isinstance(dtype, pl.BaseExtension):
         raise extension_error(column, dtype.ext_name())
     if isinstance(dtype, _CODED):
@@ -197,17 +173,7 @@ def without_empty_types(frame: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) 
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise unless there are columns and each has a name of its own.
-
-    Raises
-    ------
-    DataError
-        If there is no column.
-    SchemaError
-        If a name is empty, there twice, holds NUL or is a pattern (``*``, ``^...$``). The columns
-        are called by their number, from 1: where the header is missing, the names are somebody's
-        data.
-    """
+    """Raise unless there are columns and each has a name of its own."""
     if not names:
         raise DataError("The table has no column.", hint="Give a table with named columns.")
     empty = [str(n) for n, name in enumerate(names, 1) if not name.strip()]

@@ -18,8 +18,6 @@ from halfmask.data._value_patterns import PATTERNS
 if TYPE_CHECKING:
     from halfmask.data._read_options import ReadOptions
 
-__all__ = ["Header", "unique_names", "values_among"]
-
 _MAX_SHOWN = 20
 _NUMBER = r"[-+]?(?:\d[\d.,' ]*|\.\d+)"
 _CURRENCY = r"(?:EUR|USD|GBP|CHF|JPY|CNY|INR|[$€£¥₹])"
@@ -91,23 +89,7 @@ def unique_names(cells: Sequence[str]) -> tuple[tuple[str, ...], dict[int, str]]
 
 
 class Header:
-    """What the columns of one CSV file are called, and whether rows look like its header.
-
-    Parameters
-    ----------
-    first
-        The cells of the first row.
-    options
-        The declaration of the header.
-    what
-        The file's name in errors.
-
-    Raises
-    ------
-    SchemaError
-        If the header isn't declared and cells of the first row have the forms of values, if
-        there are more or fewer names than columns, or a name can't be one.
-    """
+    """What the columns of one CSV file are called, and whether rows look like its header."""
 
     def __init__(self, first: tuple[str, ...], options: ReadOptions, what: str) -> None:
         self._first = first
@@ -123,20 +105,7 @@ class Header:
         self.columns = self._named(options)
 
     def check(self, texts: pl.DataFrame, rows_before: int) -> None:
-        """Raise if rows repeat the header, or if cells of the header occur as values below.
-
-        Parameters
-        ----------
-        texts
-            Rows, in the columns of this file.
-        rows_before
-            How many rows of the file are before them, without the header.
-
-        Raises
-        ------
-        SchemaError
-            If so. The columns and rows are given by their numbers.
-        """
+        """Raise if rows repeat the header, or if cells of the header occur as values below."""
         named = zip(self.columns, self._first, strict=True)
         alike = {
             number: (texts.get_column(name) == cell).fill_null(value=False)

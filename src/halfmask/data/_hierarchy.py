@@ -16,8 +16,6 @@ from halfmask._validation import integer_at_least, list_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ROOT", "Hierarchy", "as_text", "leaf_text"]
-
 ROOT = "*"
 MAX_LEVELS = 255  # boundaries are bytes
 

@@ -13,8 +13,6 @@ from halfmask._validation import one_of
 from halfmask.data._calendar import day_of
 from halfmask.data._hierarchy import Hierarchy, leaf_text
 
-__all__ = ["Dates"]
-
 UNITS = ("day", "week", "month", "quarter", "year", "decade")
 
 

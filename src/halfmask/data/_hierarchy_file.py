@@ -12,8 +12,6 @@ from typing import IO
 from halfmask._errors import HierarchyError, ParameterError
 from halfmask.data._hierarchy import Hierarchy
 
-__all__ = ["read_hierarchy"]
-
 GZIP = b"\x1f\x8b"
 
 

@@ -15,8 +15,6 @@ from halfmask._errors import HierarchyError, ParameterError
 from halfmask._validation import integer_at_least, number_between
 from halfmask.data._hierarchy import Hierarchy, leaf_text
 
-__all__ = ["Groups", "HierarchyRule", "Intervals", "Order", "Prefix"]
-
 # What a policy file or a caller may nest, to any depth.
 Nested: TypeAlias = Sequence[Any]
 

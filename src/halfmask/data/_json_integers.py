@@ -9,8 +9,6 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 
-__all__ = ["MAX_DIGITS", "WholeNumbers"]
-
 #: The most digits of a whole number that Arrow's decimals hold.
 MAX_DIGITS = 76
 _EXACT = 2**53
@@ -67,13 +65,7 @@ class WholeNumbers:
             self._unsafe.add(name)
 
     def texts(self) -> set[str]:
-        """Return the columns that stay texts, so that no number changes.
-
-        Raises
-        ------
-        SchemaError
-            If a column holds fractions and whole numbers that a float would change.
-        """
+        """Return the columns that stay texts, so that no number changes."""
         mixed = sorted(self._unsafe & self._fractions)
         if mixed:
             raise SchemaError(

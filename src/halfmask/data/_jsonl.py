@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
 
-__all__ = ["JsonLinesReader"]
-
 _CHANGED = re.compile(r"Column\(/(.*)\) changed from (\w+) to (\w+) in row", re.DOTALL)
 
 
@@ -35,13 +33,6 @@ class JsonLinesReader:
 
     Numbers are integers if every one of them is. A key that an object lacks is a missing cell.
     Texts become dates only if every one of them is an ISO date.
-
-    Parameters
-    ----------
-    places
-        The files.
-    options
-        How to read them.
     """
 
     def __init__(self, places: Sequence[Place], options: ReadOptions) -> None:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halfmask.data._text import TextStream
 
-__all__ = ["RowLines", "excel_delimiter"]
-
 _CHUNK = 1 << 20
 _SEPARATOR = re.compile(r'"?sep=([^\r\n"])"?[ ,;|\t]*(?:[\r\n]|$)', re.IGNORECASE)
 
@@ -28,21 +26,7 @@ def excel_delimiter(sample: str) -> str | None:
 
 
 class RowLines(io.RawIOBase):
-    """A text stream without the lines that hold no row.
-
-    Parameters
-    ----------
-    stream
-        The whole file, as UTF-8.
-    skip
-        How many lines at the start are left out, empty ones included.
-    comment
-        Lines that start with this text are left out, unless they are inside a quoted cell.
-    drop
-        Whether the first line that is left and not empty is left out, too.
-    quote, delimiters
-        What tells where a quoted cell begins and ends.
-    """
+    """A text stream without the lines that hold no row."""
 
     def __init__(  # each is one fact of a file
         self,

@@ -14,17 +14,9 @@ if TYPE_CHECKING:
 
     from halfmask.data._reader import Reader
 
-__all__ = ["SetReader", "check_lists", "joined_lists"]
-
 
 def check_lists(lists: Mapping[str, str]) -> None:
-    """Raise unless each column of lists has a separator.
-
-    Raises
-    ------
-    ParameterError
-        If a separator isn't a text, or is empty.
-    """
+    """Raise unless each column of lists has a separator."""
     for name, separator in lists.items():
         if not isinstance(separator, str) or not separator:  # type: ignore[redundant-expr] # any caller's
             raise ParameterError(
@@ -35,20 +27,6 @@ def check_lists(lists: Mapping[str, str]) -> None:
 
 def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
     """Return the frame with columns of lists as texts.
-
-    Parameters
-    ----------
-    frame
-        A table. A column that has neither lists nor texts stays.
-    lists
-        For columns of lists, what is written between two items; texts may have it already. Lists
-        are sets: each item is written once, in order, and a missing or empty one of a text left
-        out. An empty list is an empty text.
-
-    Raises
-    ------
-    DataError
-        If an item is empty or holds the separator: it would be read as another set.
 
     Examples
     --------
@@ -66,15 +44,7 @@ def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
 
 
 class SetReader(ReaderAround):
-    """A table whose columns of lists are texts in which each item stands once, in order.
-
-    Parameters
-    ----------
-    reader
-        The table below.
-    lists
-        As of `joined_lists`.
-    """
+    """A table whose columns of lists are texts in which each item stands once, in order."""
 
     def __init__(self, reader: Reader, lists: Mapping[str, str]) -> None:
         self._reader, self._lists = reader, dict(lists)

@@ -6,8 +6,6 @@ from typing import Final
 
 import polars as pl
 
-__all__ = ["coded_cells"]
-
 #: Digits of codes: ``-8``, ``-77``, ``-9999``; ``99``, ``998``, ``99999``.
 _NEGATIVE: Final = r"^-(?:[1-9]|66+|77+|88+|99+|9+[78])$"
 _POSITIVE: Final = r"^(?:99+|9+[78])$"

@@ -10,8 +10,6 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 
-__all__ = ["NumberFormat", "check_number_format", "read_numbers"]
-
 _EXAMPLE = re.compile(
     r"(?P<before>[^\d+\-]*?)\s*(?<!\d)1(?P<group>[.,'\u2019\u00a0\u202f _]?)234(?P<point>[.,])5"
     r"(?!\d)\s*(?P<after>[^\d]*)",
@@ -22,17 +20,7 @@ _QUOTES = "'\u2019"
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """What stands between the digits of numbers and around them.
-
-    Parameters
-    ----------
-    group
-        Between groups of three digits; empty for nothing.
-    point
-        Before the decimals.
-    before, after
-        What each number is written with, such as a currency.
-    """
+    """What stands between the digits of numbers and around them."""
 
     group: str
     point: str
@@ -54,13 +42,7 @@ class NumberFormat:
 
 
 def check_number_format(column: str, format_: object) -> None:
-    """Raise unless the format is an example of a number.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't 1234.5 as a column may write it.
-    """
+    """Raise unless the format is an example of a number."""
     if not isinstance(format_, str) or _format_of(format_) is None:
         raise ParameterError(
             f"The number format of column {column!r} must be how the column writes 1234.5.",
@@ -77,18 +59,7 @@ def _format_of(example: str) -> NumberFormat | None:
 
 
 def read_numbers(texts: pl.Series, example: str, dtype: pl.DataType) -> pl.Series:
-    """Return the numbers that texts spell by a format; null where one doesn't.
-
-    Parameters
-    ----------
-    texts
-        The texts; blanks around them don't matter.
-    example
-        How the column writes 1234.5.
-    dtype
-        The type of the numbers. A number that it can't hold exactly isn't read: of floats one of
-        more than 15 digits.
-    """
+    """Return the numbers that texts spell by a format; null where one doesn't."""
     format_ = _format_of(example)
     if format_ is None:
         raise ParameterError("A number format must be how a column writes 1234.5.")

@@ -19,40 +19,19 @@ from halfmask._errors import DataError, ReleaseError
 from halfmask.data._atomic import writing
 from halfmask.data._object_store import ObjectFolder, is_object_address
 
-__all__ = ["check_object_folder", "fetched_folder", "object_folder", "shared_folder"]
-
 _CALLED: Final = "The folder to write"
 _MARKER: Final = ".writing-"
 
 
 def shared_folder(out: object) -> ObjectFolder | None:
-    """Return where workers write objects of a release; ``None`` for a path.
-
-    Parameters
-    ----------
-    out
-        The folder to make.
-    """
+    """Return where workers write objects of a release; ``None`` for a path."""
     if not isinstance(out, str) or not is_object_address(out):
         return None
     return ObjectFolder.parse(out, called=_CALLED, is_output=True)
 
 
 def check_object_folder(out: str, *, overwrite: bool) -> ObjectFolder:
-    """Return the place of a new folder of objects.
-
-    Parameters
-    ----------
-    out
-        Its address.
-    overwrite
-        Whether an older folder may be replaced: it can't, in one step.
-
-    Raises
-    ------
-    ReleaseError
-        If something is there, or something is to be replaced.
-    """
+    """Return the place of a new folder of objects."""
     where = ObjectFolder.parse(out, called=_CALLED, is_output=True)
     if overwrite:
         raise ReleaseError(
@@ -71,25 +50,6 @@ def check_object_folder(out: str, *, overwrite: bool) -> ObjectFolder:
 @contextmanager
 def object_folder(out: str, *, overwrite: bool, last: str) -> Iterator[Path]:
     """Build a folder of objects that counts when it is complete.
-
-    Parameters
-    ----------
-    out
-        Its address; nothing may be there.
-    overwrite
-        As of `check_object_folder`.
-    last
-        The name of the file that lists the others. It is written last.
-
-    Yields
-    ------
-    An empty temporary folder here. When the block ends, its files become objects. Objects that
-    workers wrote by then, under the same names, stay. When the block raises, all are removed.
-
-    Raises
-    ------
-    ReleaseError
-        If something is there, another process writes there, or the store refuses.
 
     Guarantees
     ----------
@@ -118,20 +78,7 @@ def object_folder(out: str, *, overwrite: bool, last: str) -> Iterator[Path]:
 
 @contextmanager
 def fetched_folder(address: str, *, called: str) -> Iterator[Path]:
-    """Give a copy of a folder of objects, without those whose names start with a dot.
-
-    Parameters
-    ----------
-    address
-        Of the folder.
-    called
-        What it is in errors.
-
-    Raises
-    ------
-    DataError
-        If nothing is there, or it can't be read.
-    """
+    """Give a copy of a folder of objects, without those whose names start with a dot."""
     where = ObjectFolder.parse(address, called=called)
     names = [name for name in where.listed(recursive=True)[0] if not name.startswith(".")]
     if not names or any(".." in Path(name).parts for name in names):

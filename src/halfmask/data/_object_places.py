@@ -12,23 +12,13 @@ from halfmask._errors import DataError
 from halfmask.data._object_store import ObjectFolder
 from halfmask.data._places import Place, folders_error, spooled
 
-__all__ = ["object_places"]
-
 _PARQUET = b"PAR1"
 #: The end of a file that is read first: the footer of most files.
 _TAIL = 1 << 16
 
 
 class ObjectPlace(Place):
-    """A Parquet object; any process reads the bytes that it needs.
-
-    Parameters
-    ----------
-    what, name
-        As of `Place`.
-    folder
-        Where it is.
-    """
+    """A Parquet object; any process reads the bytes that it needs."""
 
     on_workers = (
         "Give the workers what this process has in its environment: the credentials, the region "
@@ -113,21 +103,7 @@ def _spans(facts: Any, columns: Sequence[str], rows: range | None) -> Iterator[t
 
 
 def object_places(address: str, called: str) -> list[Place]:
-    """Return the places of a table's objects, in the order of their names.
-
-    Parameters
-    ----------
-    address
-        Of one object, or of a folder of them, whose objects are all parts of one table except
-        those whose names start with a dot or an underscore.
-    called
-        The table's name in errors.
-
-    Raises
-    ------
-    DataError
-        If nothing is there, it can't be read, or the folder has folders.
-    """
+    """Return the places of a table's objects, in the order of their names."""
     folder = ObjectFolder.parse(address, called=called)
     if folder.stamp() is not None:
         home, _, name = folder.path.rpartition("/")

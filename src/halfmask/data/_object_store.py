@@ -15,8 +15,6 @@ from typing import IO, Any, BinaryIO, Final, cast
 from halfmask._errors import DataError, MissingDependencyError, ParameterError, ReleaseError
 from halfmask.data._database_url import is_database_url
 
-__all__ = ["ObjectFolder", "is_object_address", "refuse_object_address"]
-
 _START: Final = re.compile(r"(?i:s3|gs|az)://")
 _ADDRESS: Final = re.compile(r"(s3|gs|az)://([a-z0-9][a-z0-9._-]*)((?:/[^?#@/]+)*)/?")
 #: Bytes that are copied at once.
@@ -25,11 +23,6 @@ _COPIED = 1 << 22
 
 def is_object_address(where: object) -> bool:
     """Return whether a text is the address of objects, and no path of a file.
-
-    Parameters
-    ----------
-    where
-        What was given for a table or an output.
 
     Examples
     --------
@@ -40,18 +33,7 @@ def is_object_address(where: object) -> bool:
 
 
 def refuse_object_address(where: object) -> None:
-    """Raise if an output is the address of objects, where only a path will do.
-
-    Parameters
-    ----------
-    where
-        The file or folder to write.
-
-    Raises
-    ------
-    ReleaseError
-        If it is one.
-    """
+    """Raise if an output is the address of objects, where only a path will do."""
     if is_object_address(where):
         raise ReleaseError(
             "This output can't be written to an object store.",
@@ -61,19 +43,7 @@ def refuse_object_address(where: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ObjectFolder:
-    """The objects whose names begin with one path; it can be sent to other processes.
-
-    Parameters
-    ----------
-    scheme
-        ``"s3"``, ``"gs"`` or ``"az"``.
-    path
-        The bucket, and the names' beginning. It isn't in the repr.
-    called
-        What it is in errors.
-    is_output
-        Whether errors are about a release, or about a table to read.
-    """
+    """The objects whose names begin with one path; it can be sent to other processes."""
 
     scheme: str
     path: str = field(repr=False)
@@ -83,18 +53,6 @@ class ObjectFolder:
     @classmethod
     def parse(cls, address: str, *, called: str, is_output: bool = False) -> ObjectFolder:
         """Take an address apart.
-
-        Parameters
-        ----------
-        address
-            Such as ``"s3://bucket/people"``.
-        called, is_output
-            As of the class.
-
-        Raises
-        ------
-        ParameterError
-            If it is no such address, or has a user or password. The message doesn't quote it.
 
         Examples
         --------
@@ -132,13 +90,7 @@ class ObjectFolder:
         return (0, found.size, found.mtime_ns) if found.is_file else None
 
     def listed(self, *, recursive: bool = False) -> tuple[list[str], list[str]]:
-        """Return the names of objects and of folders, in order.
-
-        Parameters
-        ----------
-        recursive
-            Whether those within folders are listed, too.
-        """
+        """Return the names of objects and of folders, in order."""
         import pyarrow.fs as pa_fs  # noqa: PLC0415 # heavy, and only addresses need it
 
         chosen = pa_fs.FileSelector(self.path, allow_not_found=True, recursive=recursive)

@@ -13,8 +13,6 @@ import polars as pl
 from halfmask._errors import SchemaError
 from halfmask.data._frames import library_of
 
-__all__ = ["has_order", "natural_order", "orders_of", "with_orders"]
-
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+|[km](?![^\W\d_]))?")
 _TIMES = {"k": 1e3, "m": 1e6}
 #: Separators of thousands. Between brackets, as in R's ``(100,200]``, a comma is none.
@@ -73,16 +71,7 @@ def orders_of(table: object) -> dict[str, tuple[str, ...]]:
 
 
 def with_orders(frame: pl.DataFrame, orders: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """Return a frame whose columns of ordered categories are of such a type again.
-
-    Parameters
-    ----------
-    frame
-        Columns of categories hold texts.
-    orders
-        As `orders_of` returns them. A category that no row has is left out: its name may be that of
-        few people.
-    """
+    """Return a frame whose columns of ordered categories are of such a type again."""
     casts = []
     for name, order in orders.items():
         if name in frame.columns:
@@ -108,13 +97,7 @@ def _orders_of_arrow(table: Any) -> dict[str, tuple[str, ...]]:  # noqa: ANN401 
 
 
 def _order_of(name: str, categories: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return categories that are texts; others are read as numbers or dates, in the order of those.
-
-    Raises
-    ------
-    SchemaError
-        If their type says another order.
-    """
+    """Return categories that are texts; others are read as numbers or dates, in their order."""
     if all(isinstance(it, str) for it in categories):
         return categories
     try:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["owned_buffer"]
-
 
 def owned_buffer(block: bytes) -> pa.Buffer:
     """Copy bytes into Arrow's memory, which Arrow frees without the GIL.

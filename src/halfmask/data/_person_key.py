@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.data._proposal import Proposal
     from halfmask.data._source import Source
 
-__all__ = ["proposed_person", "repeated_identifiers"]
-
 #: Fewer different values than these, or than this share of the rows, are no persons.
 _FEWEST_PERSONS: Final = 20
 _LEAST_SHARE: Final = 0.01
@@ -30,11 +28,6 @@ _ROWS: Final = 100_000
 
 def proposed_person(proposals: Iterable[Proposal]) -> Proposal | None:
     """Return the identifier that probably says whose row it is; ``None`` where none repeats.
-
-    Parameters
-    ----------
-    proposals
-        What is proposed for the columns.
 
     Notes
     -----
@@ -55,15 +48,7 @@ def proposed_person(proposals: Iterable[Proposal]) -> Proposal | None:
 
 
 def repeated_identifiers(source: Source, identifiers: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return identifiers whose values repeat, each with its different values and its rows.
-
-    Parameters
-    ----------
-    source
-        The table; its first rows are looked at.
-    identifiers
-        The columns. Numbers are looked at only if their name says that they are a key.
-    """
+    """Return identifiers whose values repeat, each with its different values and its rows."""
     names = [name for name in identifiers if not source.dtypes[name].is_temporal()]
     if not names:
         return {}

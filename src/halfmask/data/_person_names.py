@@ -11,8 +11,6 @@ import unicodedata
 
 import polars as pl
 
-__all__ = ["MIN_NAMES", "share_of_names"]
-
 # From this share of rows on, a column of texts is taken to be one of people's names.
 MIN_NAMES = 0.2
 # Texts of more words are sentences or addresses.
@@ -69,13 +67,7 @@ gupta shah das yilmaz kaya demir celik walsh byrne ryan
 
 
 def share_of_names(values: pl.Series) -> float:
-    """Return the share of rows with a text whose first or last word is a frequent name.
-
-    Parameters
-    ----------
-    values
-        Texts; missing ones aren't counted.
-    """
+    """Return the share of rows with a text whose first or last word is a frequent name."""
     counts = values.drop_nulls().alias("text").value_counts(sort=True, name="n").head(LOOKED_UP)
     plain = pl.col("text").str.normalize("NFKD").str.replace_all(r"\p{M}", "").str.to_lowercase()
     words = plain.str.extract_all(r"[\p{L}'-]+")

@@ -18,27 +18,13 @@ from typing import IO, BinaryIO
 from halfmask._errors import DataError
 from halfmask.data._reading import reading
 
-__all__ = ["TABLE", "Place", "places_of", "spooled"]
-
 STANDARD_INPUT = "-"
 TABLE = "The table to read"
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class Place:
-    """One file's bytes, that can be read from the start as often as is wanted.
-
-    Parameters
-    ----------
-    what
-        The file's name in errors: never its path.
-    name
-        The file's name, for its endings; empty for a pipe.
-    path
-        Where it lies, or ``None`` if it was spooled.
-    spool
-        The unlinked temporary file that keeps what came in at a pipe.
-    """
+    """One file's bytes, that can be read from the start as often as is wanted."""
 
     #: What to do where a worker of a cluster can't read it.
     on_workers = "Put the table into a folder that every worker sees under the same path."
@@ -77,15 +63,7 @@ class Place:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def fetched(self, columns: Sequence[str] = (), rows: range | None = None) -> Place:
-        """Return a place near by with the footer of a Parquet file, and some columns of some rows.
-
-        Parameters
-        ----------
-        columns
-            The columns that will be read.
-        rows
-            The rows that will be; all by default.
-        """
+        """Return a place near by with a Parquet file's footer, and some columns of some rows."""
         del columns, rows  # a file here has all of them
         return self
 
@@ -148,22 +126,7 @@ class _Window(io.RawIOBase):
 
 
 def places_of(where: str | Path, *, called: str = TABLE) -> list[Place]:
-    """Return the places of a table's bytes, in the order of their names.
-
-    Parameters
-    ----------
-    where
-        A file; a folder, whose files are all parts of one table except those whose names start
-        with a dot or an underscore; or ``"-"`` for standard input.
-    called
-        The table's name in errors.
-
-    Raises
-    ------
-    DataError
-        If it isn't there, may not be read, is a folder without files or with folders inside, or
-        an address in an object store: `object_places` is for those.
-    """
+    """Return the places of a table's bytes, in the order of their names."""
     if str(where) == STANDARD_INPUT:
         return [_spooled(sys.stdin.buffer, called)]
     if isinstance(where, str) and _ADDRESS.match(where):
@@ -205,15 +168,7 @@ def _in_folder(folder: Path, called: str) -> list[Place]:
 
 
 def folders_error(called: str, folders: Sequence[str], names: Sequence[str]) -> DataError:
-    """Return why a folder with folders is no table.
-
-    Parameters
-    ----------
-    called
-        The table's name.
-    folders, names
-        The names of its folders, and of all that it holds.
-    """
+    """Return why a folder with folders is no table."""
     if "data" in folders and "manifest.json" in names:
         return DataError(
             f"{called} is a release; its rows are in its folder data.",
@@ -226,17 +181,7 @@ def folders_error(called: str, folders: Sequence[str], names: Sequence[str]) -> 
 
 
 def spooled(write: Callable[[IO[bytes]], None], called: str, *, name: str = "") -> Place:
-    """Return the place of bytes that a function writes into a temporary file.
-
-    Parameters
-    ----------
-    write
-        Writes the bytes to the file that it is given.
-    called
-        The table's name in errors.
-    name
-        The name that the bytes have elsewhere, for its endings.
-    """
+    """Return the place of bytes that a function writes into a temporary file."""
     return Place(called, name=name, spool=_Spool(write))
 
 

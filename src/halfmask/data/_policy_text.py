@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.data._describe import Description
     from halfmask.data._proposal import Proposal
 
-__all__ = ["Wanted", "policy_text", "proposed_diversity"]
-
 WIDTH = 98
 PROPOSED_K = 10
 #: l is proposed where each group of k can have so many rows that aren't of the l - 1 most
@@ -103,21 +101,7 @@ SUPPRESSION = "The share of rows, 0 to 1, that may be left out because they fit 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the owner asks of a release without a policy.
-
-    Parameters
-    ----------
-    k
-        The k of k-anonymity.
-    diversity
-        The l of sensitive columns, by name; others get what their values can carry.
-    label
-        The column that a model is to predict, if any.
-    hierarchies
-        The section ``hierarchy`` of columns, by name; others get an example as a comment.
-    person
-        The identifier that says whose row it is, if rows are of people with several.
-    """
+    """What the owner asks of a release without a policy."""
 
     k: int
     diversity: Mapping[str, int] = field(default_factory=dict)
@@ -127,15 +111,7 @@ class Wanted:
 
 
 def policy_text(description: Description, wanted: Wanted | None = None) -> str:
-    """Return the commented TOML of a description; it is a valid policy as it stands.
-
-    Parameters
-    ----------
-    description
-        What is proposed for the columns.
-    wanted
-        What the owner asked for; without it k and l are proposed and nothing is a label.
-    """
+    """Return the commented TOML of a description; it is a valid policy as it stands."""
     label = None if wanted is None else wanted.label
     trees = {} if wanted is None else wanted.hierarchies
     guided = any(it.name == label and it.role != "quasi_identifier" for it in description.proposals)

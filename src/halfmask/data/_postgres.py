@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from halfmask.data._database_url import DatabaseUrl
     from halfmask.data._read_options import ReadOptions
 
-__all__ = [
-    "PostgresColumn",
-    "PostgresConnection",
-    "literal",
-    "postgres_reader",
-    "table_columns",
-    "text_of",
-]
-
 _MAX_DIGITS: Final = 38
 #: Days from 1970 to the first of year 1 and the last of 9999, which text, polars and Python all
 #: have. Others, and infinity, which Arrow counts as some other day, have no date of ours.
@@ -86,22 +77,6 @@ def literal(text: str) -> str:
 
 class PostgresConnection:
     """A connection whose statements are all in one transaction.
-
-    Parameters
-    ----------
-    url
-        Where the database is.
-    what
-        What is at the other end, in errors: ``"The table to read"``.
-    reads
-        Whether it only reads, all of it in one snapshot.
-
-    Raises
-    ------
-    MissingDependencyError
-        If adbc-driver-postgresql isn't installed.
-    DataError
-        If the database can't be reached.
 
     Notes
     -----
@@ -225,21 +200,7 @@ def _check_times(column: str, lost: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresColumn:
-    """A column of a table, and how it is read.
-
-    Attributes
-    ----------
-    name, type
-        The column's name, and its type as SQL writes it; of a domain, the type that it is of.
-    base
-        The name of the type; of a domain's base type.
-    dtype
-        What its cells become; ``None`` if only their text can be copied.
-    labels
-        The values of an enumeration, in order.
-    made
-        The OID of the type, of an array that of its elements.
-    """
+    """A column of a table, and how it is read."""
 
     name: str
     type: str
@@ -257,13 +218,7 @@ class PostgresColumn:
         return text_of(self.name, self.type)
 
     def cells(self, column: pl.Series) -> pl.Series:
-        """Return cells that were read, in the column's type.
-
-        Raises
-        ------
-        SchemaError
-            If a date is infinite, before year 1 or after 9999, or a decimal is no finite number.
-        """
+        """Return cells that were read, in the column's type."""
         if self.dtype is not None and self.dtype.is_temporal() and self.dtype != pl.Time:
             size = 1 if self.dtype == pl.Date else _MICROSECONDS
             first, last = _DAYS[0] * size, (_DAYS[1] + 1) * size - 1
@@ -311,15 +266,7 @@ ORDER BY a.attnum
 
 
 def table_columns(connection: PostgresConnection, table: int) -> list[PostgresColumn]:
-    """Return the columns of a table, in order.
-
-    Parameters
-    ----------
-    connection
-        The database.
-    table
-        The table's OID.
-    """
+    """Return the columns of a table, in order."""
     import json  # noqa: PLC0415 - used here alone
 
     return [
@@ -352,24 +299,6 @@ def _dtype(base: str, kind: str, typmod: int) -> pl.DataType | None:
 
 def postgres_reader(url: DatabaseUrl, options: ReadOptions, what: str) -> ColumnarReader:
     """Copy a table or a view of PostgreSQL in one statement, and return a reader of the copy.
-
-    Parameters
-    ----------
-    url
-        The database and the table.
-    options
-        Which texts mean missing, and the declared types.
-    what
-        The table's name in errors.
-
-    Raises
-    ------
-    MissingDependencyError
-        If adbc-driver-postgresql isn't installed.
-    DataError
-        If the database can't be reached, or has no such table.
-    SchemaError
-        If a column is of a type that no column of people has, such as ``jsonb`` or an array.
 
     Notes
     -----

@@ -6,8 +6,6 @@ from typing import Final
 
 from halfmask._errors import DataError
 
-__all__ = ["refusal", "server_error"]
-
 #: The start of a code, what it means, and a hint.
 _REASONS: Final = (
     ("28", "The database refused the user or the password.", "Check the URL, or ~/.pgpass."),
@@ -32,17 +30,7 @@ _REASONS: Final = (
 
 
 def server_error(error: Exception, what: str, about: str) -> DataError:
-    """Return our error for one of the driver.
-
-    Parameters
-    ----------
-    error
-        Of ADBC, or of the system.
-    what
-        What is at the other end: ``"The table to read"``.
-    about
-        What was being done, such as ``"the table 'people'"``; empty if that says nothing.
-    """
+    """Return our error for one of the driver."""
     from adbc_driver_manager import OperationalError  # noqa: PLC0415 - an extra
 
     state = getattr(error, "sqlstate", None) or ""
@@ -56,15 +44,7 @@ def server_error(error: Exception, what: str, about: str) -> DataError:
 
 
 def refusal(state: str, what: str, place: str) -> DataError:
-    """Return our error for a code of PostgreSQL.
-
-    Parameters
-    ----------
-    state
-        The code, SQLSTATE; empty if there is none.
-    what, place
-        What is at the other end, and what was being done.
-    """
+    """Return our error for a code of PostgreSQL."""
     for start, reason, hint in _REASONS:
         if state.startswith(start):
             return DataError(f"{_failed(what, place)}: {reason} ({state}).", hint=hint)

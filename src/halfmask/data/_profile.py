@@ -16,8 +16,6 @@ from halfmask.data._spelling import Normalization, spellings, steps_needed
 from halfmask.data._text_forms import TextForm, form_of, form_of_digits
 from halfmask.data._value_patterns import pattern_shares
 
-__all__ = ["ColumnProfile", "profile_of"]
-
 # Forms are looked for in so many different values; a share of them is known to about 2 %.
 LOOKED_AT = 2_000
 # Spellings are compared in columns of at most so many different texts.
@@ -37,41 +35,6 @@ class ColumnProfile:
     """Counts of one column. Holds no value of it.
 
     Shares are fractions in [0, 1] of the rows with a value, unless stated otherwise.
-
-    Parameters
-    ----------
-    name, dtype
-        The column's name, and its type of polars.
-    rows, missing, distinct
-        Rows, those without a value, and different values. Markers such as ``?`` are values.
-    share_unique
-        Rows whose value no other row has, as a share of all rows.
-    share_largest
-        The share of the most frequent value.
-    share_beyond_one, share_beyond_two
-        The share of all rows that have another value than the most frequent one, and than the two
-        most frequent ones; missing is a value, as l-diversity counts it.
-    low, high
-        The range of numbers, ``None`` for others.
-    mean_length, mean_words
-        Of different values, as text: characters, and words.
-    leading_zeros
-        The share of different values that are digits with a zero in front.
-    whole_numbers
-        Whether all numbers are whole.
-    ranges
-        The share of different values that are ranges such as ``[70-80)``, which have an order.
-    patterns
-        The share of different values that have each form of `PATTERNS`.
-    form
-        How its texts are written where most are numbers, dates or times; of numbers, how they
-        spell dates, or that some are infinite.
-    respelled, normalize
-        How many different texts are other spellings of another one, and what makes them one.
-    coded
-        How many cells hold numbers that look like codes of missing answers.
-    names
-        The share of rows with a text that is a frequent name of a person.
     """
 
     name: str

@@ -27,15 +27,6 @@ if TYPE_CHECKING:
     from halfmask.data._spelling import Normalization
     from halfmask.data._text_forms import TextForm
 
-__all__ = [
-    "Proposal",
-    "propose_as_source",
-    "propose_as_told",
-    "propose_by_company",
-    "propose_by_gain",
-    "propose_by_itself",
-]
-
 # From this share of numbers or dates on a column gets a note, though not enough are.
 NEARLY = 0.8
 # Values of columns with these roles are counted: in classes, and by guarantees.
@@ -106,15 +97,7 @@ def propose_by_itself(profile: ColumnProfile) -> Proposal | None:
 
 
 def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
-    """Return the proposal for a column that only counting it with others can judge.
-
-    Parameters
-    ----------
-    profile
-        The column's counts.
-    gain
-        By how much the share of unique rows rose, at most, when the column joined others.
-    """
+    """Return the proposal for a column that only counting it with others can judge."""
     kind, why = _kind(profile, hint_of(profile.name))
     if gain >= THRESHOLD:
         verdict = RoleVerdict(
@@ -135,17 +118,7 @@ def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
 
 
 def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Proposal:
-    """Return the proposal for a column that singles out only together with many others.
-
-    Parameters
-    ----------
-    profile
-        The column's counts.
-    share
-        The share of rows that are unique on all those columns together.
-    columns
-        How many these are.
-    """
+    """Return the proposal for a column that singles out only together with many others."""
     kind, why = _kind(profile, hint_of(profile.name))
     verdict = RoleVerdict(
         "quasi_identifier",

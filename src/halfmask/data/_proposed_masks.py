@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from halfmask.data._proposal import Proposal
 
-__all__ = ["proposed_mask"]
-
 #: Fewer different numbers have no tails.
 _MANY_NUMBERS: Final = 50
 #: Of an identifier that joins tables nearly each row has its own value, or a person has several.
@@ -17,11 +15,6 @@ _FEWEST_OF_KEYS: Final = 0.05
 
 def proposed_mask(proposal: Proposal) -> str | None:
     """Return the mask that an owner may want for a column, as a line of TOML; else ``None``.
-
-    Parameters
-    ----------
-    proposal
-        What is proposed for the column.
 
     Notes
     -----

@@ -18,8 +18,6 @@ from halfmask.data._lists import check_lists
 from halfmask.data._number_formats import check_number_format
 from halfmask.data._spelling import Normalization, check_steps
 
-__all__ = ["ReadOptions"]
-
 _WORDS: dict[str, pl.DataType] = {
     "string": pl.String(),
     "integer": pl.Int64(),

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from halfmask.data._places import Place
 
-__all__ = ["DivisibleReader", "Reader", "ReaderAround", "divisible"]
-
 
 class Reader(Protocol):
     """What a format has to know of a table."""
@@ -63,13 +61,7 @@ class DivisibleReader(Reader, Protocol):
         """The number that the first row has in the whole table, as this reader counts them."""
 
     def part(self, rows: range) -> DivisibleReader:
-        """Return a reader of some rows.
-
-        Parameters
-        ----------
-        rows
-            The numbers of the rows in the files, from 0.
-        """
+        """Return a reader of some rows."""
 
 
 def divisible(reader: Reader) -> DivisibleReader | None:

@@ -10,8 +10,6 @@ import polars as pl
 
 from halfmask._errors import DataError, HalfmaskError
 
-__all__ = ["reading"]
-
 _REASONS = {
     errno.ENOENT: (
         "is not there",
@@ -27,15 +25,7 @@ _REASONS = {
 
 @contextmanager
 def reading(what: str, form: str | None = None) -> Iterator[None]:
-    """Turn every foreign error into a `DataError` that quotes nothing of the file.
-
-    Parameters
-    ----------
-    what
-        The file's name in errors, such as ``"The table to read"``.
-    form
-        The format that it is read as, if that is known by now.
-    """
+    """Turn every foreign error into a `DataError` that quotes nothing of the file."""
     try:
         yield
     except HalfmaskError:

@@ -9,8 +9,6 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["rebatched"]
-
 
 def rebatched(frames: Iterator[pl.DataFrame], n_rows: int) -> Iterator[pl.DataFrame]:
     """Yield the same rows in frames of exactly ``n_rows`` rows, except the last."""

@@ -8,8 +8,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["exchange", "rename_new"]
-
 _HERE = -100  # AT_FDCWD: paths are relative to the working folder
 _NOREPLACE, _EXCHANGE = (4, 2) if sys.platform == "darwin" else (1, 2)
 # What a kernel, a file system or a sandbox says that doesn't know these renames.
@@ -18,11 +16,6 @@ _UNKNOWN = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.E
 
 def rename_new(source: Path, target: Path) -> None:
     """Rename a file or folder to a name that nothing has.
-
-    Raises
-    ------
-    FileExistsError
-        If something has the name. Nothing has changed then.
 
     Edge cases
     ----------

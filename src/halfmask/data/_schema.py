@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.data._hierarchy import Hierarchy
     from halfmask.data._hierarchy_rules import HierarchyRule
 
-__all__ = ["KINDS", "MISSING", "ROLES", "Column", "Kind", "Missing", "Role", "Schema"]
-
 #: What a column says about a person.
 Role: TypeAlias = Literal["identifier", "quasi_identifier", "sensitive", "insensitive"]
 #: What the values of a column are.

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from halfmask.data._topic import Topic
 
-__all__ = ["SENSITIVE"]
-
 SENSITIVE = (
     Topic(
         "health",

@@ -13,16 +13,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "THRESHOLD",
-    "Singling",
-    "SinglingOut",
-    "codes_of",
-    "share_unique",
-    "single_out",
-    "single_out_together",
-]
-
 # A set of columns is reported from this share of unique rows on.
 THRESHOLD = 0.05
 LARGEST_SET = 5
@@ -57,17 +47,7 @@ class SinglingOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Singling:
-    """What counting found.
-
-    Parameters
-    ----------
-    sets
-        Minimal sets on which at least 5 % of the rows are unique, small sets first.
-    gains
-        For each column the largest rise of the share of unique rows when it joined a set.
-    rows, columns
-        How many rows were counted and how many columns considered.
-    """
+    """What counting found."""
 
     sets: tuple[SinglingOut, ...]
     gains: dict[str, float]
@@ -80,14 +60,6 @@ def single_out(frame: pl.DataFrame, names: Sequence[str]) -> Singling:
 
     All single columns and all pairs are counted, exactly; larger sets grow greedily from the
     pairs that come nearest. So every set that is reported is real, and larger ones may be missed.
-
-    Parameters
-    ----------
-    frame
-        The rows; of more than 250,000 every n-th is taken, which overstates uniqueness.
-    names
-        The columns to consider; of more than 40 those with the most different values. The gain
-        of the others is counted at the sets that came nearest.
     """
     rows = _thinned(frame)
     coded = {name: codes_of(rows[name]) for name in names}
@@ -114,14 +86,7 @@ def share_unique(frame: pl.DataFrame, names: Sequence[str]) -> float:
 
 
 def single_out_together(frame: pl.DataFrame, names: Sequence[str]) -> tuple[float, list[str]]:
-    """Find the columns to generalize so that the others no longer single rows out together.
-
-    Returns
-    -------
-    tuple of float and list of str
-        The share of rows that are unique on all named columns, and the columns without which it
-        falls below 5 %: those that tell most (the highest entropy) first.
-    """
+    """Find the columns to generalize so that the others no longer single rows out together."""
     rows = frame.gather_every(max(-(-frame.height // MAX_ROWS_TOGETHER), 1))
     coded = {name: codes_of(rows[name]) for name in names}
     left = sorted(coded, key=lambda name: _entropy(coded[name][0]))

@@ -16,8 +16,6 @@ from halfmask.data._frames import count_infinite
 if TYPE_CHECKING:
     from halfmask.data._formats import FileForm
 
-__all__ = ["TableSink", "sink_for"]
-
 # Text is made in pieces, so that a batch and its text are never both whole in memory.
 _PIECE = 1 << 16
 # A tenth of the time of the default level, for a tenth more bytes.

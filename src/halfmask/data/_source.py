@@ -36,8 +36,6 @@ from halfmask.data._text import start_of
 if TYPE_CHECKING:
     from halfmask.data._reader import Reader
 
-__all__ = ["Source", "open_table"]
-
 # What one batch holds unless asked otherwise: about 130 MB of numbers.
 _CELLS = 1 << 24
 _MAX_ROWS = 1_000_000

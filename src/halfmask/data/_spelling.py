@@ -15,16 +15,6 @@ from halfmask.data._reader import ReaderAround
 if TYPE_CHECKING:
     from halfmask.data._reader import Reader
 
-__all__ = [
-    "STEPS",
-    "Normalization",
-    "NormalizedReader",
-    "check_steps",
-    "normalized",
-    "spellings",
-    "steps_needed",
-]
-
 #: A step that unifies spellings: outer spaces, Unicode form C, case.
 Normalization: TypeAlias = Literal["trim", "nfc", "casefold"]
 STEPS: tuple[Normalization, ...] = get_args(Normalization)
@@ -43,14 +33,6 @@ def check_steps(column: str, steps: object) -> tuple[Normalization, ...]:
 
 def normalized(texts: pl.Series, steps: Sequence[Normalization]) -> pl.Series:
     """Return texts in one spelling.
-
-    Parameters
-    ----------
-    texts
-        A column of text.
-    steps
-        ``"trim"`` drops blanks around a text, ``"nfc"`` composes its characters (Unicode NFC),
-        ``"casefold"`` makes capitals small, as Unicode does it to compare texts.
 
     Examples
     --------
@@ -106,17 +88,7 @@ def steps_needed(texts: pl.Series) -> tuple[Normalization, ...]:
 
 
 class NormalizedReader(ReaderAround):
-    """A table whose columns of text are read in one spelling.
-
-    Parameters
-    ----------
-    reader
-        The raw table.
-    steps
-        What is done, by column; columns that hold no text stay.
-    missing
-        The texts that mean a missing cell: blanks around one no longer keep it a value.
-    """
+    """A table whose columns of text are read in one spelling."""
 
     def __init__(
         self,

@@ -15,26 +15,9 @@ from halfmask.data._reading import reading
 if TYPE_CHECKING:
     from halfmask.data._read_options import ReadOptions
 
-__all__ = ["spill", "spilled_reader"]
-
 
 def spill(frames: Iterable[pl.DataFrame], dtypes: Mapping[str, pl.DataType], what: str) -> Place:
-    """Copy frames into an Arrow file without a name, which ends with the process.
-
-    Parameters
-    ----------
-    frames
-        The rows.
-    dtypes
-        The columns, in order, and their types. Each frame is cast to them.
-    what
-        The table's name in errors.
-
-    Raises
-    ------
-    DataError
-        If the copy can't be kept, or a frame has a value that its type doesn't hold.
-    """
+    """Copy frames into an Arrow file without a name, which ends with the process."""
 
     def write(file: IO[bytes]) -> None:
         import pyarrow as pa  # noqa: PLC0415 - heavy, and only these tables need it
@@ -57,15 +40,7 @@ def spilled_reader(
     options: ReadOptions,
     what: str,
 ) -> ColumnarReader:
-    """Copy frames as `spill` does, and return a reader of the copy.
-
-    Parameters
-    ----------
-    frames, dtypes, what
-        As of `spill`.
-    options
-        Which texts mean missing, and the declared types.
-    """
+    """Copy frames as `spill` does, and return a reader of the copy."""
     if not dtypes:
         raise DataError(f"{what} has no column.", hint="Give a table with named columns.")
     return ColumnarReader([(spill(frames, dtypes, what), "arrow")], options)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
 
-__all__ = ["StatisticalFormat", "statistical_reader"]
-
 StatisticalFormat: TypeAlias = Literal["spss", "stata", "sas"]
 
 _CHUNK_CELLS: Final = 1 << 21
@@ -34,22 +32,6 @@ def statistical_reader(
     place: Place, form: StatisticalFormat, options: ReadOptions
 ) -> ColumnarReader:
     """Copy a file of SPSS, Stata or SAS, and return a reader of the copy.
-
-    Parameters
-    ----------
-    place, form
-        The file and its format.
-    options
-        Which texts mean missing, and the declared types.
-
-    Raises
-    ------
-    MissingDependencyError
-        If pyreadstat isn't installed.
-    DataError
-        If the file can't be read.
-    SchemaError
-        If a column name is empty, or there twice.
 
     Notes
     -----

@@ -11,8 +11,6 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 
-__all__ = ["TimeFormat", "time_format"]
-
 _Kind: TypeAlias = Literal["day", "moment", "clock", "span", "months", "weeks"]
 _DAY: Final = 86_400 * 10**6
 _EPOCHS: Final = {"spss": date(1582, 10, 14), "stata": date(1960, 1, 1), "sas": date(1960, 1, 1)}
@@ -47,13 +45,7 @@ _UNREADABLE: Final = re.compile("%-?(tC|tb)")
 
 
 def time_format(form: str, written: str | None, column: str) -> TimeFormat | None:
-    """Return what a display format says of a column's numbers; None if it is of no time.
-
-    Raises
-    ------
-    SchemaError
-        If it counts what can't be read.
-    """
+    """Return what a display format says of a column's numbers; None if it is of no time."""
     if form == "stata" and _UNREADABLE.match(written or ""):
         raise SchemaError(
             f"Column {column!r} has a display format of leap seconds or of a business calendar, "
@@ -73,17 +65,6 @@ def time_format(form: str, written: str | None, column: str) -> TimeFormat | Non
 @dataclass
 class TimeFormat:
     """What the numbers of a column count; its type is that which holds all of them.
-
-    Parameters
-    ----------
-    kind
-        Days or moments since the epoch, times of day, spans, or months or weeks since the epoch.
-    unit
-        The microseconds, or the months, of one.
-    epoch
-        The day that moments are counted from.
-    column
-        The column's name.
 
     Notes
     -----

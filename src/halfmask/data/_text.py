@@ -13,8 +13,6 @@ from halfmask.data._reading import reading
 if TYPE_CHECKING:
     from halfmask.data._places import Place
 
-__all__ = ["BLOCK", "TextStream", "decompressed", "start_of"]
-
 # How much of a text file is looked at together: a row must be shorter than that.
 # Pyarrow parses some dozens of them ahead, so that a block is a fortieth of the memory it takes.
 BLOCK = 4 << 20
@@ -47,20 +45,7 @@ def start_of(place: Place, size: int = 4096) -> bytes:
 
 
 class TextStream(io.RawIOBase):
-    """A text file's characters as UTF-8 bytes without a byte-order mark.
-
-    Parameters
-    ----------
-    place
-        Where the file lies.
-    encoding
-        The file's encoding, unless it starts with a byte-order mark that says otherwise.
-
-    Raises
-    ------
-    DataError
-        While reading: if bytes are not of the encoding. The error says near which byte.
-    """
+    """A text file's characters as UTF-8 bytes without a byte-order mark."""
 
     def __init__(self, place: Place, *, encoding: str) -> None:
         super().__init__()

@@ -21,8 +21,6 @@ from halfmask.data._declarations import Declaration
 from halfmask.data._text_types import written_as
 from halfmask.data._value_patterns import PATTERNS
 
-__all__ = ["TextForm", "TextWatch", "form_of", "form_of_digits"]
-
 #: From these shares of a column's cells on it is taken to be of a form, markers left out.
 NEARLY_DATES, NEARLY_NUMBERS = 0.95, 0.99
 # A fit says of columns from this share on that they may be numbers or dates.
@@ -60,21 +58,7 @@ _FORMATS = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextForm:
-    """How nearly all texts of a column are written, and how many aren't. Holds no cell.
-
-    Parameters
-    ----------
-    dtype
-        The type of what they stand for, as `ReadOptions` calls it.
-    date_format, first_year, number_format
-        How they are written, where the type alone doesn't say it.
-    fits, marks, others
-        How many cells are so, how many are markers such as ``NA``, and how many are neither.
-    codes
-        How many of the others are letters and digits, such as ``V27``.
-    also
-        Another form that reads as many cells, as other values.
-    """
+    """How nearly all texts of a column are written, and how many aren't. Holds no cell."""
 
     dtype: str
     date_format: str | None = None
@@ -336,15 +320,7 @@ def form_of_digits(numbers: pl.Series) -> TextForm | None:
 
 
 class TextWatch:
-    """Looks at batches of a table that is fitted to, and says which texts are nearly numbers.
-
-    Parameters
-    ----------
-    owner
-        What takes texts for categories, as it reads before "takes".
-    known
-        Columns that were declared text or categories.
-    """
+    """Looks at batches of a table that is fitted to, and says which texts are nearly numbers."""
 
     def __init__(self, *, owner: str, known: Collection[str] = ()) -> None:
         self._owner, self._known = owner, known

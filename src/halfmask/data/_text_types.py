@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-__all__ = ["FLOAT_WORD", "LONG_INTEGER", "TextJudge", "typed", "written_as"]
-
 TextType: TypeAlias = Literal["integer", "float", "boolean", "date", "datetime", "instant"]
 
 DTYPES: dict[TextType, pl.DataType] = {
@@ -39,11 +37,6 @@ _INSTANT = rf"^{_DAY}[T ]{_TIME}(?:Z|\+00:00)$"
 
 class TextJudge:
     """Narrows down, batch by batch, which types hold every text of each column without loss.
-
-    Parameters
-    ----------
-    candidates
-        The types that come into question, narrowest first.
 
     Guarantees
     ----------
@@ -123,13 +116,7 @@ class _Groups:
 
 
 def typed(texts: pl.DataFrame, dtypes: Mapping[str, pl.DataType]) -> tuple[pl.DataFrame, list[str]]:
-    """Read texts as values of the given types.
-
-    Returns
-    -------
-    The frame of values, and the names of columns in which a text doesn't stand for a value of the
-    column's type. Texts that don't fit have become null in those columns: never use them.
-    """
+    """Read texts as values of the given types."""
     wanted = [name for name in texts.columns if dtypes[name] != pl.String]
     values = texts.with_columns(_read(name, dtypes[name]) for name in wanted)
     misfits = [

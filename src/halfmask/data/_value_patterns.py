@@ -10,26 +10,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-__all__ = ["PATTERNS", "Pattern", "pattern_shares"]
-
-
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A form of text.
-
-    Parameters
-    ----------
-    about
-        What has this form, as it reads after "have the form of".
-    regex
-        What the whole value matches, in the syntax of Rust's regex crate.
-    check
-        A checksum that the text must satisfy as well.
-    identifies
-        Whether a value of this form points at one person, device or account.
-    least
-        The share of values from which the column is taken to be of this form.
-    """
+    """A form of text."""
 
     about: str
     regex: str

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from halfmask.data._profile import ColumnProfile
     from halfmask.data._schema import Role
 
-__all__ = [
-    "FEW_VALUES",
-    "RoleVerdict",
-    "can_be",
-    "has_free_text",
-    "is_nearly_unique",
-    "judge",
-    "values_text",
-]
-
 # Nearly every row has a value of its own from this share on.
 NEARLY_UNIQUE = 0.95
 # In fewer rows, values differ by chance.

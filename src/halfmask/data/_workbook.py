@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.data._places import Place
 
-__all__ = ["read_sheet"]
-
 #: Every whole number below it is a float64 of its own.
 _EXACT: Final = 2.0**53
 #: A formula without its result: a program wrote the file that doesn't calculate.
@@ -37,25 +35,6 @@ def read_sheet(
     place: Place, sheet: str | None, missing: Collection[str] | None = None
 ) -> pl.DataFrame:
     """Return the table of a sheet.
-
-    Parameters
-    ----------
-    place
-        The workbook.
-    sheet
-        The name of the sheet; ``None`` if the workbook has only one.
-    missing
-        Texts that mean a missing cell, also among numbers and dates.
-
-    Raises
-    ------
-    MissingDependencyError
-        If fastexcel isn't installed.
-    DataError
-        If there is no such sheet, or it has merged cells, errors such as ``#N/A``, or formulas
-        without a result.
-    SchemaError
-        If a cell of the header is empty, or a column holds values of more than one type.
 
     Notes
     -----
@@ -164,15 +143,7 @@ def _without_marks(
     names: list[str],
     missing: Collection[str],
 ) -> pl.DataFrame:
-    """Return the cells where columns have texts that mean missing among values of one type.
-
-    Raises
-    ------
-    DataError
-        If formulas have errors.
-    SchemaError
-        If a column has values of more than one type.
-    """
+    """Return the cells where columns have texts that mean missing among values of one type."""
     # No cell of a table is a span, so that each says what it is.
     _, kinds = _cells(book, number, dtypes="duration")
     texts, _ = _cells(book, number, dtypes="string")

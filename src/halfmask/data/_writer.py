@@ -21,8 +21,6 @@ from halfmask.data._frames import to_polars
 from halfmask.data._sinks import TableSink, sink_for
 from halfmask.data._source import Source
 
-__all__ = ["TableWriter", "standard_output", "write_table"]
-
 STANDARD_OUTPUT = "-"
 # Small batches are written together: 4 million cells, about 30 MB of numbers.
 _CELLS = 1 << 22

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.databases._schema import ForeignKey, SourceDatabase, TargetDatabase
 
-__all__ = ["TableCount", "check_copy"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableCount:
@@ -47,25 +45,7 @@ def check_copy(
     keys: Sequence[ForeignKey],
     lists: dict[str, str],
 ) -> list[TableCount]:
-    """Read the target again, and raise unless it is what it must be.
-
-    Parameters
-    ----------
-    source, target
-        The databases.
-    copied
-        What is remembered of each table.
-    keys
-        The references.
-    lists
-        The temporary tables of the source that list the rows of a subset.
-
-    Raises
-    ------
-    VerificationError
-        If a table has another number of rows, a column without a mask has other cells, a masked
-        column has other cells than were written or a raw value, or a reference leads nowhere.
-    """
+    """Read the target again, and raise unless it is what it must be."""
     counts = []
     for each in copied:
         wanted = lists.get(each.table.name) or source.named(each.table.name)

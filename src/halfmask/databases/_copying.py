@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from halfmask.databases._schema import SourceDatabase, TargetDatabase, WrittenTable
     from halfmask.masks import Mask
 
-__all__ = [
-    "FRESH_MASKS",
-    "CopiedTable",
-    "CopyKeys",
-    "MaskFault",
-    "RowDigest",
-    "copy_table",
-    "mask_faults",
-    "text_hashes",
-]
-
 _BATCH: Final = 100_000
 #: Masks that never write a value of the column again.
 FRESH_MASKS: Final = frozenset({"token", "reversible-token"})
@@ -48,15 +37,7 @@ _SEEDS: Final = (0x6861_6C66, 0x6D61_736B)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyKeys:
-    """The keys that masks derive theirs from.
-
-    Attributes
-    ----------
-    key
-        32 secret bytes of this copy.
-    vault_key
-        Of the pseudonyms of a vault; ``None`` without one.
-    """
+    """The keys that masks derive theirs from."""
 
     key: bytes = field(repr=False)
     vault_key: bytes | None = field(repr=False)
@@ -81,19 +62,7 @@ class RowDigest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedTable:
-    """What is remembered of a table that was copied.
-
-    Attributes
-    ----------
-    table
-        The table.
-    written
-        All cells that were written.
-    unchanged
-        The cells of columns without a mask, as the source has them.
-    raw
-        By column with a mask that never writes a value of the column: hashes of its raw texts.
-    """
+    """What is remembered of a table that was copied."""
 
     table: WrittenTable
     written: RowDigest
@@ -109,26 +78,7 @@ def copy_table(
     kept: str | None,
     keys: CopyKeys,
 ) -> CopiedTable:
-    """Copy a table through its masks.
-
-    Parameters
-    ----------
-    source, target
-        The databases.
-    table, plan
-        The table, and the plan of the copy.
-    kept
-        The temporary table that lists the rows to copy; ``None`` for all.
-    keys
-        The keys of its masks.
-
-    Raises
-    ------
-    MaskFault
-        If a mask can't process a value.
-    DataError
-        If a database refuses or goes away.
-    """
+    """Copy a table through its masks."""
     raw = _Raw(source, table, plan, kept)
     whole = plan.sources[table.name]
     together = tuple(with_raw_names(it, source, whole) for it in table.masks)
@@ -156,15 +106,7 @@ def copy_table(
 def mask_faults(
     source: SourceDatabase, plan: CopyPlan, lists: Mapping[str, str], keys: CopyKeys
 ) -> list[HalfmaskError]:
-    """Return the errors of all masks of single columns; nothing is written.
-
-    Parameters
-    ----------
-    source, plan, keys
-        As of `copy_table`.
-    lists
-        The temporary tables that list the rows to copy.
-    """
+    """Return the errors of all masks of single columns; nothing is written."""
     found: list[HalfmaskError] = []
     for table in plan.tables:
         for column in table.copied:

@@ -19,35 +19,13 @@ if TYPE_CHECKING:
     from halfmask.databases._schema import ForeignKey, TableColumn, TableSchema
     from halfmask.masks import Mask
 
-__all__ = [
-    "ColumnAt",
-    "Domain",
-    "IntegerTokens",
-    "domains_of",
-    "integer_tokens",
-    "linked_columns",
-    "with_folds",
-]
-
 #: A column of a table, by both names.
 ColumnAt: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Domain:
-    """Columns that foreign keys link: their equal values are written equal.
-
-    Attributes
-    ----------
-    root
-        The column whose rule it is. Its name, ``table.column``, is the domain of its pseudonyms.
-    mask
-        The mask of all its columns.
-    members
-        Its columns.
-    dtype
-        The type that the mask is fitted to, where it isn't that of each column.
-    """
+    """Columns that foreign keys link: their equal values are written equal."""
 
     root: ColumnAt
     mask: Mask
@@ -73,13 +51,6 @@ def integer_tokens(
 
     Columns of one ``domain`` have integers only if all of them do. Columns that share tokens, by
     references, a ``domain`` or their name, have those of the widest that is no reference.
-
-    Parameters
-    ----------
-    masks, domains
-        The mask of each masked column, and the domain of each that is linked.
-    sources
-        The tables that are copied.
     """
     made = IntegerTokens(masks=dict(masks), domains=dict(domains), sources=dict(sources))
     columns = {(table.name, it.name): it for table in sources.values() for it in table.columns}
@@ -106,13 +77,7 @@ def integer_tokens(
 def with_folds(
     domains: Mapping[ColumnAt, Domain], sources: Mapping[str, TableSchema]
 ) -> dict[str, TableSchema]:
-    """Return tables in which all linked columns ignore case if one of them does.
-
-    Parameters
-    ----------
-    domains, sources
-        As of `integer_tokens`.
-    """
+    """Return tables in which all linked columns ignore case if one of them does."""
     folding = {
         domains[table.name, it.name].root
         for table in sources.values()
@@ -162,21 +127,7 @@ def _width(column: TableColumn) -> int:
 def domains_of(
     rules: Mapping[ColumnAt, ColumnRule], keys: Iterable[ForeignKey]
 ) -> dict[ColumnAt, Domain]:
-    """Return the domain of each masked column that shares its values with others.
-
-    Parameters
-    ----------
-    rules
-        The rule of each column that is copied.
-    keys
-        The foreign keys that are made again.
-
-    Raises
-    ------
-    PolicyError
-        If columns that refer to each other have different rules, one that refers to none is a
-        reference, or a mask of them doesn't follow from the value alone.
-    """
+    """Return the domain of each masked column that shares its values with others."""
     pairs = _pairs(keys)
     children = {mine for mine, _ in pairs}
     for at, rule in rules.items():
@@ -194,13 +145,7 @@ def domains_of(
 
 
 def linked_columns(keys: Iterable[ForeignKey]) -> dict[ColumnAt, ColumnAt]:
-    """Return for each column of a foreign key the one that decides on its rule.
-
-    Parameters
-    ----------
-    keys
-        The foreign keys of a schema.
-    """
+    """Return for each column of a foreign key the one that decides on its rule."""
     pairs = _pairs(keys)
     children = {mine for mine, _ in pairs}
     found: dict[ColumnAt, ColumnAt] = {}

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from halfmask._errors import HalfmaskError
 
-__all__ = ["raise_all"]
-
 
 def raise_all(faults: Sequence[HalfmaskError]) -> None:
     """Raise errors as one, of the class of the first; of none, do nothing."""

@@ -17,30 +17,12 @@ if TYPE_CHECKING:
     from halfmask.databases._schema import ForeignKey, TableSchema, WrittenTable
     from halfmask.masks import Mask
 
-__all__ = ["CopyPlan", "TypeName", "plan_of"]
-
 _MOST_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyPlan:
-    """What is copied, and how.
-
-    Attributes
-    ----------
-    sources
-        The tables that are copied, as the source has them, by name.
-    tables
-        The same tables in the copy, in the same order.
-    masks
-        The mask of each masked column, by table and column.
-    domains
-        The domain of columns that share their values with others.
-    foreign_keys
-        The references that are made again.
-    left_out
-        What the copy lacks besides dropped tables and columns.
-    """
+    """What is copied, and how."""
 
     sources: dict[str, TableSchema]
     tables: tuple[WrittenTable, ...]
@@ -56,28 +38,7 @@ def plan_of(
     type_name: TypeName,
     others: Sequence[str] = (),
 ) -> CopyPlan:
-    """Put a policy to the tables of a schema.
-
-    Parameters
-    ----------
-    policy
-        What becomes of each column.
-    tables
-        The tables of the source.
-    type_name
-        What the target calls the type of a masked column.
-    others
-        What the schema has besides tables.
-
-    Raises
-    ------
-    PolicyError
-        If the policy doesn't name a table or a column, or its rules contradict references.
-    ColumnNotFoundError
-        If it names a column that a table lacks.
-    SchemaError
-        If a table can't be copied, or a mask doesn't support the type of its column.
-    """
+    """Put a policy to the tables of a schema."""
     _check_tables(policy, tables)
     sources = {it.name: it for it in tables if not policy.tables[it.name].drop}
     for table in sources.values():

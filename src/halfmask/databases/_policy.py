@@ -17,8 +17,6 @@ from halfmask.microdata._mask_section import MaskSection, TableMaskSection, mask
 if TYPE_CHECKING:
     from halfmask.masks import Mask
 
-__all__ = ["ColumnRule", "DatabasePolicy", "SubsetSection", "TableSection"]
-
 #: What a column is without a mask: copied, left out, or masked like the column it references.
 Word = Literal["keep", "drop", "reference"]
 _WORDS = ("keep", "drop", "reference")

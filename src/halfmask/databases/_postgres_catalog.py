@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CONSTRAINTS", "DETAILS", "ENUMS", "INDEXES", "OTHERS", "SEQUENCES", "TABLES", "TYPES"]
-
 #: What an object of the catalog needs besides tables and what each PostgreSQL has, as PostgreSQL
 #: describes it: ``type mood``, ``sequence s``, ``function f()``. What an extension has in another
 #: schema is there for the copy, too.

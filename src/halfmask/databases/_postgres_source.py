@@ -19,8 +19,6 @@ from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, Tabl
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
 
-__all__ = ["NumberSequence", "PostgresSource"]
-
 _KINDS: Final = {
     "p": "it is partitioned",
     "f": "it is a foreign table",
@@ -67,13 +65,7 @@ class _Details:
 
 
 class PostgresSource:
-    """A schema of PostgreSQL that is read in one snapshot.
-
-    Parameters
-    ----------
-    url
-        The database; ``schema`` of it is ``public`` if it isn't given.
-    """
+    """A schema of PostgreSQL that is read in one snapshot."""
 
     row_id = "ctid"
 

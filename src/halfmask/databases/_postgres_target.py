@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.databases._schema import TableColumn, WrittenTable
     from halfmask.masks import Mask, TableMask
 
-__all__ = ["PostgresTarget", "postgres_type"]
-
 _STAGE: Final = "halfmask_stage"
 #: The comment of a table by which a copy is known again.
 _OURS: Final = "A masked copy by halfmask"
@@ -111,17 +109,7 @@ def _fits(kind: str, mask: Mask | TableMask) -> bool:
 
 
 class PostgresTarget:
-    """A new schema of PostgreSQL that is written in one transaction.
-
-    Parameters
-    ----------
-    url
-        The database, and the schema to make. It must not exist, or be empty.
-    source
-        The source, whose enumerations and sequences are made again.
-    overwrite
-        Whether an earlier copy, of which each table says so, may be replaced.
-    """
+    """A new schema of PostgreSQL that is written in one transaction."""
 
     def __init__(self, url: DatabaseUrl, source: PostgresSource, *, overwrite: bool) -> None:
         self._schema, self._overwrite = url.schema or "public", overwrite

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.databases._domains import ColumnAt
     from halfmask.databases._schema import TableColumn, TableSchema
 
-__all__ = ["propose_database_policy"]
-
 _HEAD = """\
 # Each table and each column is named. Keys become tokens, so that tables join; other columns are
 # dropped. Change "drop" to "keep" or a mask where the copy needs the column.

@@ -27,12 +27,11 @@ from halfmask.masks._pseudonym import pseudonym_key
 
 if TYPE_CHECKING:
     from halfmask.databases._checking import TableCount
-    from halfmask.databases._plan import CopyPlan, TypeName
+    from halfmask.databases._plan import CopyPlan
     from halfmask.databases._policy import DatabasePolicy
     from halfmask.databases._schema import SourceDatabase, TableSchema, TargetDatabase
+    from halfmask.databases._written import TypeName
     from halfmask.vault import Vault
-
-__all__ = ["MaskedDatabase", "open_source", "protect_database"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,13 +202,7 @@ def _place(url: DatabaseUrl) -> tuple[str, str]:
 
 
 def open_source(url: DatabaseUrl) -> tuple[SourceDatabase, TypeName]:
-    """Open a database to read, and return how its types are called.
-
-    Parameters
-    ----------
-    url
-        A schema of PostgreSQL, or a file of SQLite.
-    """
+    """Open a database to read, and return how its types are called."""
     if url.engine == "postgresql":
         return PostgresSource(url), postgres_type
     return SqliteSource(url), sqlite_type

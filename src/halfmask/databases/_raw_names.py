@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.masks import TableMask
     from halfmask.masks.text._redaction import RedactedTexts
 
-__all__ = ["with_raw_names"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SourceNames(TextRedaction):
@@ -42,13 +40,6 @@ class _SourceNames(TextRedaction):
 
 def with_raw_names(mask: TableMask, source: SourceDatabase, table: TableSchema) -> TableMask:
     """Return a mask that takes raw names from all rows of the source.
-
-    Parameters
-    ----------
-    mask
-        A mask of a table; others than free text are returned unchanged.
-    source, table
-        The database, and the table as it is there.
 
     Notes
     -----

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.databases._policy import DatabasePolicy
     from halfmask.masks import Mask, TableMask
 
-__all__ = ["write_report"]
-
 _LEAD = (
     "The target was read again before it was committed.",
     "Each table has the rows of the source, or of its subset. Each foreign key leads to a row.",
@@ -40,17 +38,7 @@ def _place(item: tuple[tuple[str, str], Mask]) -> tuple[str, str]:
 def write_report(
     folder: Path, policy: DatabasePolicy, plan: CopyPlan, counts: Sequence[TableCount]
 ) -> None:
-    """Write ``manifest.json`` and ``report.html`` of a copy into a folder.
-
-    Parameters
-    ----------
-    folder
-        Where they are written.
-    policy, plan
-        The policy, and what it means for the source.
-    counts
-        What was counted of each table.
-    """
+    """Write ``manifest.json`` and ``report.html`` of a copy into a folder."""
     used: list[tuple[str, str, Mask | TableMask]] = [
         (table, column, mask) for (table, column), mask in sorted(plan.masks.items(), key=_place)
     ]

@@ -16,24 +16,9 @@ if TYPE_CHECKING:
     from halfmask.databases._policy import DatabasePolicy
     from halfmask.masks import Mask
 
-__all__ = ["reversible_masks"]
-
 
 def reversible_masks(url: DatabaseUrl, policy: DatabasePolicy) -> dict[str, Mask]:
-    """Return the masks of a table of a copy that can be reversed, by column.
-
-    Parameters
-    ----------
-    url
-        The table of the copy, whose references tell which columns share a mask.
-    policy
-        The policy of the copy.
-
-    Raises
-    ------
-    PolicyError
-        If the policy doesn't copy the table.
-    """
+    """Return the masks of a table of a copy that can be reversed, by column."""
     section = policy.tables.get(url.table or "")
     if section is None or section.drop:
         raise PolicyError(

@@ -11,46 +11,10 @@ if TYPE_CHECKING:
 
     from halfmask.masks import TableMask
 
-__all__ = [
-    "Constraint",
-    "ForeignKey",
-    "SourceDatabase",
-    "TableColumn",
-    "TableSchema",
-    "TargetDatabase",
-    "WrittenTable",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumn:
-    """A column of a table.
-
-    Attributes
-    ----------
-    name, type
-        Its name, and its type as SQL writes it.
-    dtype
-        What its cells become; ``None`` if only their text can be copied.
-    collation, clauses
-        What CREATE TABLE says after the type: the collation, and a default or an identity.
-    is_not_null, is_generated
-        Whether it has no missing cell, and whether the database computes it.
-    enum
-        The enumeration of the schema that its type needs; empty if none.
-    needs, uses
-        Objects and other columns that its clauses need: ``sequence s``, ``function f()``.
-    lost
-        What isn't copied of it: a domain, a collation.
-    dates
-        What its texts are as dates, if each of them is one.
-    folds
-        Whether its keys ignore case, so that a mask of linked columns must see lower case.
-    odd
-        Cells that only their text holds, which no mask takes.
-    refused
-        Why its cells can't be copied; empty if they can.
-    """
+    """A column of a table."""
 
     name: str
     type: str
@@ -71,19 +35,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignKey:
-    """A reference of one table's columns to another's.
-
-    Attributes
-    ----------
-    name, table, columns
-        Its name, and the columns that refer.
-    parent, parent_columns
-        The columns that are referred to.
-    definition
-        What SQL writes for it.
-    is_valid
-        Whether the database guarantees that each reference leads to a row.
-    """
+    """A reference of one table's columns to another's."""
 
     name: str
     table: str
@@ -96,21 +48,7 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """A constraint or an index, and the columns that it looks at.
-
-    Attributes
-    ----------
-    name, definition
-        Its name, and what SQL writes for it.
-    columns
-        The columns that it looks at.
-    kind
-        ``"key"`` for primary keys and uniqueness, ``"check"``, or ``"index"``.
-    is_plain
-        Whether it is about columns of any type, without expressions or conditions.
-    needs
-        Objects that it needs, as of a column.
-    """
+    """A constraint or an index, and the columns that it looks at."""
 
     name: str
     definition: str
@@ -122,21 +60,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSchema:
-    """A table of a database.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    columns, foreign_keys, constraints
-        What it has, in order.
-    definition
-        What SQL writes for the whole table, where the engine keeps it.
-    is_unlogged
-        Whether a crash of the server empties it.
-    refused
-        Why it can't be copied; empty if it can.
-    """
+    """A table of a database."""
 
     name: str
     columns: tuple[TableColumn, ...] = ()
@@ -153,25 +77,7 @@ class TableSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenTable:
-    """A table in the copy.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    columns
-        Its columns, those that the database computes too.
-    masked
-        The names of columns with a mask.
-    foreign_keys, constraints
-        What is made again.
-    definition
-        The source's own definition, if nothing of the table changes.
-    is_unlogged
-        Whether a crash of the server empties it.
-    masks
-        Masks of several columns, in order.
-    """
+    """A table in the copy."""
 
     name: str
     columns: tuple[TableColumn, ...]
@@ -211,15 +117,7 @@ class SourceDatabase(Protocol):
         """Return the tables of the schema."""
 
     def looked_at(self, table: TableSchema, columns: Collection[str]) -> TableSchema:
-        """Return a table with what its cells say of their types.
-
-        Parameters
-        ----------
-        table
-            One of `tables`.
-        columns
-            The names of columns to look at: those that are copied.
-        """
+        """Return a table with what its cells say of their types."""
 
     def others(self) -> list[str]:
         """Return what the schema has besides tables: views, triggers, and what clauses need."""
@@ -227,17 +125,7 @@ class SourceDatabase(Protocol):
     def frames(
         self, table: str, columns: Sequence[TableColumn], kept: str | None, masked: Collection[str]
     ) -> Iterator[pl.DataFrame]:
-        """Yield some columns of a table, in frames.
-
-        Parameters
-        ----------
-        table, columns
-            The table's name, and the columns.
-        kept
-            The temporary table that lists the rows to read; ``None`` for all.
-        masked
-            The columns that a mask gets: each cell must be a value of the column's type.
-        """
+        """Yield some columns of a table, in frames."""
 
     def named(self, table: str) -> str:
         """Return a table of the schema as SQL names it."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halfmask.databases._schema import TableColumn
     from halfmask.masks import Mask, TableMask
 
-__all__ = ["COUNTED", "DATES", "asking", "frames_of", "listed", "sqlite_type"]
-
 _CHUNK: Final = 50_000
 #: SQLite's word for keys that are never used again.
 COUNTED: Final = "AUTOINCREMENT"

@@ -21,8 +21,6 @@ from halfmask.databases._sqlite import COUNTED, DATES, asking, frames_of, listed
 if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
 
-__all__ = ["SqliteSource"]
-
 #: What a definition may say that isn't made again where a column is masked or dropped.
 _LOST: Final = re.compile(
     r"\b(CHECK|COLLATE|WITHOUT\s+ROWID|STRICT|ON\s+CONFLICT)\b", re.IGNORECASE
@@ -36,13 +34,7 @@ _QUOTED: Final = re.compile(
 
 
 class SqliteSource:
-    """A file of SQLite that is read in one transaction.
-
-    Parameters
-    ----------
-    url
-        The file.
-    """
+    """A file of SQLite that is read in one transaction."""
 
     row_id = "rowid"
 

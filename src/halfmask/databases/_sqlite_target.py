@@ -21,23 +21,13 @@ if TYPE_CHECKING:
     from halfmask.data import DatabaseUrl
     from halfmask.databases._schema import WrittenTable
 
-__all__ = ["SqliteTarget"]
-
 #: The application's number in the header of a copy, by which it is known again, and its place.
 _OURS: Final = int.from_bytes(b"hmsk", "big")
 _ID_AT: Final = 68
 
 
 class SqliteTarget:
-    """A new file of SQLite, which gets its name when it is whole.
-
-    Parameters
-    ----------
-    url
-        The file to make.
-    overwrite
-        Whether an earlier copy, which says so in its header, may be replaced.
-    """
+    """A new file of SQLite, which gets its name when it is whole."""
 
     def __init__(self, url: DatabaseUrl, *, overwrite: bool) -> None:
         self._path, self._overwrite = Path(url.location).absolute(), overwrite

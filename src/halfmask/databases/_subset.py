@@ -15,24 +15,9 @@ if TYPE_CHECKING:
     from halfmask.databases._policy import SubsetSection
     from halfmask.databases._schema import ForeignKey, SourceDatabase, TargetDatabase
 
-__all__ = ["check_references", "kept_rows"]
-
 
 def check_references(source: SourceDatabase, keys: Sequence[ForeignKey]) -> None:
-    """Raise if a reference of the source leads to no row.
-
-    Parameters
-    ----------
-    source
-        The database.
-    keys
-        The foreign keys to look at; those that the database guarantees are skipped.
-
-    Raises
-    ------
-    DataError
-        If so, with the name of the foreign key and the number of rows.
-    """
+    """Raise if a reference of the source leads to no row."""
     for key in keys:
         if key.is_valid:
             continue
@@ -68,22 +53,6 @@ def kept_rows(
     key: bytes,
 ) -> dict[str, str]:
     """Choose the rows of a subset, and list them in temporary tables of the source.
-
-    Parameters
-    ----------
-    source
-        The database.
-    subset
-        The rows to begin with.
-    tables, keys
-        The tables that are copied, and their references.
-    key
-        32 secret bytes, which draw the rows.
-
-    Returns
-    -------
-    dict
-        The temporary table of each table.
 
     Notes
     -----

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.databases._schema import Constraint
     from halfmask.masks import Mask
 
-__all__ = ["CopyRules", "TypeName", "objects_of", "with_dates", "written_table"]
-
 #: From a column, the type of what is written and its mask, to the type as SQL writes it.
 TypeName: TypeAlias = Callable[[TableColumn, "pl.DataType", "Mask | TableMask"], str]
 #: A text or a number in an expression of SQL.
@@ -34,19 +32,7 @@ _NO_DATES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyRules:
-    """What is copied, and what the copy has that definitions may need.
-
-    Attributes
-    ----------
-    copied, masks
-        The columns that are copied, and the mask of each that has one of its own.
-    keys
-        The references that are made again.
-    type_name
-        What the target calls the type of a masked column.
-    objects
-        Of `objects_of`.
-    """
+    """What is copied, and what the copy has that definitions may need."""
 
     copied: Collection[ColumnAt]
     masks: Mapping[ColumnAt, Mask]
@@ -59,13 +45,6 @@ def objects_of(tables: Sequence[TableSchema], kept: Collection[ColumnAt]) -> fro
     """Return the enumerations and sequences that the copy has: those of kept columns alone.
 
     A sequence counts the values of all columns that it is a default of, masked ones too.
-
-    Parameters
-    ----------
-    tables
-        All tables of the schema.
-    kept
-        The columns that are copied without a mask.
     """
     columns = {(table.name, it.name): it for table in tables for it in table.columns}
     lost = {need for at, it in columns.items() if at not in kept for need in it.needs}
@@ -109,22 +88,7 @@ def _takes_all(mask: TableMask, columns: Mapping[str, TableColumn]) -> bool:
 def written_table(
     table: TableSchema, together: Sequence[TableMask], rules: CopyRules
 ) -> tuple[WrittenTable, list[str]]:
-    """Return a table of the copy, and what it lacks.
-
-    Parameters
-    ----------
-    table, together
-        The table as the source has it, and its masks of several columns.
-    rules
-        What is copied.
-
-    Raises
-    ------
-    PolicyError
-        If a computed column needs what the copy lacks, or would show a raw value.
-    SchemaError
-        If a cell can't be copied, or a mask doesn't support the type of its column.
-    """
+    """Return a table of the copy, and what it lacks."""
     copied = [it for it in table.columns if (table.name, it.name) in rules.copied]
     masked = frozenset(it.name for it in copied if (table.name, it.name) in rules.masks)
     masked |= {column for mask in together for column in mask.columns}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["NOISE_UNSEEN", "OTHER_RELEASES", "ROWS_NOT_PERSONS"]
-
 NOISE_UNSEEN: Final = "noise-unseen: no file can show that the noise was drawn as stated."
 OTHER_RELEASES: Final = (
     "other-releases: other answers and models from the same rows cost more; the ledger adds them."

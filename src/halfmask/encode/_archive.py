@@ -15,25 +15,10 @@ import polars as pl
 
 from halfmask._errors import DataError
 
-__all__ = ["Archive"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A form of bytes.
-
-    Parameters
-    ----------
-    label
-        What stands in the archive as its format.
-    version
-        What is written, and alone is read.
-    kinds
-        The dataclasses that may be in it, by what the bytes call them: a class may be renamed, a
-        name in the bytes may not.
-    what
-        What it holds, as an error says it: ``"plan of a codec"``.
-    """
+    """A form of bytes."""
 
     label: str
     version: int
@@ -53,13 +38,7 @@ class Archive:
         return buffer.getvalue()
 
     def read(self, data: bytes) -> Any:  # noqa: ANN401 # one of the kinds
-        """Return the value that bytes hold.
-
-        Raises
-        ------
-        DataError
-            If they hold none, a damaged one, or one of another version.
-        """
+        """Return the value that bytes hold."""
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 files = {name: archive.read(name) for name in archive.namelist()}

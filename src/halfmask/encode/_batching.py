@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halfmask.encode._plan import CodecPlan
 
-__all__ = ["batch_number", "batch_rows", "fit_rows"]
-
 # Both belong to the format of a plan: the same cuts encode and decode a file.
 # A change of one raises PLAN_VERSION.
 _CELLS = 1 << 24

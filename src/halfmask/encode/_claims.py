@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.encode._plan import CodecPlan
     from halfmask.encode._settings import CodecSettings
 
-__all__ = ["claims_of", "weaknesses_of"]
-
 
 def claims_of(plan: CodecPlan) -> tuple[LearnerClaim, ...]:
     """Return what holds for learners on a plan's rows."""

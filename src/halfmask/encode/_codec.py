@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from halfmask.encode._roles import Task
     from halfmask.encode._settings import Missing, OutOfRange, Precision, Rows, Unseen
 
-__all__ = ["Codec"]
-
 
 @dataclass(kw_only=True, eq=False)
 class Codec:

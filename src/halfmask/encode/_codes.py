@@ -15,30 +15,10 @@ from halfmask.encode._whole_codes import whole_codes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Codes"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codes:
     """A keyed map of a column's values to codes, one or more for each value.
-
-    Parameters
-    ----------
-    name, token
-        The column's name at home, and what it is called elsewhere.
-    values
-        The fitted values, each once. Where missing cells are encoded, one of them is missing.
-    value_of
-        For each code, the number of its value; -1 for the code of values never seen.
-    weights
-        For each code, its share of its value's fitted rows; the codes of a value sum to 1.
-    cuts
-        For each value, where its rows part into its codes by their score, ascending; empty for a
-        value with one code.
-    unseen
-        ``"error"``, or ``"reserve"`` for one code that stands for all values never seen.
-    hidden
-        Whether a missing cell has a code as values do.
 
     Guarantees
     ----------
@@ -80,13 +60,7 @@ class Codes:
         return self.lookup.places(column)
 
     def encode(self, places: NDArray[np.int64], score: NDArray[np.float64] | None) -> pl.Series:
-        """Return the codes of cells, by the numbers of their values and their rows' scores.
-
-        Raises
-        ------
-        SchemaError
-            If values were never seen and no code is reserved for them, with their number.
-        """
+        """Return the codes of cells, by the numbers of their values and their rows' scores."""
         unseen = int((places == UNSEEN).sum())
         if unseen and self.unseen == "error":
             raise SchemaError(
@@ -106,13 +80,7 @@ class Codes:
         return coded.set(pl.Series(missing), None) if missing.any() else coded
 
     def decode(self, coded: pl.Series) -> pl.Series:
-        """Return the values of codes.
-
-        Raises
-        ------
-        DataError
-            If a cell holds none of this column's codes, or no whole number.
-        """
+        """Return the values of codes."""
         places = self.decoded(coded)
         taken = pl.Series(places)
         if (places < 0).any():

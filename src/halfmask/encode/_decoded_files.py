@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.encode._plan import CodecPlan
     from halfmask.encode._receipts import Number
 
-__all__ = ["decode_file", "decode_predictions_file"]
-
 
 def decode_file(
     codec: Codec,

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["CategoryWeights", "Direction", "NumberWeight", "score_without"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberWeight:
@@ -65,15 +63,7 @@ class Direction:
     def scores(
         self, batch: pl.DataFrame, places: Mapping[str, NDArray[np.int64]]
     ) -> dict[str, NDArray[np.float64]]:
-        """Return each column's part of the score, and under the empty name their sum.
-
-        Parameters
-        ----------
-        batch
-            The rows.
-        places
-            The places of each categorical column's values.
-        """
+        """Return each column's part of the score, and under the empty name their sum."""
         scores = {
             part.name: part.part(places[part.name])
             if isinstance(part, CategoryWeights)

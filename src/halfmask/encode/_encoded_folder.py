@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.encode._plan import CodecPlan
     from halfmask.engines import Engine, PartFolder
 
-__all__ = ["encode_folder"]
-
 
 def encode_folder(  # noqa: PLR0913 # as of `encode_file`
     codec: Codec,

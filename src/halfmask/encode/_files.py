@@ -28,19 +28,6 @@ if TYPE_CHECKING:
     from halfmask.encode._roles import Task
     from halfmask.engines import Engine
 
-__all__ = [
-    "EncodedFormat",
-    "FileCount",
-    "encode_file",
-    "encoded_batch",
-    "fit_file",
-    "mapped",
-    "opened",
-    "opened_as_fitted",
-    "receipt_of",
-    "stream",
-]
-
 #: The formats that encoded rows are written in.
 EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 #: What is kept of a batch whose rows are written, and what becomes of a batch.
@@ -259,17 +246,7 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
 def receipt_of(
     codec: Codec, notes: Sequence[tuple[int, str]], *, number: int, ids: bool
 ) -> EncodingReceipt:
-    """Return the receipt of an encoded file, which the codec remembers.
-
-    Parameters
-    ----------
-    codec
-        The codec that encoded it.
-    notes
-        The rows and the digest of each batch.
-    number, ids
-        As of `encode_file`.
-    """
+    """Return the receipt of an encoded file, which the codec remembers."""
     rows, digests = zip(*notes, strict=True)
     first = batch_number(number, 0)
     receipt = EncodingReceipt(first=first, rows=rows, digests=digests, ids=ids, file=True)
@@ -318,25 +295,7 @@ def stream(
     overwrite: bool,
     progress: Callable[[float], None],
 ) -> tuple[FileCount, list[Note]]:
-    """Write batches into a file, and count them.
-
-    Parameters
-    ----------
-    batches
-        Rows to write and a note of each batch, such as `mapped` yields.
-    out
-        The file to write.
-    n_rows
-        How many rows there will be.
-    format, overwrite
-        As of `encode_file`; without a format the end of the file's name says it.
-    progress
-        Gets the share that is done.
-
-    Returns
-    -------
-    What was written, and the notes of all batches.
-    """
+    """Write batches into a file, and count them."""
     notes: list[Note] = []
     with TableWriter(out, format=format, overwrite=overwrite, guard_formulas=False) as writer:
         for frame, note in batches:
@@ -354,26 +313,7 @@ def mapped(
     number: int,
     engine: Engine | None = None,
 ) -> Iterator[Part]:
-    """Yield the function of each batch of a source, in order.
-
-    Parameters
-    ----------
-    codec
-        By whose plan the source is cut into batches.
-    source
-        Where rows come from.
-    function
-        Takes the number of a batch and its rows; runs in several threads.
-    number
-        The number of the file.
-    engine
-        Where the function runs; by default in this process.
-
-    Raises
-    ------
-    EngineError
-        If others could read what is sent to workers: plans are keys.
-    """
+    """Yield the function of each batch of a source, in order."""
     integer_at_least(0, owner="a file's encoding", number=number)
     engine = engine or LocalEngine()
     check_confidential(engine, what="the codec's plan")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.encode._roles import Roles
     from halfmask.encode._summary import CodecSummary, ColumnSummary
 
-__all__ = ["fingerprint"]
-
 
 def fingerprint(summary: CodecSummary, roles: Roles) -> str:
     """Return the SHA-256 of what a codec was fitted to, as hexadecimal digits.

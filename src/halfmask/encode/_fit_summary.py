@@ -17,20 +17,10 @@ if TYPE_CHECKING:
     from halfmask.encode._roles import Roles
     from halfmask.encode._settings import CodecSettings
 
-__all__ = ["FitSummary"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitSummary:
-    """The summary of some rows, and the forms of their texts; they add up.
-
-    Parameters
-    ----------
-    summary
-        What the plan is made of.
-    watch
-        Warns of columns whose texts are nearly numbers, dates or times.
-    """
+    """The summary of some rows, and the forms of their texts; they add up."""
 
     summary: CodecSummary
     watch: TextWatch
@@ -44,17 +34,7 @@ class FitSummary:
         settings: CodecSettings,
         known: Collection[str],
     ) -> Self:
-        """Return what a fit needs to know of a batch.
-
-        Parameters
-        ----------
-        batch
-            Some rows.
-        roles, settings
-            As of `CodecSummary.of`.
-        known
-            Columns of text that are categories, whatever they look like.
-        """
+        """Return what a fit needs to know of a batch."""
         watch = TextWatch(owner="Codec", known=known)
         watch.see(batch)
         typed = without_empty_types(batch, roles.dtypes)

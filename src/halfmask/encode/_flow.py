@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode._keyed_stream import KeyedStream
 
-__all__ = ["Coupling", "Flow", "MonotoneMap"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonotoneMap:

@@ -13,8 +13,6 @@ from halfmask._random import keyed_integers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KeyedStream", "token"]
-
 # 64 bits: two names of a table of 10,000 columns share a token once in 10**11 codecs.
 _TOKEN_BYTES = 8
 

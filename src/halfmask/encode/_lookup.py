@@ -12,8 +12,6 @@ from halfmask.encode._ticks import read_only, to_ticks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MISSING", "UNSEEN", "Buckets", "Lookup"]
-
 #: The place of a value that wasn't there at the fit.
 UNSEEN = -1
 #: The place of a missing cell.
@@ -40,13 +38,7 @@ class Buckets:
 
 
 class Lookup:
-    """The values of a categorical column, by their places.
-
-    Parameters
-    ----------
-    values
-        Each value once; one of them may be a missing one.
-    """
+    """The values of a categorical column, by their places."""
 
     __slots__ = ("_buckets", "_enum", "_values")
 

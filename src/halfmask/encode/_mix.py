@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.encode._keyed_stream import KeyedStream
     from halfmask.encode._scaling import Scaling
 
-__all__ = ["CONDITION", "Affine", "Mix"]
-
 #: The largest condition number of a matrix.
 CONDITION = 100.0
 # Rows that go through a flow at once: what its layers need stays in the cache.
@@ -64,24 +62,7 @@ class Affine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
-    """Standardised columns through scalar maps, a matrix, a flow; and back.
-
-    Parameters
-    ----------
-    columns
-        The columns, in the order of the vector.
-    tokens
-        The names of the vector's encoded coordinates.
-    flags
-        For each column what the column is called that says where its cells are missing; empty
-        where it isn't given.
-    by
-        The categorical column whose values have a matrix of their own; empty for one matrix.
-    maps
-        One affine map, or one for each value of ``by`` and a last one for missing and new values.
-    bend, flow
-        The maps before the matrix and behind it; ``None`` for none.
-    """
+    """Standardised columns through scalar maps, a matrix, a flow; and back."""
 
     columns: tuple[Scaling, ...]
     tokens: tuple[str, ...]
@@ -94,13 +75,7 @@ class Mix:
     def encode(
         self, batch: pl.DataFrame, group: NDArray[np.int64] | None, *, threads: bool = True
     ) -> list[pl.Series]:
-        """Return the coordinates of a batch, and the flags of missing cells.
-
-        Raises
-        ------
-        SchemaError
-            If a cell would not come back equal.
-        """
+        """Return the coordinates of a batch, and the flags of missing cells."""
         cells = [to_ticks(batch[column.name]) for column in self.columns]
         plain = np.empty((len(cells), batch.height))
         for place, (column, (ticks, present)) in enumerate(zip(self.columns, cells, strict=True)):
@@ -118,13 +93,7 @@ class Mix:
     def decode(
         self, encoded: pl.DataFrame, group: NDArray[np.int64] | None, *, threads: bool = True
     ) -> list[pl.Series]:
-        """Return the columns that were mixed.
-
-        Raises
-        ------
-        DataError
-            If a coordinate is missing or not finite.
-        """
+        """Return the columns that were mixed."""
         mixed = np.empty((len(self.tokens), encoded.height))
         for place, name in enumerate(self.tokens):
             mixed[place] = encoded[name].cast(pl.Float64).fill_null(np.nan).to_numpy()

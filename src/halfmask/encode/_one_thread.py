@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["one_blas_thread"]
-
 _lock = threading.Lock()
 _users: list[None] = []
 _limits: list[Any] = []

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from halfmask.encode._settings import CodecSettings
     from halfmask.encode._target import NumberTarget
 
-__all__ = ["CodecPlan", "inverse"]
-
 Column = TypeVar("Column")
 # The number of a keystream has 64 bits.
 _NUMBERS = 1 << 64

@@ -16,8 +16,6 @@ from halfmask.encode._scaling import Scaling
 from halfmask.encode._settings import CodecSettings
 from halfmask.encode._target import NumberTarget
 
-__all__ = ["PLAN_VERSION", "plan_from_bytes", "plan_to_bytes", "read_codec"]
-
 #: Raised whenever a plan of before would be read wrongly.
 PLAN_VERSION = 1
 _KINDS: dict[str, type[Any]] = {

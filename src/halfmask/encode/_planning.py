@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from halfmask.encode._ticks import Numbers
     from halfmask.vault import Secret
 
-__all__ = ["Planning"]
-
 # Ticks of a span up to this many keep the type's own step; longer ones take the data's.
 _FINE = 2**40
 # A step that 64 bits have no room for; such columns are refused when they are encoded.

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from halfmask.encode._receipts import EncodingReceipt
     from halfmask.encode._target import NumberTarget
 
-__all__ = [
-    "by_row", "combined", "come_home", "decoded", "sibling_rows", "warn_of_unseen",
-]  # fmt: skip
-
 _SHARES = 2
 # One row may become so many at most.
 _MAX_ROWS = 50_000_000
@@ -35,15 +31,7 @@ _MAX_ROWS = 50_000_000
 def decoded(
     target: Codes | NumberTarget | None, predictions: NDArray[Any]
 ) -> NDArray[np.float64] | NDArray[np.int64]:
-    """Return decoded numbers or probabilities, or for predicted codes the numbers of classes.
-
-    Raises
-    ------
-    SchemaError
-        If the codec has no target.
-    DataError
-        If there are codes, columns or numbers that can't come from it.
-    """
+    """Return decoded numbers or probabilities, or for predicted codes the numbers of classes."""
     if target is None:
         raise SchemaError("The codec was fitted without a target.")
     if predictions.dtype.kind not in "iufb":
@@ -161,13 +149,7 @@ def _named(
 def sibling_rows(
     plan: CodecPlan, batch: pl.DataFrame, column: str
 ) -> tuple[pl.DataFrame, NDArray[np.float64]]:
-    """Return each row's encoding once for every code of its value in a column, and the shares.
-
-    Raises
-    ------
-    ParameterError
-        If the column isn't one that is split.
-    """
+    """Return each row's encoding once for every code of its value in a column, and the shares."""
     codes = next((it for it in plan.codes if it.name == column and it.is_split), None)
     if codes is None:
         raise ParameterError(f"Column {column!r} is no feature that the codec has split.")

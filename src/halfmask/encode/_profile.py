@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEARNERS", "PROFILES", "Learner", "LearnerClaim", "Profile", "Weakness"]
-
 #: The kinds of learner whose predictions an encoding preserves.
 Learner: TypeAlias = Literal["trees", "distances", "linear", "networks"]
 Scope: TypeAlias = Literal["exact", "training rows", "paired start", "measured", "not invariant"]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode._ticks import Numbers
 
-__all__ = ["Ranks"]
-
 # How far apart codes of neighbouring values are: `STEP` of `halfmask.kernels.encoding.ranking`,
 # which is slow to import.
 STEP = 4
@@ -28,21 +26,6 @@ STEP = 4
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks:
     """A strictly increasing map of a column's fitted values to integer codes.
-
-    Parameters
-    ----------
-    name, token
-        The column's name at home, and what it is called elsewhere.
-    dtype
-        The column's type at home.
-    values
-        The fitted values as ticks, sorted, each once.
-    null_at
-        The place of missing cells among the values where they are encoded; -1 where they stay
-        missing.
-    out_of_range
-        Whether values beyond the fitted ones are an ``"error"`` or placed at the ends
-        (``"extrapolate"``).
 
     Guarantees
     ----------
@@ -85,14 +68,7 @@ class Ranks:
         return coded.set(pl.Series(~present), None)
 
     def decode(self, coded: pl.Series) -> pl.Series:
-        """Return the values of codes.
-
-        Raises
-        ------
-        DataError
-            If a code stands for no fitted value, with the number of such cells, or is no whole
-            number.
-        """
+        """Return the values of codes."""
         from halfmask.kernels.encoding.ranking import rank_values  # noqa: PLC0415 # numba is heavy
 
         codes, there = whole_codes(coded, name=self.name, hidden=self.null_at >= 0)

@@ -15,8 +15,6 @@ from halfmask._errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["EncodingReceipt", "Number", "digest_of", "known_number"]
-
 #: A number of the caller's, ``"auto"`` to find it, or ``None`` to keep the order of rows.
 Number: TypeAlias = int | Literal["auto"] | None
 
@@ -107,28 +105,7 @@ def known_number(
     digest: str = "",
     counted: bool = False,
 ) -> int | None:
-    """Return the number by which rows that came back are put in order.
-
-    Parameters
-    ----------
-    receipts
-        What is known of the tables that were sent.
-    number
-        What the caller says.
-    rows
-        How many rows came back.
-    what
-        Rows tell themselves whether their codec is right; predictions don't.
-    digest
-        The fingerprint of the first batch of what came back; empty where it has none.
-    counted
-        Whether the caller said how many rows there have to be.
-
-    Raises
-    ------
-    DataError
-        If no table fits or tables of several numbers do, or the caller's number belongs to others.
-    """
+    """Return the number by which rows that came back are put in order."""
     if number is None:
         return None
     known = list(receipts)

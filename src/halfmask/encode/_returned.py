@@ -17,30 +17,9 @@ if TYPE_CHECKING:
     from halfmask.encode._plan import CodecPlan
     from halfmask.encode._receipts import EncodingReceipt, Number
 
-__all__ = ["Returned"]
-
 
 class Returned:
-    """Rows or predictions of an encoded file, put in order by what is known of that file.
-
-    Parameters
-    ----------
-    codec
-        The codec, which knows what it encoded.
-    source
-        The file that came back.
-    number
-        As of `decode_file`.
-    what
-        What it holds.
-    counted
-        As of `known_number`.
-
-    Raises
-    ------
-    DataError
-        If it belongs to none of the encoded files, to several, or to another than was given.
-    """
+    """Rows or predictions of an encoded file, put in order by what is known of that file."""
 
     def __init__(
         self,
@@ -87,13 +66,7 @@ class Returned:
         return self._receipt is not None
 
     def order_of(self, number: int, batch: pl.DataFrame) -> int | None:
-        """Return the number by which a batch is put in order; ``None`` to keep its order.
-
-        Raises
-        ------
-        DataError
-            If the batch has changed since it was encoded.
-        """
+        """Return the number by which a batch is put in order; ``None`` to keep its order."""
         if self.number is None:
             return None
         if self._receipt is not None:

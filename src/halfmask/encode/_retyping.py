@@ -11,8 +11,6 @@ from halfmask._errors import SchemaError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["as_fitted", "types_to_declare"]
-
 _TEXT_FILES = {"csv", "tsv"}
 
 
@@ -21,12 +19,6 @@ def as_fitted(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
     Numbers become other numbers, times times of another unit or zone, and texts integers that are
     written as these texts.
-
-    Raises
-    ------
-    SchemaError
-        If a value would be another one in that type: ``"007"`` is no 7, 1.5 no integer, and a
-        number no text, date or truth value.
     """
     if column.dtype == dtype:
         return column

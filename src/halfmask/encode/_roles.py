@@ -16,27 +16,13 @@ if TYPE_CHECKING:
 
     from halfmask.data import Schema
 
-__all__ = ["Roles", "Task"]
-
 #: What the target is: classes or numbers.
 Task: TypeAlias = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
-    """What becomes of each column of a table.
-
-    Parameters
-    ----------
-    dtypes
-        The columns' types, in the table's order.
-    ordered, coded
-        Features that are numbers or dates, and features that are categories or ordinal.
-    target
-        The column that is predicted; empty for none.
-    task
-        Whether the target is a class or a number.
-    """
+    """What becomes of each column of a table."""
 
     dtypes: Mapping[str, pl.DataType]
     ordered: tuple[str, ...]
@@ -53,16 +39,7 @@ class Roles:
         target: str | None,
         task: Task | None,
     ) -> Roles:
-        """Decide by the schema, or by the types where there is none.
-
-        Raises
-        ------
-        ColumnNotFoundError, SchemaError
-            If the target isn't there, the schema names other columns, or a column can't be
-            encoded: text, places and identifiers.
-        ParameterError
-            If the target is an integer and the task isn't given.
-        """
+        """Decide by the schema, or by the types where there is none."""
         if target is not None and target not in dtypes:
             raise ColumnNotFoundError.of([target], dtypes, where="the table")
         if schema is not None:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode._receipts import EncodingReceipt
 
-__all__ = ["ROW", "ROW_ID", "home_rows", "row_ids"]
-
 #: The name of the encoded column of ids.
 ROW_ID = "row_id"
 #: The column with the row at home that a prediction belongs to, from 0.
@@ -46,13 +44,7 @@ _HEX = pl.Series([f"{number:04x}" for number in range(1 << 16)])
 def home_rows(
     row_key: bytes, ids: pl.Series, receipts: Iterable[EncodingReceipt]
 ) -> tuple[EncodingReceipt, NDArray[np.int64]]:
-    """Return the table that ids are of, and which of its rows each of them is.
-
-    Raises
-    ------
-    DataError
-        If ids are missing, there twice, or not all of one table that was sent with ids.
-    """
+    """Return the table that ids are of, and which of its rows each of them is."""
     texts = ids.cast(pl.String)
     digits = texts.str.extract(r"^r([0-9a-f]{16})$", 1)
     given = digits.str.to_integer(base=16, dtype=pl.UInt64, strict=False)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode._ticks import Numbers
 
-__all__ = ["RELATIVE", "Scaling"]
-
 #: How far a float may come back from where it was, relative to itself.
 RELATIVE = 1e-12
 #: What to do with a column whose cells would not come back.
@@ -35,29 +33,6 @@ _STEPS_NOT_BACK = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaling:
     """The affine map of one column to standard units, with what is needed to round it back.
-
-    Parameters
-    ----------
-    name, dtype
-        The column's name and type at home.
-    center, scale
-        A value ``v`` becomes ``(v - center) / scale``. For a column of ticks, ``v`` is a tick.
-    unit
-        All values are ``center`` and a whole number of times this; 0 for floats.
-    digits
-        Decimals that all fitted floats have at most; -1 where they have more than can be counted.
-    low, high
-        The fitted range.
-    missing_at
-        What a missing cell becomes, in standard units. Where missing cells are encoded it is a
-        place that no value has, and is turned back.
-    hidden, nullable
-        Whether missing cells are encoded, and whether any was there at the fit.
-    out_of_range
-        ``"error"`` or ``"extrapolate"`` for values outside of the fitted range.
-    precision
-        ``"cell"``: a float comes back to `RELATIVE` of itself. ``"column"``: of the column's
-        largest magnitude.
 
     Guarantees
     ----------
@@ -81,14 +56,7 @@ class Scaling:
     precision: str = "cell"
 
     def standard(self, column: pl.Series) -> NDArray[np.float64]:
-        """Return the column in standard units, missing cells in their place.
-
-        Raises
-        ------
-        SchemaError
-            If cells are missing and none was at the fit, lie outside of the range, or lie between
-            the steps of the column's grid.
-        """
+        """Return the column in standard units, missing cells in their place."""
         return self.standardized(*to_ticks(column))
 
     def standardized(self, ticks: Numbers, present: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -117,15 +85,7 @@ class Scaling:
     def restore(
         self, standard: NDArray[np.float64], missing: NDArray[np.bool_] | None
     ) -> pl.Series:
-        """Return the column that these standard units stand for.
-
-        Parameters
-        ----------
-        standard
-            What `standard` gave, give or take what a matrix and its inverse did to it.
-        missing
-            Which cells are missing where that is visible.
-        """
+        """Return the column that these standard units stand for."""
         ticks, present = self._ticks(standard, missing)
         return from_ticks(ticks, present, name=self.name, dtype=self.dtype)
 

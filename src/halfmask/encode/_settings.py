@@ -9,8 +9,6 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.encode._profile import LEARNERS, PROFILES, Learner
 
-__all__ = ["CodecSettings", "Missing", "OutOfRange", "Precision", "Rows", "Unseen"]
-
 Missing: TypeAlias = Literal["visible", "hidden"]
 Unseen: TypeAlias = Literal["error", "reserve"]
 OutOfRange: TypeAlias = Literal["error", "extrapolate"]

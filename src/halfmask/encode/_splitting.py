@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["split"]
-
 # Siblings are between 0.75 and 1.25 of a mean one: equal parts would be found again by counting
 # their rows, since hardly any other category has codes of the same number.
 _MIN_PART, _VARYING = 0.75, 0.5
@@ -32,17 +30,6 @@ def split(
     uneven: Callable[[int], NDArray[np.float64]],
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
     """Return for each value where its rows part by their score, and the siblings' shares of rows.
-
-    Parameters
-    ----------
-    place, score
-        The number of the value of each sampled row, and the row's score.
-    counts
-        How many rows each value has in all.
-    min_rows
-        No sibling has fewer rows than this, estimated on the sample.
-    uneven
-        Draws so many keyed numbers of (0, 1): how large siblings are.
 
     Notes
     -----

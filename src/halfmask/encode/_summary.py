@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.encode._roles import Roles
     from halfmask.encode._settings import CodecSettings
 
-__all__ = ["MAX_DIGITS", "CodecSummary", "ColumnSummary", "Moments"]
-
 # Decimals that are looked for in floats; a float with more is taken raw.
 MAX_DIGITS = 15
 _ROUGH = 99

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode._scaling import Scaling
 
-__all__ = ["NumberTarget"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberTarget:
@@ -43,13 +41,7 @@ class NumberTarget:
         return self.scaling.dtype
 
     def encode(self, column: pl.Series) -> pl.Series:
-        """Return the encoded target; a missing one stays missing.
-
-        Raises
-        ------
-        SchemaError
-            If a cell would not come back.
-        """
+        """Return the encoded target; a missing one stays missing."""
         ticks, present = to_ticks(column)
         encoded = self.slope * self.scaling.standardized(ticks, present) + self.shift
         back = (encoded - self.shift) / self.slope
@@ -58,13 +50,7 @@ class NumberTarget:
         return coded if present.all() else coded.set(pl.Series(~present), None)
 
     def decode(self, encoded: pl.Series) -> pl.Series:
-        """Return the target's cells, of their own type.
-
-        Raises
-        ------
-        DataError
-            If a cell isn't finite, or is none of the target's type.
-        """
+        """Return the target's cells, of their own type."""
         missing = encoded.is_null().to_numpy()
         values = encoded.cast(pl.Float64).fill_null(self.shift).to_numpy()
         wrong = int((~np.isfinite(values)).sum())

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
-__all__ = ["from_ticks", "is_ordered", "read_only", "to_ticks"]
-
 Kind = TypeVar("Kind", bound=np.generic)
 
 _WIDE = (pl.Int128, pl.UInt128)
@@ -33,11 +31,6 @@ def to_ticks(column: pl.Series) -> tuple[Numbers, NDArray[np.bool_]]:
     Integers, truth values, dates, times and decimals become integers: the count of the type's
     smallest steps. Floats stay; minus zero is zero. A missing cell is 0. Neither array may be
     written to.
-
-    Raises
-    ------
-    SchemaError
-        If a float is infinite, or an integer or decimal has more than 64 bits.
     """
     present = read_only(column.is_not_null().to_numpy())
     if column.dtype.is_float():
@@ -75,13 +68,7 @@ def read_only(array: NDArray[Kind]) -> NDArray[Kind]:
 def from_ticks(
     numbers: NDArray[Any], present: NDArray[np.bool_], *, name: str, dtype: pl.DataType
 ) -> pl.Series:
-    """Return the cells that these numbers stand for; the inverse of `to_ticks`.
-
-    Raises
-    ------
-    DataError
-        If a number is none of the type's: nothing that was encoded gave it.
-    """
+    """Return the cells that these numbers stand for; the inverse of `to_ticks`."""
     if isinstance(dtype, pl.Decimal):
         return _decimals(numbers.astype(np.int64), present, name=name, dtype=dtype)
     if dtype == pl.UInt64:

@@ -12,28 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["whole_codes"]
-
 
 def whole_codes(
     coded: pl.Series, *, name: str, hidden: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each cell's code, 0 where it is missing, and which cells have one.
-
-    Parameters
-    ----------
-    coded
-        An encoded column of any type of numbers: what a text file was read as, or a model made.
-    name
-        The column's name at home.
-    hidden
-        Whether missing cells have a code, so that no encoded cell is missing.
-
-    Raises
-    ------
-    DataError
-        If a cell is no whole number of 64 bits, or missing where none can be.
-    """
+    """Return each cell's code, 0 where it is missing, and which cells have one."""
     # A text file's column of whole numbers with missing cells may have been read as floats.
     codes = coded.cast(pl.Int64, strict=False)
     wrong = codes.null_count() - coded.null_count()

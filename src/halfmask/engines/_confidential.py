@@ -9,8 +9,6 @@ from halfmask._errors import EngineError
 if TYPE_CHECKING:
     from halfmask.engines._engine import Engine
 
-__all__ = ["check_confidential"]
-
 
 def check_confidential(engine: Engine, *, what: str) -> None:
     """Raise unless an engine encrypts what it sends, or runs on this machine.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.engines._engine import Engine
 
-__all__ = ["connect"]
-
 
 @contextmanager
 def connect(address: str) -> Iterator[Engine]:

@@ -19,8 +19,6 @@ from halfmask.engines._versions import check_versions, versions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["DaskEngine", "dask_engine"]
-
 #: Seconds to wait for a scheduler, and for its first worker.
 _PATIENCE = 30
 #: Protocols of Dask that nobody can listen to.
@@ -200,13 +198,7 @@ def _of_cluster() -> Iterator[None]:
 
 @contextmanager
 def dask_engine(address: str) -> Iterator[DaskEngine]:
-    """Connect to a Dask scheduler, and disconnect when the block ends.
-
-    Parameters
-    ----------
-    address
-        Such as ``"tcp://host:8786"``.
-    """
+    """Connect to a Dask scheduler, and disconnect when the block ends."""
     try:
         from distributed import Client  # noqa: PLC0415 # an extra
     except ImportError:

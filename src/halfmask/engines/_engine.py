@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Batch", "Engine", "Part"]
-
 Batch = TypeVar("Batch")
 #: What becomes of one batch: a summary, or a batch that a plan was applied to.
 Part = TypeVar("Part")

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["PartFolder", "folder_of_parts"]
-
 
 @dataclass(frozen=True, slots=True)
 class PartFolder:

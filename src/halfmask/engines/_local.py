@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.engines._engine import Batch, Part
 
-__all__ = ["LocalEngine", "map_in_order", "worker_count"]
-
 
 def worker_count() -> int:
     """Return how many processors this process may use."""

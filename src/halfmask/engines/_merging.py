@@ -11,26 +11,12 @@ if TYPE_CHECKING:
 
     from halfmask.engines._engine import Part
 
-__all__ = ["merged"]
-
 
 def merged(parts: Iterable[Part], merge: Callable[[Part, Part], Part]) -> Part:
     """Return all parts merged, each with its neighbour.
 
     Sums of two, four, eight ... parts are kept. So each part is merged a few times instead of once
     for every later part, and no more parts are held than there are such sums.
-
-    Parameters
-    ----------
-    parts
-        What is merged, at least one.
-    merge
-        Takes an earlier and a later part; must be associative.
-
-    Raises
-    ------
-    DataError
-        If there is no part.
 
     Examples
     --------

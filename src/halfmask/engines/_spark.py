@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.engines._engine import Batch, Part
 
-__all__ = ["SparkEngine", "spark_engine"]
-
 #: Tasks of one job for each core, so that slow ones don't hold up the others much.
 _TASKS_OF_CORE = 4
 #: Settings of Spark that encrypt what its processes send each other.
@@ -137,11 +135,6 @@ def spark_engine(master: str) -> Iterator[SparkEngine]:
     """Start a session on a Spark master, and stop it when the block ends.
 
     A session that runs already is the caller's: it is neither taken nor stopped.
-
-    Parameters
-    ----------
-    master
-        Such as ``"spark://host:7077"`` or ``"local[2]"``.
     """
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 # an extra

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.engines._engine import Engine, Part
 
-__all__ = ["fold_table", "map_table"]
-
 
 def fold_table(  # what is folded, and how
     engine: Engine,

@@ -11,8 +11,6 @@ from halfmask._errors import EngineError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["check_versions", "versions"]
-
 #: Programs whose versions shape a release, or what is sent.
 _SAME = ("halfmask", "polars", "numpy", "pyarrow")
 
@@ -24,18 +22,7 @@ def versions(*_ignored: object) -> dict[str, str]:
 
 
 def check_versions(of_workers: Iterable[Mapping[str, str]]) -> None:
-    """Raise if a worker has another version of something than this process.
-
-    Parameters
-    ----------
-    of_workers
-        What `versions` returned on each worker.
-
-    Raises
-    ------
-    EngineError
-        It names the programs and versions.
-    """
+    """Raise if a worker has another version of something than this process."""
     ours, workers = versions(), list(of_workers)
     for name, here in ours.items():
         others = sorted({it.get(name, "none") for it in workers if it.get(name) != here})

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["agreeing_codes", "agreeing_rows", "class_codes", "codes_of"]
-
 Ints: TypeAlias = NDArray[np.int64]
 Sums: TypeAlias = "NDArray[np.float64] | Ints"
 

@@ -15,8 +15,6 @@ from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, smallest_
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["AverageRisk"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AverageRisk(TableGuarantee):

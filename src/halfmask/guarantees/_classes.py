@@ -17,8 +17,6 @@ from halfmask.guarantees._members import ClassMembers
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Classes"]
-
 Ints = npt.NDArray[np.int64]
 
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halfmask.data import Hierarchy
 
-__all__ = ["Criterion"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:

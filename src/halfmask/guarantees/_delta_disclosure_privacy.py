@@ -18,8 +18,6 @@ from halfmask.guarantees._share_ratios import share_ratios
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["DeltaDisclosurePrivacy"]
-
 # Levels this near to delta are settled with decimals; floats err by less than 1e-13.
 _SLACK = 1e-9
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees._exact import Ints
     from halfmask.guarantees._histogram import Histogram
 
-__all__ = ["equal_distance", "hierarchical_distance", "ordered_distance"]
-
 Fractions = tuple["Ints", "Ints"]
 
 
@@ -85,11 +83,6 @@ def hierarchical_distance(
     inner nodes, the mass that is moved between their children; as mass must leave a node exactly
     when the node as a whole has too much of it, the same sum is the mean, over the levels below
     the root, of the equal distance between the values generalized to that level.
-
-    Raises
-    ------
-    HierarchyError
-        When the histogram wasn't counted in the order of the hierarchy's leaves.
 
     Notes
     -----

@@ -14,8 +14,6 @@ from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["DistinctLDiversity"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class DistinctLDiversity(Guarantee):

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["EntropyLDiversity"]
-
 # Levels this near to l (relative) are settled with integers; floats err by less than 1e-13.
 _SLACK = 1e-9
 # The integers have about n * log2(n) bits for a class of n rows.

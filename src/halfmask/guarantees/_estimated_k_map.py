@@ -14,8 +14,6 @@ from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["CellSizeEstimator", "EstimatedKMap"]
-
 #: How the people behind the rows of a class are modelled.
 CellSizeEstimator: TypeAlias = Literal["poisson", "zero-truncated-poisson"]
 

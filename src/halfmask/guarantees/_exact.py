@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["at_most", "below", "integers_up_to", "log_below", "rounded_down"]
-
 # Ints are int64, or Python's own integers in an object array where int64 might overflow.
 Ints = npt.NDArray[Any]
 

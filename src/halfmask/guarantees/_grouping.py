@@ -11,8 +11,6 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, HierarchyError, ParameterError
 from halfmask.data import leaf_text
 
-__all__ = ["check_columns", "class_of_row", "class_sizes", "value_codes"]
-
 _KEY_LIMIT = 2**62
 _DENSE_RANGE = 2**20
 _TEXT = (pl.String, pl.Categorical, pl.Enum)

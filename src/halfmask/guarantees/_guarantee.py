@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
     from halfmask.guarantees._criterion import Criterion
 
-__all__ = ["Guarantee", "Judgement", "size_asked"]
-
 Levels = npt.NDArray[np.float64]
 Met = npt.NDArray[np.bool_]
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from halfmask._errors import ParameterError
 
-__all__ = ["Histogram"]
-
 Ints = npt.NDArray[np.int64]
 
 # Where the whole grid of classes and values has this few cells, counting into it beats sorting.

@@ -13,8 +13,6 @@ from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["KAnonymity"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class KAnonymity(Guarantee):

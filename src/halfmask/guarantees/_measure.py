@@ -18,8 +18,6 @@ from halfmask.guarantees._histogram import Histogram
 if TYPE_CHECKING:
     from halfmask.guarantees._guarantee import Guarantee, Judgement
 
-__all__ = ["measure"]
-
 
 def measure(
     frame: object,

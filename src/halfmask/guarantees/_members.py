@@ -12,8 +12,6 @@ import polars as pl
 
 from halfmask.guarantees._histogram import Histogram
 
-__all__ = ["ClassMembers"]
-
 Ints = npt.NDArray[np.int64]
 #: Numbers below this are 64-bit integers.
 _MAX_PACKED = 2**63

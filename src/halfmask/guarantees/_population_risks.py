@@ -19,13 +19,6 @@ from halfmask.guarantees._table_guarantee import TableGuarantee
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = [
-    "AverageJournalistRisk",
-    "JournalistRecordsAtRisk",
-    "LargestJournalistRisk",
-    "MarketerThreshold",
-]
-
 Ints = npt.NDArray[np.int64]
 
 #: Sums of floats that are closer to a bound than this are added up again as fractions.

@@ -16,8 +16,6 @@ from halfmask.guarantees._uniques_estimators import UniquesEstimator, estimate_u
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["PopulationUniques"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PopulationUniques(TableGuarantee):

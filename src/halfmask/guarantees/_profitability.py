@@ -15,23 +15,9 @@ from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = [
-    "ProfitabilityProsecutor",
-    "ProfitabilityProsecutorNoAttack",
-    "size_without_attack",
-    "size_without_loss",
-]
-
 
 def size_without_attack(*, adversary_gain: float, adversary_cost: float) -> int:
     """Return the least number of people among whom an attack earns nothing.
-
-    Parameters
-    ----------
-    adversary_gain
-        What the attacker gains from a row that is re-identified.
-    adversary_cost
-        What an attack on one row costs the attacker, above 0.
 
     Examples
     --------
@@ -43,13 +29,6 @@ def size_without_attack(*, adversary_gain: float, adversary_cost: float) -> int:
 
 def size_without_loss(*, publisher_benefit: float, publisher_loss: float) -> int:
     """Return the least number of people among whom an attack costs less than a row earns.
-
-    Parameters
-    ----------
-    publisher_benefit
-        What the publisher earns for a released row, above 0.
-    publisher_loss
-        What the publisher loses for a row that is re-identified.
 
     Examples
     --------

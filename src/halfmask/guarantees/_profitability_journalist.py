@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
     from halfmask.guarantees._guarantee import Levels, Met
 
-__all__ = ["ProfitabilityJournalist", "ProfitabilityJournalistNoAttack"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ProfitabilityJournalist(ProfitabilityProsecutor):

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
     from halfmask.guarantees._histogram import Histogram, Ints
 
-__all__ = ["RecursiveCLDiversity"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecursiveCLDiversity(Guarantee):

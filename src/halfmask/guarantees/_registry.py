@@ -45,8 +45,6 @@ from halfmask.guarantees._t_closeness import TCloseness
 if TYPE_CHECKING:
     from halfmask.guarantees._guarantee import Guarantee
 
-__all__ = ["GUARANTEES", "guarantee_from", "register_guarantee"]
-
 _MODELS: tuple[type[Guarantee], ...] = (
     KAnonymity,
     DistinctLDiversity,

@@ -14,8 +14,6 @@ from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, sizes_aro
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["SampleUniques"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SampleUniques(TableGuarantee):

@@ -12,26 +12,12 @@ from halfmask.guarantees._exact import integers_up_to
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["share_ratios"]
-
 # int64, or Python's own integers in an object array where int64 might overflow
 Integers = npt.NDArray[Any]
 
 
 def share_ratios(classes: Classes, column: str) -> tuple[Integers, Integers]:
     """Return, for each entry of a histogram, the two shares over a common denominator.
-
-    Parameters
-    ----------
-    classes
-        The classes, counted.
-    column
-        The sensitive column.
-
-    Returns
-    -------
-    in_class, in_table
-        Integers whose quotient is p(class, value) / p(table, value).
 
     Notes
     -----

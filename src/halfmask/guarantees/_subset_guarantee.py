@@ -17,8 +17,6 @@ from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["SubsetGuarantee"]
-
 Ints = npt.NDArray[np.int64]
 
 #: More sets of columns than these take hours.

@@ -12,8 +12,6 @@ from halfmask.guarantees._subset_guarantee import SubsetGuarantee
 if TYPE_CHECKING:
     from halfmask.guarantees._guarantee import Guarantee
 
-__all__ = ["SubsetKAnonymity"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SubsetKAnonymity(SubsetGuarantee):

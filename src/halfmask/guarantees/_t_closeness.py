@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halfmask.data import Kind
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["TCloseness"]
-
 _RULES = {"equal": "t-equal", "ordered": "t-ordered", "hierarchical": "t-hierarchical"}
 
 

@@ -14,8 +14,6 @@ from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes
 
-__all__ = ["TableGuarantee", "sizes_around", "smallest_first"]
-
 Ints = npt.NDArray[np.int64]
 
 
@@ -64,11 +62,6 @@ def sizes_around(classes: Classes) -> tuple[Ints, Ints]:
 
     Of persons: the persons of the smallest class of each, who is as easy to find as there.
 
-    Parameters
-    ----------
-    classes
-        The classes.
-
     Examples
     --------
     >>> from halfmask.guarantees import Classes
@@ -87,17 +80,6 @@ def sizes_around(classes: Classes) -> tuple[Ints, Ints]:
 
 def smallest_first(sizes: Ints, among: Ints, *, excess: int, of_rows: bool = False) -> Ints:
     """Return the smallest of some classes, until they make up an excess of classes or rows.
-
-    Parameters
-    ----------
-    sizes
-        The rows of each class.
-    among
-        The indices of the classes to choose from.
-    excess
-        How many classes, or rows, are too many.
-    of_rows
-        Whether the excess counts rows.
 
     Examples
     --------

@@ -20,8 +20,6 @@ from halfmask._validation import integer_at_least, one_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["UniquesEstimate", "UniquesEstimator", "estimate_uniques"]
-
 #: How the uniques of a population are estimated.
 UniquesEstimator: TypeAlias = Literal["dankar", "pitman", "snb", "zayatz"]
 

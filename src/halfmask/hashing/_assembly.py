@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._bags import BagCounts
     from halfmask.hashing._slots import Coded
 
-__all__ = ["dense", "flat"]
-
 #: Rows that are written slot by slot: so many stay in the cache.
 _BLOCK = 8192
 _SIGN = np.uint64(63)

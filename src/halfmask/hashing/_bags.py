@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._keys import Key
     from halfmask.hashing._slots import CategorySlot
 
-__all__ = ["Bag", "BagCounts", "SetBag", "TextBag"]
-
 
 class BagCounts(NamedTuple):
     """How many hashes each row has, and all of them, row by row."""

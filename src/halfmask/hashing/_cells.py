@@ -17,19 +17,6 @@ from halfmask._errors import ColumnWarning, DataError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Texts",
-    "absent",
-    "check_exact",
-    "floats_to_send",
-    "kind_of",
-    "numbers_of",
-    "same_kind",
-    "texts_of",
-    "views_of",
-    "words_of",
-]
-
 #: Columns of whole numbers, and of others, are taken for each other.
 _NUMBERS = frozenset({"integer", "float"})
 #: Decimals of so many digits are floats of their own.
@@ -53,11 +40,6 @@ def kind_of(dtype: Any, column: str) -> str:  # noqa: ANN401 # no types; a kind 
     """Return what a column holds: ``text``, ``bytes``, ``boolean``, ``integer``, ``float``, ...
 
     Lists of a kind are ``list of`` it; a column without values is ``empty``.
-
-    Raises
-    ------
-    SchemaError
-        If cells of the type can't be hashed.
     """
     types = pa.types
     if types.is_dictionary(dtype):

@@ -15,26 +15,12 @@ if TYPE_CHECKING:
 
     from halfmask.hashing._settings import Role
 
-__all__ = ["HashedColumn"]
-
 _ROLES = ("category", "number", "text", "set")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HashedColumn:
-    """A column's name, what it holds, and how it is hashed.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    kind
-        What `halfmask.hashing._cells.kind_of` says of it.
-    role
-        How it is hashed.
-    edges
-        Where its bins begin, ascending and finite; None where it isn't binned by quantiles.
-    """
+    """A column's name, what it holds, and how it is hashed."""
 
     name: str
     kind: str

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._reading import TableReading
     from halfmask.hashing._slots import PlainSlot, Slot
 
-__all__ = ["check_unchanged", "csv_rows", "plain_slots"]
-
 _SAMPLE = 1 << 20
 #: What :mod:`halfmask.kernels.hashing.csv_rows` does with a column; it isn't imported without need.
 _TEXT, _WHOLE, _BINNED, _LOGGED, _CELLS, _NUMBER = 1, 2, 3, 4, 5, 6
@@ -46,27 +44,7 @@ def csv_rows(  # keyword-only where it may be mistaken
     label_kind: str | None,
     sent: bool | None,
 ) -> Iterator[tuple[Hashed, float]] | None:
-    """Return the hashed rows of a table and their labels, if it is a plain CSV file.
-
-    Parameters
-    ----------
-    table, reading
-        As of :meth:`halfmask.hashing.FileHasher.rows`.
-    plan
-        What hashes the columns.
-    label
-        The column that isn't hashed, if there is one.
-    label_kind
-        What its cells are.
-    sent
-        Whether labels are wanted; by default if the file has them.
-
-    Returns
-    -------
-    An iterator of rows, and of what share of the bytes was read by then. It raises `NotPlainError`
-    where it finds that the file isn't plain after all.
-    None if that is known from its start, or its columns aren't those of the plan.
-    """
+    """Return the hashed rows of a table and their labels, if it is a plain CSV file."""
     places = _places(table, reading)
     found = []
     for place in places:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.data._dialect import Dialect
     from halfmask.data._places import Place
 
-__all__ = ["CsvRows", "Hashed", "NotPlainError"]
-
 #: How many bytes are hashed together, and how many must be readable behind them.
 BLOCK, BEHIND = 8 << 20, 64
 _ENDS, _NEWLINE = (13, 10), 10
@@ -65,17 +63,7 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CsvRows:
-    """What is done with each column of a file, as arrays that a loop takes.
-
-    Parameters
-    ----------
-    dialect
-        How the file's cells are kept apart.
-    features, bits
-        How many indices a row has, and of how many bits.
-    whats, slots, keys, missing, tables, table_starts, edges, edge_starts, log_bits
-        As :func:`halfmask.kernels.hashing.csv_rows.hash_rows` takes them.
-    """
+    """What is done with each column of a file, as arrays that a loop takes."""
 
     dialect: Dialect
     features: int
@@ -91,15 +79,7 @@ class CsvRows:
     log_bits: int
 
     def of(self, place: Place) -> Iterator[Hashed]:
-        """Yield the rows of a file and their labels, in order, hashed on all processors.
-
-        Raises
-        ------
-        NotPlainError
-            If the file isn't plain, where that shows.
-        DataError
-            If it can't be read.
-        """
+        """Yield the rows of a file and their labels, in order, hashed on all processors."""
         return map_in_order(self._blocks(place), self._hashed)
 
     def _blocks(self, place: Place) -> Iterator[_Block]:

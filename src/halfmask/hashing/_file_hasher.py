@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._settings import HasherSettings
     from halfmask.vault import Secret
 
-__all__ = ["FileHasher", "LabelTask"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FileHasher:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._settings import HasherSettings
     from halfmask.vault import Secret
 
-__all__ = ["fitted", "plan_of_schema"]
-
 #: Rows that bins are made of: a bin's share is then within half a percent of what it should be.
 _SAMPLE = 1 << 16
 
@@ -55,27 +53,6 @@ def fitted(
     Numbers are binned by the quantiles of at most 65,536 rows: those whose numbers, counted from
     the first, have the smallest values of a fixed function, so that any batches of the same rows
     give the same bins.
-
-    Parameters
-    ----------
-    frames
-        The frames.
-    settings, secret
-        As of the plan.
-    known
-        Columns of text that are categories, whatever they look like.
-
-    Raises
-    ------
-    DataError
-        If there is no row.
-    SchemaError
-        If a column can't be hashed, or is another one in a later frame.
-
-    Warns
-    -----
-    ColumnWarning
-        If a column of text is nearly all numbers, dates or times.
     """
     declared = {*known, *settings.categorical, *settings.text, *settings.sets}
     watch = TextWatch(owner="A hasher", known=declared)

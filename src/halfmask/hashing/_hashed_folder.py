@@ -23,24 +23,9 @@ if TYPE_CHECKING:
     from halfmask.hashing._plan import HashPlan
     from halfmask.hashing._reading import TableReading
 
-__all__ = ["divided", "write_hashed"]
-
 
 def divided(table: object, reading: TableReading, plan: HashPlan) -> Source:
-    """Open a table whose parts workers can read.
-
-    Parameters
-    ----------
-    table, reading
-        As of `FileHasher.rows`.
-    plan
-        The plan of the hasher.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't in files of Parquet, or columns are sets: cells of a `Source` are no lists.
-    """
+    """Open a table whose parts workers can read."""
     sets = [column.name for column in plan.columns if column.role == "set"]
     if sets:
         raise ParameterError(
@@ -68,26 +53,7 @@ def write_hashed(
     engine: Engine,
     progress: Progress,
 ) -> int:
-    """Hash the parts of a table into the files of a folder, and return the number of rows.
-
-    Parameters
-    ----------
-    source, columns
-        The table, and the columns to read.
-    hasher
-        What hashes its batches; workers get it.
-    out, overwrite
-        The folder to write, and whether an earlier one may be replaced.
-    engine
-        Where parts are read, hashed and written.
-    progress
-        Is called with the progress.
-
-    Raises
-    ------
-    EngineError
-        If others could read the keys that are sent to workers.
-    """
+    """Hash the parts of a table into the files of a folder, and return the number of rows."""
     check_confidential(engine, what="the hasher's keys")
     n_parts, rows = len(source.parts() or ()), 0
     with folder_of_parts(out, n_parts=n_parts, ending=".arrows", overwrite=overwrite) as folder:

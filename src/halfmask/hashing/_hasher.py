@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._rows import HashedRows
     from halfmask.hashing._settings import Numbers
 
-__all__ = ["KeyedHasher"]
-
 #: Settings that are sequences come back from JSON, and from a plan, as tuples.
 _PARAMETERS = (
     "bits", "signed", "interactions", "numbers", "bins", "bins_per_octave", "categorical", "text",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Secret
 
-__all__ = ["HasherKeys", "Key"]
-
 #: The first and the last eight bytes of a SipHash key, as little-endian numbers.
 Key: TypeAlias = tuple[np.uint64, np.uint64]
 _KEY_BYTES = 16
@@ -22,15 +20,7 @@ _KEY_BYTES = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HasherKeys:
-    """The keys that follow from a secret and a hasher's name.
-
-    Parameters
-    ----------
-    secret
-        What they follow from.
-    name
-        Hashers of one secret and different names share no key.
-    """
+    """The keys that follow from a secret and a hasher's name."""
 
     secret: Secret
     name: str

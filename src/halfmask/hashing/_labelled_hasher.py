@@ -18,22 +18,10 @@ if TYPE_CHECKING:
     from halfmask.hashing._row_hasher import RowHasher
     from halfmask.hashing._rows import HashedRows
 
-__all__ = ["LabelledHasher", "number_labels"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LabelledHasher:
-    """What hashes batches of a table, where its label is sent and where it isn't.
-
-    Parameters
-    ----------
-    hasher
-        What hashes the other columns.
-    label
-        The column that is sent as a label; None where none is.
-    codes
-        The codes of its classes; None where it is a number.
-    """
+    """What hashes batches of a table, where its label is sent and where it isn't."""
 
     hasher: RowHasher
     label: str | None
@@ -54,13 +42,7 @@ class LabelledHasher:
 
 
 def number_labels(column: Any, label: str) -> NDArray[np.float32]:  # noqa: ANN401 # pyarrow ships no types
-    """Return labels that are numbers.
-
-    Raises
-    ------
-    SchemaError, DataError
-        If they aren't, or one is missing or infinite.
-    """
+    """Return labels that are numbers."""
     kind = kind_of(column.type, label)
     if kind not in {"integer", "float"}:
         raise SchemaError(f"Column {label!r} is to be predicted as a number, and isn't one.")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Secret
 
-__all__ = ["LabelCodes"]
-
 _FORMAT, _VERSION = "halfmask labels", 1
 _TYPES = {
     "text": pa.string(),

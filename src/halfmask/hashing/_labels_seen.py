@@ -14,8 +14,6 @@ from halfmask.hashing._tables import columns_of
 if TYPE_CHECKING:
     from halfmask.vault import Secret
 
-__all__ = ["LabelTask", "LabelsSeen"]
-
 #: What the label is: classes or numbers.
 LabelTask: TypeAlias = Literal["classification", "regression"]
 _TASKS = ("classification", "regression")

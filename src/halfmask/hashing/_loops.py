@@ -6,8 +6,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["grams", "siphash"]
-
 
 @cache
 def siphash() -> Any:  # noqa: ANN401 # a module

@@ -16,8 +16,6 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CodedColumn", "chunk_of", "room_for"]
-
 #: How pages may be packed; under other names writers mean different things.
 _PACKINGS = {"UNCOMPRESSED", "SNAPPY", "ZSTD", "GZIP"}
 _PLAIN, _OLD_CODES, _RUNS, _CODES = 0, 2, 3, 8
@@ -27,17 +25,7 @@ _LENGTH = 4
 
 
 class CodedColumn(NamedTuple):
-    """A column: its distinct values, and what `place_coded` of `coded_rows` takes.
-
-    Parameters
-    ----------
-    values
-        The dictionary as a column of Arrow.
-    firsts, places, widths
-        The runs of codes.
-    there
-        For each row whether the cell is there, or None if all are.
-    """
+    """A column: its distinct values, and what `place_coded` of `coded_rows` takes."""
 
     values: Any
     firsts: NDArray[np.int64]
@@ -63,22 +51,7 @@ def chunk_of(
     *,
     optional: bool,
 ) -> CodedColumn | None:
-    """Return a column, or None if it isn't codes of a dictionary alone.
-
-    Parameters
-    ----------
-    packed
-        The bytes of the column in one row group.
-    about
-        What pyarrow knows of it from the file's end.
-    field
-        The type of its cells in Arrow.
-    data, start
-        Pages are unpacked into these bytes, from the start on; no more than the file says that
-        the column takes.
-    optional
-        Whether cells may be missing.
-    """
+    """Return a column, or None if it isn't codes of a dictionary alone."""
     from halfmask.kernels.hashing.parquet_pages import DICTIONARY, KIND  # noqa: PLC0415 # numba: a second
 
     if about.compression not in _PACKINGS:

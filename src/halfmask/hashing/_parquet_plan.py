@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._reading import TableReading
     from halfmask.hashing._rows import HashedRows
 
-__all__ = ["parquet_rows"]
-
 #: A row group that is larger isn't unpacked as a whole.
 _MAX_BYTES = 1 << 27
 #: Nor one of more rows: a few bytes can say that a value stands in billions of them.
@@ -52,21 +50,7 @@ def parquet_rows(
     labels: Labels | None,
     sent: bool | None,
 ) -> Iterator[tuple[HashedRows, float]] | None:
-    """Return the hashed rows of files of Parquet, and what share of the rows was read by then.
-
-    Parameters
-    ----------
-    table, plan, reading, label, sent
-        As of :func:`halfmask.hashing._csv_plan.csv_rows`.
-    labels
-        What becomes of the label.
-
-    Returns
-    -------
-    An iterator of rows. It raises `NotPlainError` where a file contradicts its header.
-    None if the table is anything else, its columns aren't those of the plan, or nothing is won:
-    few columns have dictionaries.
-    """
+    """Return the hashed rows of files of Parquet, and what share of the rows was read by then."""
     places = _places(table, reading)
     slots = plain_slots(plan)
     if not places or slots is None or sys.byteorder != "little":

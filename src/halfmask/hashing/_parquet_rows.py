@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing._slots import PlainSlot
 
-__all__ = ["Labels", "ParquetRows"]
-
 #: Rows that are hashed together: of 40 columns 2.6 MB, which stay near the processor.
 PIECE = 1 << 14
 #: How many row groups are unpacked at a time: while one is hashed, the next is got ready.
@@ -89,34 +87,14 @@ class _Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ParquetRows:
-    """What is done with each column of a file.
-
-    Parameters
-    ----------
-    slots
-        What hashes each column, in the order of a row's features.
-    bits
-        Of an index.
-    labels
-        What rows come with, if it is wanted.
-    """
+    """What is done with each column of a file."""
 
     slots: Sequence[PlainSlot]
     bits: int
     labels: Labels | None
 
     def of(self, path: Path, what: str) -> Iterator[HashedRows]:
-        """Yield the rows of a file in order, hashed on all processors.
-
-        Raises
-        ------
-        NotPlainError
-            If the file isn't what its end says, where that shows.
-        DataError
-            If it can't be read.
-        Exception
-            What labels of a row group raise.
-        """
+        """Yield the rows of a file in order, hashed on all processors."""
         with reading(what, "parquet"):
             metadata = pq.ParquetFile(path)
             counts = [

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing._slots import Slot
 
-__all__ = ["placed", "placer"]
-
 #: Rows that are written slot by slot: so many stay in the cache.
 _BLOCK = 8192
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._rows import HashedRows
     from halfmask.vault import Secret
 
-__all__ = ["HASHER_VERSION", "HashPlan"]
-
 #: Raised whenever the same secret and rows would give other indices.
 HASHER_VERSION = 1
 _FORMAT = "halfmask hasher"

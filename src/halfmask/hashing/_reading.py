@@ -22,8 +22,6 @@ from halfmask.data._reading import reading
 from halfmask.data._text import start_of
 from halfmask.hashing._cells import kind_of, same_kind
 
-__all__ = ["Readable", "TableReading", "is_parquet", "opened"]
-
 #: Rows of a batch: so many hashed rows of 40 columns are 10 MB.
 BATCH_ROWS = 1 << 16
 #: The types of cells that are read as those of the fit were.

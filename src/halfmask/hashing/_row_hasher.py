@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing._wiring import Wired
 
-__all__ = ["RowHasher", "as_labels"]
-
 #: Rows that are hashed together: what they take besides their result stays small.
 _PIECE = 1 << 17
 
@@ -32,15 +30,6 @@ _PIECE = 1 << 17
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RowHasher:
     """What hashes rows: a plan without its secret, for a worker.
-
-    Parameters
-    ----------
-    bits, signed
-        As of `HasherSettings`.
-    kinds
-        The kind of each column that was there at the fit.
-    wired
-        Slots and bags, with their keys.
 
     Guarantees
     ----------

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MAX_BITS", "HashedRows"]
-
 #: Indices have to fit the 32-bit integers of compressed sparse rows.
 MAX_BITS = 31
 #: The trainers' largest softmax; a mistyped number of classes shouldn't take all memory.

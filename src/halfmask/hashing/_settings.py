@@ -10,8 +10,6 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.hashing._rows import MAX_BITS
 
-__all__ = ["HasherSettings", "Numbers", "Role"]
-
 Numbers: TypeAlias = Literal["quantiles", "log", "raw"]
 Role: TypeAlias = Literal["category", "number", "text", "set"]
 _NUMBERS = ("quantiles", "log", "raw")

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing._keys import Key
 
-__all__ = [
-    "BinSlot", "CategorySlot", "Coded", "CrossedSlot", "LogSlot", "PlainSlot", "RawSlot", "Slot",
-    "hash_of", "hashes_of", "log_codes", "table_of",
-]  # fmt: skip
-
 _EXPONENT_AND_SIGN = 12
 _MANTISSA = 52
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
-__all__ = ["RowsWriter", "read_rows"]
-
 _FORM = "a stream of hashed rows"
 #: What a stream of Arrow ends with.
 _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"

@@ -15,19 +15,9 @@ from halfmask._foreign import foreign
 from halfmask.data._arrow_types import refuse_foreign_types
 from halfmask.data._frames import check_names
 
-__all__ = ["arrow_of", "columns_of", "is_empty", "texts_of_table", "with_column"]
-
 
 def arrow_of(frame: object) -> Any:  # noqa: ANN401 # a pyarrow table or record batch
-    """Return a frame as a table or a record batch of pyarrow; numpy's columns are x0, x1, ...
-
-    Raises
-    ------
-    DataError
-        If it is no frame.
-    SchemaError
-        If a name is empty or there twice, or a column holds values of several types.
-    """
+    """Return a frame as a table or a record batch of pyarrow; numpy's columns are x0, x1, ..."""
     hint = "Check that each column holds values of one type."
     with foreign("The frame can't be turned into a table of Arrow", hint=hint):
         found = _arrow_of(frame)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FORMAT", "arrays_of", "batch_of"]
-
 FORMAT = "hashed-rows/1"
 _FORMAT_KEY, _BITS_KEY, _LABELS_KEY = b"halfmask.format", b"halfmask.bits", b"halfmask.labels"
 #: More than this many digits is no number of ours, and Python takes its time over long ones.
@@ -30,17 +28,7 @@ def batch_of(
     bits: int,
     labels: str,
 ) -> Any:  # noqa: ANN401 - pyarrow ships no types
-    """Return rows as a record batch, whose buffers are the rows' own.
-
-    Parameters
-    ----------
-    arrays
-        Indices as i, values as v, labels as y and weights as w, in that order.
-    indptr
-        Where each row's indices begin in the flat layout, and the last one's end.
-    bits, labels
-        As `HashedRows` says them.
-    """
+    """Return rows as a record batch, whose buffers are the rows' own."""
     columns = [
         (name, _lists(array, indptr) if name in "iv" else pa.array(array))
         for name, array in arrays.items()

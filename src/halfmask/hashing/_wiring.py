@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.hashing._slots import Slot
     from halfmask.vault import Secret
 
-__all__ = ["Wired", "wired"]
-
 _SIGN_AND_EXPONENT = 12
 
 

@@ -13,29 +13,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["agreement"]
-
 
 def agreement(
     table: pl.DataFrame, compared: Sequence[tuple[int, ...]], *, k: int
 ) -> dict[str, int]:
     """Count both ways on each set of columns, and state the worst of them.
-
-    Parameters
-    ----------
-    table
-        The key variables of all rows.
-    compared
-        The sets of columns on which rows are compared.
-    k
-        The count that each row should have.
-
-    Returns
-    -------
-    dict
-        ``smallest``: the fewest rows that agree with a row, missing cells agreeing with all.
-        ``smallest_strict``: the fewest rows that equal a row, missing being a value of its own.
-        ``rows_under_k_strict``: the rows that fewer than k equal. ``missing_cells``.
 
     Examples
     --------

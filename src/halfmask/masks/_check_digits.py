@@ -17,8 +17,6 @@ from halfmask.masks._ff1 import LEAST_DOMAIN
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CheckDigits", "Luhn", "Mod97", "StandardNumber", "check_digits", "is_scheme_name"]
-
 #: ASCII letters and digits, a row for each value.
 Characters: TypeAlias = "NDArray[np.uint8]"
 
@@ -31,17 +29,7 @@ _CARD_DIGITS: Final = range(12, 20)  # ISO/IEC 7812
 
 
 class CheckDigits(Protocol):
-    """The check digits of numbers of one format.
-
-    Attributes
-    ----------
-    computed
-        Columns that follow from the others.
-    kept
-        Columns that must keep their characters, such as an IBAN's country.
-    least
-        Fewest values that a format may have without the columns that are kept or computed.
-    """
+    """The check digits of numbers of one format."""
 
     @property
     def computed(self) -> tuple[int, ...]:
@@ -56,32 +44,15 @@ class CheckDigits(Protocol):
         """Fewest values of a format."""
 
     def complete(self, numbers: Characters) -> None:
-        """Write the computed columns.
-
-        Parameters
-        ----------
-        numbers
-            Changed in place.
-        """
+        """Write the computed columns."""
 
     def valid(self, numbers: Characters) -> NDArray[np.bool_]:
-        """Return which numbers are valid.
-
-        Parameters
-        ----------
-        numbers
-            Letters and digits, without separators.
-        """
+        """Return which numbers are valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Luhn:
     """Payment cards: 12 to 19 digits, the last one by Luhn's algorithm (ISO/IEC 7812-1).
-
-    Parameters
-    ----------
-    pattern
-        A character for each column: ``0``, ``A`` or ``a``.
 
     Examples
     --------
@@ -125,11 +96,6 @@ class Luhn:
 @dataclass(frozen=True, slots=True)
 class Mod97:
     """IBAN: two check digits behind the country, modulo 97 (ISO 13616, ISO/IEC 7064).
-
-    Parameters
-    ----------
-    pattern
-        A character for each column: ``0``, ``A`` or ``a``.
 
     Notes
     -----
@@ -189,13 +155,7 @@ class Mod97:
 
 @dataclass(frozen=True, slots=True)
 class StandardNumber:
-    """Numbers that a module of python-stdnum judges, such as ``nl.bsn``.
-
-    Parameters
-    ----------
-    is_valid
-        Says of a text whether it is one.
-    """
+    """Numbers that a module of python-stdnum judges, such as ``nl.bsn``."""
 
     is_valid: Callable[[str], bool]
 
@@ -241,20 +201,7 @@ def is_scheme_name(name: str) -> bool:
 
 
 def check_digits(name: str) -> Callable[[str], CheckDigits]:
-    """Return what makes check digits for a pattern.
-
-    Parameters
-    ----------
-    name
-        ``"card"``, ``"iban"``, or a module of python-stdnum such as ``"nl.bsn"``.
-
-    Raises
-    ------
-    ParameterError
-        If python-stdnum has no such numbers.
-    MissingDependencyError
-        If python-stdnum isn't installed, and isn't needed for cards alone.
-    """
+    """Return what makes check digits for a pattern."""
     if name == "card":
         return Luhn
     need("stdnum")

@@ -9,8 +9,6 @@ from halfmask.claims import Claim
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["counted_claim"]
-
 
 def counted_claim(
     model: str,
@@ -20,17 +18,6 @@ def counted_claim(
     **parameters: float | str,
 ) -> Claim:
     """Return a claim about released columns that is counted in the files.
-
-    Parameters
-    ----------
-    model
-        The name of its check in `halfmask.verifier.masked.MASK_CHECKS`.
-    columns
-        The columns that it is about.
-    evidence
-        The numbers that were counted, where the check needs them.
-    parameters
-        Those of the claim, such as ``k=5``.
 
     Examples
     --------

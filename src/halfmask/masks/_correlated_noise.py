@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["CorrelatedNoise"]
-
 #: What turns a median absolute deviation, or a mean one, into a normal standard deviation.
 _MEDIAN_TO_SD: Final = 1.482602218505602
 _MEAN_TO_SD: Final = 1.2533141373155001

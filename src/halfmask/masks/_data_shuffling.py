@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DataShuffling"]
-
 #: Rows that each coefficient needs, so that predictions don't repeat what they were fitted to.
 _ROWS_OF_COEFFICIENT: Final = 10
 #: Values of a column of names, each of which has a coefficient of its own.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["CoarsenedDates"]
-
 #: The unit that a date is coarsened to.
 Unit: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour"]
 

@@ -13,8 +13,6 @@ from halfmask._errors import DataError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["exact_type", "from_units", "places_of", "to_units", "units_of"]
-
 #: Digits of a unit's count: twice of it fits into 128 bits.
 _MOST_DIGITS: Final = 37
 _MOST_PLACES: Final = 18
@@ -35,19 +33,7 @@ def places_of(number: float | Decimal) -> int:
 def exact_type(
     column: str, dtype: pl.DataType, values: Iterable[float], *, mask: str
 ) -> pl.DataType:
-    """Return the type that holds a column's numbers and those of its mask, digit by digit.
-
-    Returns
-    -------
-    pl.DataType
-        Int64 for whole numbers where those of the mask are whole, a decimal for decimals; Float64
-        for all else, where not every number is exact.
-
-    Raises
-    ------
-    SchemaError
-        If decimals would need more than 18 digits behind the point.
-    """
+    """Return the type that holds a column's numbers and those of its mask, digit by digit."""
     places = max(map(places_of, values), default=0)
     if not isinstance(dtype, pl.Decimal):
         return pl.Int64() if dtype.is_integer() and not places else pl.Float64()
@@ -74,24 +60,7 @@ def units_of(number: float | Decimal, dtype: pl.DataType) -> int:
 
 
 def to_units(column: pl.Series, dtype: pl.DataType, *, mask: str, room: int = 0) -> pl.Series:
-    """Return a column as 128-bit whole numbers of the last place of a type.
-
-    Parameters
-    ----------
-    column
-        Whole numbers or decimals, of no more places than the type.
-    dtype
-        Of `exact_type`.
-    mask
-        Its name, for errors.
-    room
-        How far from each number the mask's results may lie, in units.
-
-    Raises
-    ------
-    DataError
-        If a number has too many digits.
-    """
+    """Return a column as 128-bit whole numbers of the last place of a type."""
     factor = 10 ** (_scale(dtype) - _scale(column.dtype))
     physical = column.to_physical().cast(pl.Int128)
     most = max(
@@ -103,13 +72,7 @@ def to_units(column: pl.Series, dtype: pl.DataType, *, mask: str, room: int = 0)
 
 
 def from_units(units: pl.Series, dtype: pl.DataType, *, mask: str) -> pl.Series:
-    """Return counts of the last place of a type as a column of it.
-
-    Raises
-    ------
-    DataError
-        If a number doesn't fit into the type.
-    """
+    """Return counts of the last place of a type as a column of it."""
     if isinstance(dtype, pl.Decimal):
         import pyarrow as pa  # noqa: PLC0415 # half a second, and only decimals need it
 

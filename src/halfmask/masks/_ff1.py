@@ -14,8 +14,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LEAST_DOMAIN", "Ff1"]
-
 #: Fewest values of a format: below, an attacker with a few known pairs recovers the others.
 LEAST_DOMAIN: Final = 1_000_000
 _BLOCK: Final = 16

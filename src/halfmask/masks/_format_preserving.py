@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["FormatPreserving"]
-
 #: Letters and digits of other scripts have no alphabet here.
 _FOREIGN: Final = r"[\p{L}\p{N}\p{M}&&[^\x00-\x7F]]"
 #: Characters of a format: the first of its kind, and how many there are.

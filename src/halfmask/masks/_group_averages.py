@@ -13,8 +13,6 @@ from halfmask.masks._exact import from_units
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["group_codes", "group_means"]
-
 #: The digits that a decimal of polars can have.
 _DIGITS = 38
 #: Twice a sum must fit into 128 bits.
@@ -24,30 +22,11 @@ _MOST_UNITS = 2**126
 def group_means(column: pl.Series, group: NDArray[np.int64], *, mask: str) -> pl.Series:
     """Return the mean of each group's cells, in the column's own type.
 
-    Parameters
-    ----------
-    column
-        Numbers, dates or times. Missing cells don't count.
-    group
-        The group of each cell, from 0 without gaps.
-    mask
-        The name of the mask, for errors.
-
-    Returns
-    -------
-    pl.Series
-        One cell a group; missing where all cells of the group are.
-
     Notes
     -----
     **Guarantees.** Means of integers, decimals, dates and times are exact and rounded half to even
     to the last place of the column. A mean of floats lies between the least and the greatest cell
     of its group.
-
-    Raises
-    ------
-    DataError
-        If a sum is too large for a float64, or for 128 bits.
 
     Examples
     --------
@@ -108,16 +87,6 @@ def group_codes(
     codes: NDArray[np.int64], group: NDArray[np.int64], *, is_ordered: bool
 ) -> NDArray[np.int64]:
     """Return the median code of each group, or the most frequent one.
-
-    Parameters
-    ----------
-    codes
-        The code of each cell.
-    group
-        The group of each cell, from 0 without gaps.
-    is_ordered
-        Whether to take the median, of two middle codes the lower; otherwise the most frequent
-        code, of several the lowest.
 
     Examples
     --------

@@ -16,8 +16,6 @@ from halfmask.masks._ff1 import Ff1
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PermutedIntegers", "integer_bits"]
-
 #: Bits of an integer's size, without its sign.
 _BITS: Final[dict[type[pl.DataType], int]] = {
     pl.Int8: 7, pl.Int16: 15, pl.Int32: 31, pl.Int64: 63,
@@ -35,13 +33,6 @@ def integer_bits(dtype: pl.DataType) -> int | None:
 @dataclass(frozen=True, slots=True)
 class PermutedIntegers:
     """A plan that writes another integer of the same width and sign for each integer.
-
-    Parameters
-    ----------
-    bits
-        Of an integer's size. Cells of a wider column must fit into it.
-    key
-        32 secret bytes.
 
     Examples
     --------

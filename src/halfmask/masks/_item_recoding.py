@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.data import Hierarchy
     from halfmask.masks._item_sets import ItemSets
 
-__all__ = ["ItemNodes", "ItemRecoding", "least_loss"]
-
 _Way: TypeAlias = Literal["suppress", "generalize", "both"]
 #: Sets that are held in memory at once; if more are rare, the search looks again.
 _MOST_FOUND: Final = 2_000_000
@@ -36,17 +34,7 @@ _LEAST_COST: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemNodes:
-    """What can be written for each item: the nodes above it in a hierarchy.
-
-    Parameters
-    ----------
-    nodes
-        The node of each item at each level: (levels, items). Level 0 is the item.
-    labels
-        What is written for each node; nodes with the same label are one.
-    losses
-        The NCP of each node: the share of the hierarchy's leaves below it, 0 for a leaf.
-    """
+    """What can be written for each item: the nodes above it in a hierarchy."""
 
     nodes: NDArray[np.int64]
     labels: tuple[str, ...]
@@ -54,15 +42,7 @@ class ItemNodes:
 
     @classmethod
     def of(cls, items: Sequence[str], hierarchy: Hierarchy | None) -> Self:
-        """Return the nodes above some items; without a hierarchy, there are none.
-
-        Parameters
-        ----------
-        items
-            The items, different.
-        hierarchy
-            Must have a leaf for each.
-        """
+        """Return the nodes above some items; without a hierarchy, there are none."""
         if hierarchy is None:
             count = len(items)
             return cls(np.arange(count)[None, :], tuple(items), np.zeros(count))
@@ -97,17 +77,7 @@ class ItemNodes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemRecoding:
-    """What is written for each item, and what that loses.
-
-    Parameters
-    ----------
-    written
-        The node of each item; -1 where it is suppressed.
-    suppressed, generalized
-        How many items of all sets are left out, and written as a node of the hierarchy.
-    loss
-        The normalized certainty penalty (NCP) of all sets: 0 keeps all items, 1 none.
-    """
+    """What is written for each item, and what that loses."""
 
     written: NDArray[np.int64]
     suppressed: int
@@ -118,27 +88,7 @@ class ItemRecoding:
 def least_loss(
     sets: ItemSets, nodes: ItemNodes, *, k: int, m: int, column: str
 ) -> ItemRecoding | None:
-    """Return the recoding with less loss: of suppression alone, and with generalization, too.
-
-    Parameters
-    ----------
-    sets, nodes
-        The items of all rows, and what can be written for them.
-    k, m
-        Each set of at most m written items must be in k rows, or in none.
-    column
-        Its name, for errors.
-
-    Returns
-    -------
-    ItemRecoding or None
-        ``None`` if nothing but the top of the hierarchy could be written.
-
-    Raises
-    ------
-    DataError
-        If there are too many sets of m items to count.
-    """
+    """Return the recoding with less loss: of suppression alone, and with generalization, too."""
     ways: list[_Way] = ["suppress", "both"] if len(nodes.nodes) > 1 else ["suppress"]
     best = min((_Search(sets, nodes, it).run(k, m, column) for it in ways), key=lambda it: it.loss)
     if best.loss == 1 and len(ways) > 1:

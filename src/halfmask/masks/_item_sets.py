@@ -12,18 +12,9 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ItemSets", "split_items"]
-
 
 def split_items(cells: pl.Series, separator: str) -> pl.Series:
     """Return the items of each cell as a list: each once, in order, and none that is empty.
-
-    Parameters
-    ----------
-    cells
-        Texts; a missing one stays missing.
-    separator
-        What stands between two items.
 
     Examples
     --------
@@ -40,17 +31,7 @@ def split_items(cells: pl.Series, separator: str) -> pl.Series:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemSets:
-    """The sets of a column as numbers: of each set ascending, and each item once.
-
-    Parameters
-    ----------
-    offsets
-        Where each set begins in `items`, and where the last one ends. Missing cells have none.
-    items
-        The items by their numbers.
-    labels
-        The different items, in order.
-    """
+    """The sets of a column as numbers: of each set ascending, and each item once."""
 
     offsets: NDArray[np.int64]
     items: NDArray[np.int32]
@@ -58,13 +39,7 @@ class ItemSets:
 
     @classmethod
     def of(cls, cells: pl.Series, separator: str) -> Self:
-        """Return the sets of a column of texts.
-
-        Parameters
-        ----------
-        cells, separator
-            As of `split_items`.
-        """
+        """Return the sets of a column of texts."""
         lists = split_items(cells, separator)
         sizes = lists.list.len().fill_null(0).to_numpy().astype(np.int64)
         items = lists.filter(lists.list.len() > 0).explode(empty_as_null=False)
@@ -73,13 +48,7 @@ class ItemSets:
         return cls(np.concatenate(([0], np.cumsum(sizes))), numbers, tuple(labels))
 
     def recoded(self, codes: NDArray[np.int64]) -> ItemSets:
-        """Return the sets with other numbers; labels are those of the raw items.
-
-        Parameters
-        ----------
-        codes
-            The new number of each item; -1 where it is left out.
-        """
+        """Return the sets with other numbers; labels are those of the raw items."""
         rows = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         found = codes[self.items]
         kept = found >= 0
@@ -90,13 +59,7 @@ class ItemSets:
         return ItemSets(offsets.astype(np.int64), (pairs % width).astype(np.int32), self.labels)
 
     def n_subsets(self, size: int) -> int:
-        """Return how many sets of so many items there are, each counted in each row that has it.
-
-        Parameters
-        ----------
-        size
-            Of the subsets.
-        """
+        """Return how many sets of so many items there are, each counted in each row that has it."""
         lengths, rows = np.unique(np.diff(self.offsets), return_counts=True)
         both = zip(lengths.tolist(), rows.tolist(), strict=True)
         return sum(comb(length, size) * n for length, n in both)

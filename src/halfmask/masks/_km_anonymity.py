@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim
     from halfmask.masks._mask import ReadColumns
 
-__all__ = ["KmAnonymity", "RecodedItems"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KmAnonymity:

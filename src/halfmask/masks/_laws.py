@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LAWS", "Law", "noise"]
-
 #: The name of a distribution of noise.
 Law: TypeAlias = Literal["laplace", "gaussian", "uniform"]
 #: All distributions of noise.

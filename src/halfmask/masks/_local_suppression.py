@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim
     from halfmask.masks._mask import ReadColumns
 
-__all__ = ["LocalSuppression"]
-
 #: Every set of columns can be a repair: 4,096 of 12 columns.
 _MOST_COMPARED: Final = 12
 _MOST_SUBSETS: Final = 5_000

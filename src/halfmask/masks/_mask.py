@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.masks._technique import Technique
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["ClaimingMask", "Mask", "MaskPlan", "ReadColumns"]
-
 #: Reads released columns.
 ReadColumns: TypeAlias = "Callable[[Sequence[str]], pl.DataFrame]"
 

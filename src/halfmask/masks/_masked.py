@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.engines import Engine
     from halfmask.masks._mask import Mask, MaskPlan
 
-__all__ = ["MaskedReader", "SeenColumn", "looked_at", "masked_columns"]
-
 
 def masked_columns(
     source: Source,

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.engines import Engine
     from halfmask.masks._mask import Mask
 
-__all__ = ["AnyTableMask", "MaskedTable", "check_claimed_once", "mask_table"]
-
 #: Rows that are hashed at once: their hashes stay in the processor's cache.
 _HASHED_ROWS: Final = 1 << 17
 #: A mask of several columns, or of rows.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import Mask
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["Masker"]
-
 
 class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc] # untyped
     """Mask columns of rows: scikit-learn's form of `mask_table`.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.kernels.partition.mdav import PointColumns
 
-__all__ = ["MixedColumn", "mixed_points", "standard_points"]
-
 #: How the cells of a column are averaged.
 Average: TypeAlias = Literal["mean", "median", "mode"]
 #: How many standard deviations a missing cell is away from all values of its column.
@@ -28,19 +26,7 @@ MISSING_GAP: Final = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedColumn:
-    """One column of a table: its cells, and how they are compared and averaged.
-
-    Parameters
-    ----------
-    cells
-        The column; missing cells are null.
-    average
-        ``"mean"`` of numbers, ``"median"`` of an ordinal column, ``"mode"`` of categories.
-    levels
-        The values of an ordinal column in order, or the categories; none of numbers.
-    codes
-        The place of each cell among the levels, and the number of levels where it is missing.
-    """
+    """One column of a table: its cells, and how they are compared and averaged."""
 
     cells: pl.Series
     average: Average
@@ -54,24 +40,7 @@ class MixedColumn:
     def of(
         cls, cells: pl.Series, *, order: Sequence[str] | None, is_number: bool, mask: str
     ) -> MixedColumn:
-        """Return a column of a table.
-
-        Parameters
-        ----------
-        cells
-            The column.
-        order
-            The texts of an ordinal column in order.
-        is_number
-            Whether it is averaged as a number, date or time.
-        mask
-            The name of the mask, for errors.
-
-        Raises
-        ------
-        DataError
-            If a number is infinite, or a text isn't in `order`.
-        """
+        """Return a column of a table."""
         if cells.dtype.is_float():
             if cells.is_infinite().any():
                 raise DataError(
@@ -104,15 +73,7 @@ class MixedColumn:
         )
 
     def written(self, group: NDArray[np.int64], *, mask: str) -> pl.Series:
-        """Return the average of its group for each cell; missing in groups with a missing cell.
-
-        Parameters
-        ----------
-        group
-            The group of each cell, from 0 without gaps.
-        mask
-            The name of the mask, for errors.
-        """
+        """Return the average of its group for each cell; missing in groups with a missing cell."""
         if self.codes is None or self.levels is None:
             averages = group_means(self.cells, group, mask=mask)
         else:

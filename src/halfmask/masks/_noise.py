@@ -28,8 +28,6 @@ from halfmask.masks._technique import Technique
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["RandomNoise"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomNoise:

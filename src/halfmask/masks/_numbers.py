@@ -12,17 +12,6 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "EXACT",
-    "as_column",
-    "check_bounds",
-    "check_decimals",
-    "check_numeric",
-    "floats",
-    "is_number",
-    "rounded_to",
-]
-
 #: Beyond it floats don't tell whole numbers apart.
 EXACT: Final = 2.0**53
 _MOST_DECIMALS: Final = 9
@@ -35,13 +24,7 @@ def is_number(value: object) -> bool:
 
 
 def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool = False) -> None:
-    """Raise unless a column holds integers or floats, or decimals where the mask is for them.
-
-    Raises
-    ------
-    SchemaError
-        If so.
-    """
+    """Raise unless a column holds integers or floats, or decimals where the mask is for them."""
     if dtype.is_integer() or dtype.is_float() or (decimals and dtype.is_decimal()):
         return
     if dtype.is_decimal():
@@ -57,13 +40,7 @@ def check_numeric(column: str, dtype: pl.DataType, *, mask: str, decimals: bool 
 
 
 def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
-    """Raise unless the bounds that are given are finite, floats hold them, and low is below high.
-
-    Raises
-    ------
-    ParameterError
-        If so.
-    """
+    """Raise unless the given bounds are finite, floats hold them, and low is below high."""
     given = [it for it in (low, high) if it is not None]
     if not all(is_number(it) and np.isfinite(it) for it in given):
         raise ParameterError(f"The bounds of the mask {mask!r} must be finite numbers.")
@@ -77,13 +54,7 @@ def check_bounds(low: float | None, high: float | None, *, mask: str) -> None:
 
 
 def floats(column: pl.Series, *, mask: str) -> NDArray[np.float64]:
-    """Return a column's numbers; NaN where missing.
-
-    Raises
-    ------
-    DataError
-        If a number is infinite, or a whole one that no float64 holds exactly.
-    """
+    """Return a column's numbers; NaN where missing."""
     numbers = column.cast(pl.Float64).to_numpy()
     if np.isinf(numbers).any():
         raise DataError(
@@ -106,13 +77,7 @@ def as_column(numbers: NDArray[np.float64], *, name: str, dtype: pl.DataType) ->
 
 
 def check_decimals(decimals: int, *, mask: str) -> None:
-    """Raise unless a number of digits behind the point is 0 to 9.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't.
-    """
+    """Raise unless a number of digits behind the point is 0 to 9."""
     if isinstance(decimals, bool) or decimals not in range(_MOST_DECIMALS + 1):
         raise ParameterError(
             f"The 'decimals' of the mask {mask!r} must be 0 to {_MOST_DECIMALS}. Got {decimals}."
@@ -122,13 +87,7 @@ def check_decimals(decimals: int, *, mask: str) -> None:
 def rounded_to(
     numbers: NDArray[np.float64], decimals: int, *, column: str, mask: str
 ) -> NDArray[np.float64]:
-    """Return numbers with so many digits behind the point, for a column and its mask.
-
-    Raises
-    ------
-    DataError
-        If a number has more digits than a float64 holds.
-    """
+    """Return numbers with so many digits behind the point, for a column and its mask."""
     if (np.abs(numbers) * 10.0**decimals >= EXACT).any():
         raise DataError(
             f"Column {column!r} has numbers that its mask {mask!r} can't write with {decimals} "

@@ -16,26 +16,12 @@ if TYPE_CHECKING:
 
     from halfmask.data import Reader, Source
 
-__all__ = ["check_orders", "in_order", "known_orders", "orders_for", "with_texts", "with_types"]
-
 #: Formats whose categories are labels of codes.
 _LABELLED: Final = frozenset({"spss", "stata", "sas"})
 
 
 def in_order(cells: pl.Series, order: Sequence[str] | None) -> pl.Series:
     """Return a column of texts as ordered categories; without an order, the column itself.
-
-    Parameters
-    ----------
-    cells
-        The column.
-    order
-        Its values from low to high.
-
-    Raises
-    ------
-    DataError
-        If a text isn't in the order.
 
     Examples
     --------
@@ -55,13 +41,7 @@ def in_order(cells: pl.Series, order: Sequence[str] | None) -> pl.Series:
 
 
 def check_orders(orders: Mapping[str, Sequence[str]], columns: Sequence[str], *, mask: str) -> None:
-    """Raise unless stated orders are of columns of a mask and list each value once.
-
-    Raises
-    ------
-    ParameterError
-        If so.
-    """
+    """Raise unless stated orders are of columns of a mask and list each value once."""
     stated: object = orders  # any caller's
     if not isinstance(stated, Mapping) or any(isinstance(it, str) for it in stated.values()):
         raise ParameterError(
@@ -76,16 +56,7 @@ def check_orders(orders: Mapping[str, Sequence[str]], columns: Sequence[str], *,
 
 
 def known_orders(source: Source, ordinal: Container[str] | None) -> dict[str, tuple[str, ...]]:
-    """Return the orders of a table's columns that masks may use.
-
-    Parameters
-    ----------
-    source
-        The table.
-    ordinal
-        The columns whose order counts, as a policy says; by default all whose type has one. Labels
-        of a statistical file have one only if a policy says so: their codes may be mere names.
-    """
+    """Return the orders of a table's columns that masks may use."""
     if ordinal is None:
         return {} if source.format in _LABELLED else source.orders
     return {name: order for name, order in source.orders.items() if name in ordinal}
@@ -94,15 +65,7 @@ def known_orders(source: Source, ordinal: Container[str] | None) -> dict[str, tu
 def orders_for(
     masks: Mapping[str, object], orders: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the orders of columns whose masks take ordered categories and state no order.
-
-    Parameters
-    ----------
-    masks
-        The mask of each column.
-    orders
-        Of the table's columns.
-    """
+    """Return the orders of columns whose masks take ordered categories and state no order."""
     return {
         name: orders[name]
         for name, mask in masks.items()

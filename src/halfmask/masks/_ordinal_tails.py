@@ -15,8 +15,6 @@ from halfmask.masks._traits import MaskTraits
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["OrdinalTailCoding"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrdinalTailCoding:

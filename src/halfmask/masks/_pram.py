@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["Pram", "StratifiedPram"]
-
 #: Rows that are written at once: their arrays stay in the processor's cache.
 _BLOCK: Final = 1 << 17
 _WEAKNESSES = ("left-out-values", "mostly-true", "nulls-visible")

@@ -12,8 +12,6 @@ from halfmask._random import KEY_BYTES, check_key
 if TYPE_CHECKING:
     from halfmask.vault import Vault
 
-__all__ = ["Pseudonym", "PseudonymScope", "keyed_by_column", "pseudonym_key", "scoped_key"]
-
 #: How far a pseudonym of a value is the same.
 PseudonymScope: TypeAlias = Literal["table", "release", "vault"]
 #: The secret of a vault from which the keys of its pseudonyms are derived.
@@ -74,24 +72,7 @@ def pseudonym_key(vault: Vault, *, create: bool = True) -> bytes:
 
 
 def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str) -> bytes:
-    """Return the key that a mask's own key is derived from.
-
-    Parameters
-    ----------
-    mask
-        Any mask; one without a scope has that of the release.
-    key
-        Of the release.
-    vault_key
-        Of `pseudonym_key`, where there is a vault.
-    table
-        The table's name, where a release has several.
-
-    Raises
-    ------
-    ParameterError
-        If the scope is a vault and there is none.
-    """
+    """Return the key that a mask's own key is derived from."""
     scope = getattr(mask, "scope", "release")
     if scope == "vault":
         if vault_key is None:
@@ -110,17 +91,7 @@ def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str)
 
 
 def keyed_by_column(mask: object, column: str, key: bytes) -> hashlib.blake2b:
-    """Return a keyed hash of a column, or of the domain of its mask: its digest is a key.
-
-    Parameters
-    ----------
-    mask
-        Any mask.
-    column
-        The column's name.
-    key
-        Of `scoped_key`.
-    """
+    """Return a keyed hash of a column, or of the domain of its mask: its digest is a key."""
     domain = getattr(mask, "domain", None)
     made = hashlib.blake2b(
         key=key,

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["RandomRounding"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomRounding:

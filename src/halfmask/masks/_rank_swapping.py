@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RankSwapping"]
-
 _MOST_DRAWS = 1 << 20
 _FEWEST_DRAWS = 66  # what `swap_near_ranks` may need for one rank
 #: Types whose values are words of 64 bits.

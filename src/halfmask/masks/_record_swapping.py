@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["TargetedRecordSwapping"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetedRecordSwapping:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import Mask
     from halfmask.masks._masked_table import AnyTableMask
 
-__all__ = ["MASKS", "TABLE_MASKS"]
-
 #: Each mask of one column by its name; a new one is a file next to ``_round.py`` and a line here.
 MASKS: Final[dict[str, type[Mask]]] = {
     RandomNoise.name: RandomNoise,

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.kernels.suppression.repairs import Rare
 
-__all__ = ["repaired"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: Repairs that are tried again for rows that were repaired meanwhile: each takes memory.
@@ -29,17 +27,6 @@ def repaired(
     table: pl.DataFrame, compared: Sequence[tuple[int, ...]], costs: Sequence[float], *, k: int
 ) -> NDArray[np.bool_]:
     """Return which cells to make missing so that k rows agree with every row.
-
-    Parameters
-    ----------
-    table
-        The key variables of all rows; at least k rows.
-    compared
-        The sets of columns on which k rows must agree.
-    costs
-        What it costs to make a cell of each column missing.
-    k
-        How many rows must agree with each row.
 
     Notes
     -----

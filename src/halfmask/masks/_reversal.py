@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from halfmask.data import Reader, Source
     from halfmask.masks._mask import Mask
 
-__all__ = ["ReversiblePlan", "is_reversible", "reverse_masks"]
-
-
 #: Of `halfmask.data`'s writer of CSV files, which puts one apostrophe before such texts.
 _GUARDED: Final = r"^'('*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 # the wide forms are meant
 
@@ -28,13 +25,7 @@ class ReversiblePlan(Protocol):
     """A fitted mask whose holder can turn released values back."""
 
     def reverse(self, column: pl.Series) -> pl.Series:
-        """Return the original values of a released column.
-
-        Parameters
-        ----------
-        column
-            Released cells. Missing cells stay missing.
-        """
+        """Return the original values of a released column."""
 
 
 def is_reversible(mask: Mask) -> bool:

@@ -19,8 +19,6 @@ from halfmask.masks._traits import MaskTraits
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["ReversibleTokens"]
-
 _KEY_BYTES: Final = 64
 #: Values are padded to steps of so many bytes.
 _STEP: Final = 16

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["Rounding"]
-
 #: Digits that a float64 holds exactly.
 _MOST_DIGITS: Final = 15
 #: Powers of ten that a float64 holds exactly.

@@ -11,8 +11,6 @@ from halfmask._random import keyed_integers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["fractions", "row_fractions"]
-
 #: Rows that are drawn at once: their arrays stay in the processor's cache.
 _BLOCK: Final = 1 << 16
 

@@ -18,8 +18,6 @@ from halfmask.masks._technique import Technique
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SimpleSampling", "StratifiedSampling"]
-
 #: Streams of a mask's key: the order of the rows, and the draw that rounds sizes.
 _ORDER: Final = 0
 _SIZES: Final = 1

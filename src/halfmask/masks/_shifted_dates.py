@@ -17,8 +17,6 @@ from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
 
-__all__ = ["ShiftedDates"]
-
 _MOST_DAYS: Final = 36_500
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 

@@ -9,17 +9,9 @@ from halfmask._errors import SchemaError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["check_single"]
-
 
 def check_single(column: str, dtype: pl.DataType, *, mask: str) -> None:
-    """Raise if a column holds lists, arrays or structs.
-
-    Raises
-    ------
-    SchemaError
-        If so. Of the type only its kind is named: categories of an Enum are values.
-    """
+    """Raise if a column holds lists, arrays or structs."""
     if dtype.is_nested():
         raise SchemaError(
             f"Column {column!r} has the mask {mask!r}, which is for single values. "

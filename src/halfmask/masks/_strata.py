@@ -12,30 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["check_apart", "strata_rows"]
-
 
 def check_apart(
     columns: tuple[str, ...], others: tuple[str, ...], *, mask: str, named: str
 ) -> None:
-    """Raise unless a mask has columns, each once, and none of them among those that it reads.
-
-    Parameters
-    ----------
-    columns
-        The columns that the mask changes.
-    others
-        Further columns that it reads.
-    mask
-        Its name, for errors.
-    named
-        The parameter of the others, for errors.
-
-    Raises
-    ------
-    ParameterError
-        If so.
-    """
+    """Raise unless a mask has columns, each once, and none of them among those that it reads."""
     texts: tuple[object, ...] = (columns, others)  # any caller's
     if any(isinstance(it, str) for it in texts):
         raise ParameterError(
@@ -56,14 +37,6 @@ def check_apart(
 
 def strata_rows(table: pl.DataFrame, by: tuple[str, ...]) -> list[NDArray[np.uint32]]:
     """Return the rows of each stratum, in the order of their first rows.
-
-    Parameters
-    ----------
-    table
-        All rows.
-    by
-        Columns whose values make a stratum. A missing cell is a value of its own. Without
-        columns all rows are one stratum.
 
     Examples
     --------

@@ -18,8 +18,6 @@ from halfmask._optional import need
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SubstituteKind", "SubstitutePool", "faker_version", "substitute_pool"]
-
 #: What substitutes are made for.
 SubstituteKind: TypeAlias = Literal[
     "name",
@@ -60,13 +58,6 @@ _FORMAT: Final = re.compile(
 class SubstitutePool:
     """All combinations of parts, by number.
 
-    Parameters
-    ----------
-    parts
-        Different texts for each place.
-    between
-        What stands between two parts.
-
     Examples
     --------
     >>> pool = SubstitutePool((pl.Series(["Ada", "Bo"]), pl.Series(["Day", "Roe"])), " ")
@@ -86,13 +77,7 @@ class SubstitutePool:
         return math.prod(map(len, self.parts))
 
     def texts(self, numbers: NDArray[np.int64]) -> pl.Series:
-        """Return the combinations of numbers, each from 0 to below `size`.
-
-        Parameters
-        ----------
-        numbers
-            One for each text.
-        """
+        """Return the combinations of numbers, each from 0 to below `size`."""
         places = np.unravel_index(numbers, tuple(map(len, self.parts)))
         columns = {
             str(at): part.gather(place)
@@ -103,13 +88,7 @@ class SubstitutePool:
 
 
 def faker_version() -> str:
-    """Return the version of faker, whose texts the pools are made of.
-
-    Raises
-    ------
-    MissingDependencyError
-        If it isn't installed.
-    """
+    """Return the version of faker, whose texts the pools are made of."""
     need("faker")
     import faker  # noqa: PLC0415 # an extra
 
@@ -118,22 +97,7 @@ def faker_version() -> str:
 
 @lru_cache(maxsize=32)
 def substitute_pool(kind: SubstituteKind, locale: str) -> SubstitutePool:
-    """Return the pool of a kind in a locale of faker.
-
-    Parameters
-    ----------
-    kind
-        What is to be substituted.
-    locale
-        Such as ``"en_US"`` or ``"de_DE"``.
-
-    Raises
-    ------
-    MissingDependencyError
-        If faker isn't installed.
-    ParameterError
-        If faker lacks the locale.
-    """
+    """Return the pool of a kind in a locale of faker."""
     maker = _maker(locale)
     if kind == "name":
         names = {it: _drawn(getattr(maker, f"{it}_name")) for it in ("first", "last")}

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["Substitutes"]
-
 #: Of the word that tells unique substitutes apart, 16 letters and digits: no pool is large enough
 #: for values that follow from nothing but the key.
 _WORD_BYTES: Final = 10

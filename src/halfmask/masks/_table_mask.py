@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from halfmask.masks._technique import Technique
 
-__all__ = ["HeldColumns", "RowMask", "RowMaskPlan", "TableMask", "TableMaskPlan"]
-
 
 class TableMaskPlan(Protocol):
     """A mask fitted to several columns. It may hold values or a key: keep it at home."""

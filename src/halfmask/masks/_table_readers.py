@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.data import Reader
     from halfmask.masks._table_mask import RowMaskPlan, TableMask, TableMaskPlan
 
-__all__ = ["ChangedReader", "KeptReader"]
-
 
 class ChangedReader(ReaderAround):
     """A reader that masks several columns together."""

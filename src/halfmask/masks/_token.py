@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
-__all__ = ["KeyedTokens", "text_of"]
-
 _DIGEST_BYTES = 32
 _LEAST_DIGITS = 16
 

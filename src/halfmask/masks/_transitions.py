@@ -16,17 +16,6 @@ from halfmask.masks._numbers import is_number
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Keep",
-    "KeptOrDrawn",
-    "Matrix",
-    "Moved",
-    "check_keep",
-    "check_matrix",
-    "codes_of",
-    "redrawn",
-]
-
 #: The probability of keeping a value: one for all, or one for each value.
 Keep: TypeAlias = float | dict[str, float]
 #: The probabilities of what is written for each value; those of a value sum to one.
@@ -36,13 +25,7 @@ _FROM_ONE = 1e-9
 
 
 def check_keep(keep: Keep, *, mask: str) -> None:
-    """Raise unless probabilities of keeping a value are such, and one at least is below 1.
-
-    Raises
-    ------
-    ParameterError
-        If so. No value is quoted.
-    """
+    """Raise unless probabilities of keeping a value are such, and one at least is below 1."""
     if not isinstance(keep, Mapping):
         if not (is_number(keep) and 0 <= keep < 1):
             raise ParameterError(
@@ -59,13 +42,7 @@ def check_keep(keep: Keep, *, mask: str) -> None:
 
 
 def check_matrix(matrix: Matrix, *, mask: str) -> None:
-    """Raise unless a matrix has a row for each value, and its rows sum to one.
-
-    Raises
-    ------
-    ParameterError
-        If so. Rows are named by their number, no value is quoted.
-    """
+    """Raise unless a matrix has a row for each value, and its rows sum to one."""
     given: object = matrix  # any caller's
     if not isinstance(given, Mapping) or not all(isinstance(it, Mapping) for it in given.values()):
         raise ParameterError(
@@ -133,15 +110,7 @@ def redrawn(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KeptOrDrawn:
-    """Keep a value with its probability, else draw one by weights: an invariant matrix.
-
-    Parameters
-    ----------
-    keep
-        The probability, one for all values or one for each.
-    reached
-        The cumulated weights: how often a value occurs, times the probability of not keeping it.
-    """
+    """Keep a value with its probability, else draw one by weights: an invariant matrix."""
 
     keep: float | NDArray[np.float64]
     reached: NDArray[np.float64]
@@ -174,15 +143,7 @@ class KeptOrDrawn:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Moved:
-    """Draw what is written for each value from its row of a matrix.
-
-    Parameters
-    ----------
-    ends
-        For each place its row's cumulated probabilities, plus the place: rising over all rows.
-    last
-        The last place that each row can write.
-    """
+    """Draw what is written for each value from its row of a matrix."""
 
     ends: NDArray[np.float64]
     last: NDArray[np.int64]

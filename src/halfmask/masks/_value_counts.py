@@ -10,8 +10,6 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["ValueCounts"]
-
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:

@@ -12,22 +12,9 @@ from halfmask._errors import SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_ordered", "normal_scores", "ranked_rows"]
-
 
 def ranked_rows(cells: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
     """Return the row of each rank, and whether a rank is the first one of its value.
-
-    Parameters
-    ----------
-    cells
-        Values with an order, none of them missing.
-
-    Returns
-    -------
-    tuple
-        Rows by rising value; and a Boolean for each rank, false where the value is that of the rank
-        before.
 
     Examples
     --------
@@ -84,11 +71,6 @@ def _from_packed(physical: pl.Series) -> tuple[NDArray[np.uint32], NDArray[np.bo
 def normal_scores(cells: pl.Series) -> NDArray[np.float64]:
     """Return the normal quantile of each cell's rank; NaN where it is missing.
 
-    Parameters
-    ----------
-    cells
-        Values with an order. Equal ones have the mean of their ranks.
-
     Notes
     -----
     The score of rank r of n, from 0, is the normal quantile of ``(r + 0.5) / n``.
@@ -111,13 +93,7 @@ def normal_scores(cells: pl.Series) -> NDArray[np.float64]:
 
 
 def check_ordered(column: str, dtype: pl.DataType, *, mask: str) -> None:
-    """Raise unless a column's values have an order that says something.
-
-    Raises
-    ------
-    SchemaError
-        If they are texts, truth values or lists.
-    """
+    """Raise unless a column's values have an order that says something."""
     if dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum):
         return
     raise SchemaError(

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
 
-__all__ = ["CHOICES", "Choice", "OneOf", "in_old_keys"]
-
 #: Values of a file aren't converted: ``"10"`` and ``true`` are no numbers.
 _STRICT: Mapping[object, object] = {
     int: Whole, float: Number, str: StrictStr, bool: StrictBool, tuple[str, ...]: Names,

@@ -22,15 +22,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize import CellCounts, PeopleOfNode, PlacedPeople, Plan
     from halfmask.guarantees import Guarantee
 
-__all__ = [
-    "Support",
-    "make_claims",
-    "merged_classes",
-    "released_guarantees",
-    "supports",
-    "with_people",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
@@ -80,17 +71,7 @@ def with_people(
     people: PlacedPeople | PeopleOfNode | None,
     counts: CellCounts,
 ) -> Classes:
-    """Return the released classes with the people who fit each, where a guarantee needs them.
-
-    Parameters
-    ----------
-    released, into
-        As `merged_classes` returned them.
-    people
-        The population, placed among the codes of the plan.
-    counts
-        The released rows, counted in the cells.
-    """
+    """Return the released classes with the people who fit each, where a guarantee needs them."""
     if people is None:
         return released
     written, class_of_cell = people.classes(counts)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import CellExtents, GeneralizationHeight
     from halfmask.microdata._prepared import Prepared
 
-__all__ = ["ClassMeasures", "class_measures", "label_counts"]
-
 #: A label of more values than this isn't one that a majority of a class has.
 MOST_LABELS = 1_000
 
@@ -81,28 +79,7 @@ _SHOWN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassMeasures:
-    """Utility of the classes of a release; ``None`` where a measure has nothing to count.
-
-    Attributes
-    ----------
-    non_uniform_entropy
-        The share of the quasi-identifiers' information that is lost, in [0, 1].
-    ambiguity
-        The log2 of how many combinations of released values a row could stand for on average.
-    kl_divergence
-        How far the released rows, spread over their classes, are from the raw ones, in bits; of
-        tables whose rows are all in memory.
-    squared_error
-        The share of the variation of numbers and dates that lies within classes, in [0, 1].
-    precision, height
-        Sweeney's precision in [0, 1], and the sum of the mean levels, of columns with levels.
-    classification
-        The share of the rows whose label isn't the most frequent of their class, in [0, 1]; of
-        releases with a label that is a category.
-    payout
-        What the release earns its publisher, where `publisher-payout` with a prosecutor is the
-        objective.
-    """
+    """Utility of the classes of a release; ``None`` where a measure has nothing to count."""
 
     non_uniform_entropy: float
     ambiguity: float
@@ -136,20 +113,7 @@ def class_measures(
     raw_sizes: NDArray[np.int64] | None,
     labels: NDArray[np.int64] | None,
 ) -> ClassMeasures:
-    """Measure the released classes.
-
-    Parameters
-    ----------
-    plan, counts
-        The cells, and the released rows that were counted in them.
-    suppressed
-        How many rows were left out.
-    raw_sizes
-        How many of the released rows have each combination of raw values; ``None`` where they
-        aren't in memory.
-    labels
-        How many rows of each cell have each label; ``None`` without a label.
-    """
+    """Measure the released classes."""
     areas = leaving_extents(plan, counts, as_codes=True)
     entries = _entries(plan, counts)
     divergence = None
@@ -186,15 +150,7 @@ def _payout(plan: Plan, areas: CellExtents, *, suppressed: int) -> float | None:
 
 
 def label_counts(prepared: Prepared, label: str | None) -> NDArray[np.int64] | None:
-    """Return how many released rows of each cell have each label; ``None`` for numbers.
-
-    Parameters
-    ----------
-    prepared
-        The rows that are released.
-    label
-        The column that a model predicts.
-    """
+    """Return how many released rows of each cell have each label; ``None`` for numbers."""
     if label is None or prepared.schema[label].kind in ("numeric", "datetime"):
         return None
     counted = pl.concat(list(prepared.each(partial(_labels_of, label))))

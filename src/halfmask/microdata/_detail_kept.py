@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import InformationLoss
     from halfmask.guarantees import Classes, Guarantee
 
-__all__ = ["DetailKept", "GuaranteeCost", "detail_kept", "weighed_loss"]
-
 #: A column that keeps less than this has lost nearly all of its detail.
 NEARLY_NOTHING = 0.05
 #: Guarantees are tried alone where less detail is kept, or classes are so many times k on average.
@@ -39,20 +37,7 @@ NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuaranteeCost:
-    """What one guarantee costs of the detail.
-
-    Parameters
-    ----------
-    model, parameters, column
-        The guarantee.
-    kept, kept_without
-        The share of the detail that a release keeps with k-anonymity and this guarantee, and with
-        k-anonymity alone, in [0, 1].
-    classes, classes_without
-        How many classes there are then.
-    rows
-        The rows that both were tried on: all, or a sample.
-    """
+    """What one guarantee costs of the detail."""
 
     model: str
     parameters: Mapping[str, float | int | str]
@@ -97,16 +82,6 @@ class DetailKept:
 
     Detail kept is 1 - granularity loss: 1 where each cell says one value, 0 where each covers all
     values of its column.
-
-    Parameters
-    ----------
-    average
-        The mean over the quasi-identifiers, in [0, 1], each by its weight.
-    columns
-        The share that each quasi-identifier keeps, in [0, 1].
-    costs
-        The guarantees that alone cost most of the detail. They are looked for where a release
-        keeps less than half of it, or where a class has more than 5 k rows on average.
     """
 
     average: float
@@ -144,17 +119,7 @@ class DetailKept:
 def detail_kept(
     loss: InformationLoss, protection: Protection, released: Classes, *, sample: pl.DataFrame
 ) -> DetailKept:
-    """Say what is kept, and find the guarantees that alone cost most of it.
-
-    Parameters
-    ----------
-    loss
-        The loss of the release.
-    protection, released
-        What it was made by, and its classes.
-    sample
-        Raw rows drawn at random: guarantees are tried on them where little is kept.
-    """
+    """Say what is kept, and find the guarantees that alone cost most of it."""
     average = 1 - weighed_loss(loss, protection)
     k = size_asked(protection.guarantees, least=2)
     little = average < LITTLE or released.rows > LARGE * k * released.n_classes
@@ -166,15 +131,7 @@ def detail_kept(
 
 
 def weighed_loss(loss: InformationLoss, protection: Protection) -> float:
-    """Return the mean of the columns' losses, each by its weight.
-
-    Parameters
-    ----------
-    loss
-        The loss of each column.
-    protection
-        The protection, whose columns have weights.
-    """
+    """Return the mean of the columns' losses, each by its weight."""
     weights = {name: protection.schema[name].weight for name in loss.columns}
     total = sum(weights[name] * each.loss for name, each in loss.columns.items())
     return total / sum(weights.values()) if weights else 0.0

@@ -10,17 +10,10 @@ if TYPE_CHECKING:
 
     from halfmask.data import Kind
 
-__all__ = ["DifferentialPrivacy"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferentialPrivacy:
     """(epsilon, delta)-differential privacy of the released rows.
-
-    Parameters
-    ----------
-    epsilon, delta, sampling_fraction, search_epsilon
-        As of :class:`halfmask.dp.safepub.SafePub`.
 
     Notes
     -----
@@ -64,12 +57,6 @@ class DifferentialPrivacy:
 
     @classmethod
     def needs_hierarchy(cls, parameters: Mapping[str, object], kind: Kind | None) -> bool:
-        """Return False: no column is held against a hierarchy.
-
-        Parameters
-        ----------
-        parameters, kind
-            Not used.
-        """
+        """Return False: no column is held against a hierarchy."""
         del parameters, kind
         return False

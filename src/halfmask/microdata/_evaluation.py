@@ -41,16 +41,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._detail_kept import DetailKept
 
-__all__ = [
-    "ReleaseRisk",
-    "ReleaseUtility",
-    "distributions",
-    "evaluate_risk",
-    "evaluate_utility",
-    "raw_classes",
-    "risk_in_population",
-]
-
 Integers = NDArray[np.int64]
 
 #: No bar of a picture shows fewer rows than this, nor than the required k.
@@ -65,20 +55,6 @@ class ReleaseRisk:
 
     ``before`` and ``after`` are for an attacker who knows the quasi-identifiers of a person and no
     other column; ``columns`` is for one who knows columns that are released unchanged.
-
-    Attributes
-    ----------
-    before, after
-        Counted on the rows of the table, and of the release.
-    before_sizes, after_sizes
-        The sizes of the classes of both.
-    columns
-        The risk from an attacker who knows columns that no class covers.
-    population_rows
-        How many rows the population has, where one was given.
-    linked
-        What an attacker learns who can link the rows of a person, where a person is the unit; all
-        other numbers are then of persons too, each counted once in a class.
     """
 
     before: Reidentification
@@ -105,25 +81,7 @@ class ReleaseRisk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseUtility:
-    """What a learner keeps.
-
-    Attributes
-    ----------
-    loss
-        How wide the released cells are.
-    class_sizes
-        Discernibility, average class size, suppression.
-    measures
-        Entropy, ambiguity, divergence, squared error, precision, classification.
-    distributions
-        A picture of each quasi-identifier before and after, where there is one.
-    detail
-        How much detail each quasi-identifier keeps, and what guarantees cost of it.
-    model
-        A model of a release by the same policy against one of raw rows, where there is a label.
-    label
-        What the model predicts.
-    """
+    """What a learner keeps."""
 
     loss: InformationLoss
     class_sizes: ClassSizeUtility
@@ -153,15 +111,7 @@ def raw_classes(
     n_codes: Sequence[int],
     persons: PersonCodes | None = None,
 ) -> Classes:
-    """Return the sizes of the classes that rows form before anything is done to them.
-
-    Parameters
-    ----------
-    codes, n_codes
-        For each quasi-identifier the codes of the rows, and how many codes it has.
-    persons
-        Whose rows they are, where a person is the unit: then the sizes are persons.
-    """
+    """Return the sizes of the classes that rows form before anything is done to them."""
     keys = np.zeros(len(codes[0]), dtype=np.int64)
     span = 1
     for column, n in zip(codes, n_codes, strict=True):
@@ -190,24 +140,7 @@ def evaluate_risk(
     columns: ReleasedColumnsRisk,
     population: pl.DataFrame | None,
 ) -> ReleaseRisk:
-    """Count risks before and after.
-
-    Parameters
-    ----------
-    raw, released
-        The classes of both tables.
-    rows
-        The raw quasi-identifiers, looked at only where a population is given; where a person is
-        the unit, different ones of each person.
-    plan, extents
-        Where the population's rows would fall, and what the cells cover.
-    class_of_cell
-        The released class of each cell: cells that are written alike are one.
-    columns
-        The risk over columns that are released unchanged.
-    population
-        The people that the table was drawn from, with the same quasi-identifiers.
-    """
+    """Count risks before and after."""
     linked = linked_rows(released)
     released = released.by_person()
     if population is None:
@@ -234,13 +167,7 @@ def risk_in_population(
     class_of_cell: NDArray[np.int64],
     population: pl.DataFrame,
 ) -> Reidentification:
-    """Count the risks of released classes, those from the population included.
-
-    Parameters
-    ----------
-    released, plan, extents, class_of_cell, population
-        As of `evaluate_risk`.
-    """
+    """Count the risks of released classes, those from the population included."""
     people = released.population
     if people is None:
         cells = _fitting_cells(plan, extents, population)
@@ -281,27 +208,7 @@ def evaluate_utility(  # noqa: PLR0913 # each says one thing, by its name
     model: ModelUtility | None,
     label: str | None,
 ) -> ReleaseUtility:
-    """Measure what the cells keep.
-
-    Parameters
-    ----------
-    plan
-        The cells.
-    released
-        The released classes.
-    raw_counts
-        For each quasi-identifier how many raw rows have each code.
-    counts
-        The released rows, counted in the cells.
-    detail
-        Says how much detail is kept, given the loss of the cells.
-    measures
-        The other measures of the classes.
-    suppressed
-        How many rows are suppressed.
-    model, label
-        What a model keeps, and of which column.
-    """
+    """Measure what the cells keep."""
     k = size_asked(plan.guarantees)
     extents = leaving_extents(plan, counts)
     loss = information_loss(extents, suppressed=suppressed)
@@ -326,19 +233,7 @@ def distributions(
     *,
     min_count: int,
 ) -> dict[str, Distribution]:
-    """Picture each quasi-identifier before and after; one that can't be pictured is left out.
-
-    Parameters
-    ----------
-    plan, extents
-        The cells, and what they cover among the released values.
-    raw_counts
-        For each quasi-identifier how many raw rows have each code.
-    counts
-        The released rows: a value that only suppressed rows had isn't named.
-    min_count
-        The fewest rows that a bar may show.
-    """
+    """Picture each quasi-identifier before and after; one that can't be pictured is left out."""
     pictures: dict[str, Distribution] = {}
     spans = plan.value_spans(counts)
     kept = counts.code_counts([coding.n_codes for coding in plan.codings])

@@ -18,16 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize import CellCounts, Coding, Plan
 
-__all__ = [
-    "as_numbers",
-    "cell_extents",
-    "ends_of",
-    "in_days",
-    "leaving_extents",
-    "numbers_of",
-    "written_spans",
-]
-
 Integers = NDArray[np.int64]
 
 _UNITS_OF_DAY = {"ms": 86_400e3, "us": 86_400e6, "ns": 86_400e9}
@@ -116,15 +106,7 @@ def as_numbers(series: pl.Series) -> NDArray[np.float64]:
 def in_days(
     numbers: NDArray[np.float64], column: ColumnExtents, dtype: pl.DataType
 ) -> tuple[NDArray[np.float64], ColumnExtents, Callable[[float], str]]:
-    """Return dates and times as days since 1970, and what writes these as dates.
-
-    Parameters
-    ----------
-    numbers, column
-        The numbers of values, as of `as_numbers`, and what cells cover among them.
-    dtype
-        The type of the values.
-    """
+    """Return dates and times as days since 1970, and what writes these as dates."""
     unit, zone = 1.0, None
     if isinstance(dtype, pl.Datetime):
         unit, zone = _UNITS_OF_DAY[dtype.time_unit], dtype.time_zone

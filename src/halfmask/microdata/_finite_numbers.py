@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["finite"]
-
 
 def finite(values: Mapping[str, object]) -> dict[str, Any]:
     """Return numbers as JSON has them: an infinite one, or none, is null.

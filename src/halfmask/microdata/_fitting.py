@@ -18,30 +18,10 @@ if TYPE_CHECKING:
     from halfmask.engines import Engine
     from halfmask.guarantees import Classes
 
-__all__ = ["ProtectionFit", "fit_classes"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectionFit:
-    """The plan and what was counted on the way.
-
-    Attributes
-    ----------
-    plan
-        The fitted cells.
-    cells
-        The cell of each row; ``None`` where the table is too large to keep it.
-    counts
-        The rows of each cell.
-    raw
-        The classes of the raw values.
-    raw_released
-        The sizes of the raw classes of rows that stay, where cells are kept.
-    raw_counts
-        How often each value of each quasi-identifier occurs.
-    persons
-        The persons of the table, where a person is the unit.
-    """
+    """The plan and what was counted on the way."""
 
     plan: Plan
     cells: np.ndarray[tuple[int], np.dtype[np.int32]] | None
@@ -55,15 +35,7 @@ class ProtectionFit:
 def fit_classes(
     source: Source, protection: Protection, summary: Summary, engine: Engine, progress: Progress
 ) -> ProtectionFit:
-    """Grow the cells; where the summary is a sample, count all rows in them.
-
-    Parameters
-    ----------
-    source, protection, summary
-        The table behind its masks, how it is protected, and what is known of its rows.
-    engine, progress
-        As of `halfmask.protect`.
-    """
+    """Grow the cells; where the summary is a sample, count all rows in them."""
     fitted = protection.fit(summary)
     codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
     raw = raw_classes(*_codes_of_values(fitted, summary), fitted.persons)

@@ -22,20 +22,10 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.engines import Engine
 
-__all__ = ["TableSummary", "counted", "drawn", "read_batches", "summarized"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSummary:
-    """The summary of a table, and raw rows that were drawn on the way; they add up.
-
-    Parameters
-    ----------
-    summary
-        What the cells are found from.
-    samples
-        For each share that was asked for, rows drawn at random.
-    """
+    """The summary of a table, and raw rows that were drawn on the way; they add up."""
 
     summary: Summary
     samples: tuple[pl.DataFrame, ...]
@@ -62,23 +52,7 @@ def summarized(
     engine: Engine,
     progress: Progress,
 ) -> TableSummary:
-    """Fold a table into a summary, and draw rows.
-
-    Parameters
-    ----------
-    source, protection
-        The table, and what is wanted of it.
-    sampled
-        Whether the summary will be a sample of the rows.
-    key
-        The release's key. A key that is derived from it draws the sample.
-    shares
-        The share of the rows to draw, for each sample.
-    engine
-        Summarizes batches.
-    progress
-        Called with how far the work is.
-    """
+    """Fold a table into a summary, and draw rows."""
     dropped = {*protection.schema.identifiers} - {protection.person}
     # A key of its own: where rows are in the output says nothing of who is in the sample.
     drawing = hashlib.blake2b(b"sample", key=key, digest_size=KEY_BYTES).digest()

@@ -13,8 +13,6 @@ from halfmask.microdata._extents import as_numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["giveaways"]
-
 #: Which share of what no feature predicts a column must predict alone.
 NEARLY_ALL = 0.95
 #: A tree of one column has no more leaves, and as many rows in each.
@@ -29,17 +27,7 @@ def giveaways(
     *,
     task: Literal["classification", "regression"],
 ) -> tuple[tuple[str, float], ...]:
-    """Return the columns that predict the label nearly alone, the best first, with their scores.
-
-    Parameters
-    ----------
-    train, test
-        Raw rows to learn from, of the columns that are released unchanged; and held-out ones.
-    label, truth
-        The labels of both.
-    task
-        Whether the label is a class, scored by accuracy, or a number, scored by R2.
-    """
+    """Return the columns that predict the label nearly alone, the best first, with their scores."""
     learnt, wanted = _targets(label, truth, task)
     base = _score(np.full(len(wanted), _typical(learnt, task)), wanted, task)
     found = []

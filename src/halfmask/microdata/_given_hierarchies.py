@@ -13,8 +13,6 @@ from halfmask.data import Hierarchy
 if TYPE_CHECKING:
     from halfmask.data import Role
 
-__all__ = ["Hierarchies", "checked_hierarchies", "hierarchy_sections"]
-
 #: A folder, or what each column has: a file or a hierarchy.
 Hierarchies: TypeAlias = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str] | Hierarchy]
 
@@ -22,18 +20,7 @@ ENDING = ".csv"
 
 
 def checked_hierarchies(hierarchies: object) -> Hierarchies:
-    """Return what was given if it can name hierarchies, before a long look at the table.
-
-    Parameters
-    ----------
-    hierarchies
-        A folder, or a mapping from columns to files and hierarchies.
-
-    Raises
-    ------
-    ParameterError
-        If it is neither.
-    """
+    """Return what was given if it can name hierarchies, before a long look at the table."""
     if isinstance(hierarchies, Mapping):
         for name, given in hierarchies.items():
             if not isinstance(name, str) or not isinstance(given, str | os.PathLike | Hierarchy):
@@ -58,24 +45,7 @@ def checked_hierarchies(hierarchies: object) -> Hierarchies:
 def hierarchy_sections(
     hierarchies: Hierarchies, roles: Mapping[str, Role], folder: Path
 ) -> dict[str, dict[str, object]]:
-    """Return the section ``hierarchy`` of each quasi-identifier that is given one.
-
-    Parameters
-    ----------
-    hierarchies
-        What `checked_hierarchies` returned.
-    roles
-        The role of each column of the table.
-    folder
-        Where the policy will be: files are named relative to it.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If a file or a name is of no column.
-    ParameterError
-        If a mapping names a column that is no quasi-identifier, or a folder has a file for none.
-    """
+    """Return the section ``hierarchy`` of each quasi-identifier that is given one."""
     if isinstance(hierarchies, Mapping):
         given = dict(hierarchies)
     else:

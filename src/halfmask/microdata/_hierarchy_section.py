@@ -22,8 +22,6 @@ from halfmask.data import (
     read_hierarchy,
 )
 
-__all__ = ["ColumnHierarchySection", "built", "hierarchy_of"]
-
 _RULES = ("file", "intervals", "prefix", "dates", "order", "groups")
 # Which further key goes with which rule.
 _OPTIONS = {
@@ -94,13 +92,7 @@ class ColumnHierarchySection(Section):
         return self
 
     def rule(self) -> HierarchyRule:
-        """Return the rule that builds the hierarchy; not for a file.
-
-        Raises
-        ------
-        ParameterError
-            If the rule can't be.
-        """
+        """Return the rule that builds the hierarchy; not for a file."""
         if self.intervals is not None:
             return Intervals(self.intervals, origin=self.origin or 0)
         if self.prefix is not None:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize import CellCounts, Coding, Plan, Protection
 
-__all__ = ["HELD_OUT_FRACTION", "LEARNING_ROWS", "MOST_LABELS", "learn"]
-
 #: How many rows of the table the comparison uses at the most.
 LEARNING_ROWS = 70_000
 HELD_OUT_FRACTION = 0.25
@@ -55,28 +53,7 @@ def learn(
     label: str,
     unmasked: pl.DataFrame | None = None,
 ) -> ModelUtility | None:
-    """Train on a release of three quarters of the rows and on the same rows raw; test on the rest.
-
-    Parameters
-    ----------
-    rows
-        Rows behind their masks, at most `LEARNING_ROWS`, with all released columns.
-    protection
-        The policy's protection, fitted again to the training rows: the rows held out are in no
-        release.
-    features
-        The released columns, without the label.
-    label
-        The column to predict; rows where it is missing are left out.
-    unmasked
-        The original columns of the same rows. The model of raw rows learns from them,
-        and both models are tested on them.
-
-    Returns
-    -------
-    ``None`` where there is nothing to compare: too few rows to protect, one label, or a label of
-    more than `MOST_LABELS` categories or of fewer than `ROWS_A_LABEL` rows for each.
-    """
+    """Train on a release of three quarters of the rows and on these rows raw; test on the rest."""
     rows = _with_originals(rows, unmasked).drop_nulls([label])
     needing = protection.schema.suppressing
     learnt = rows.drop_nulls(needing) if needing else rows
@@ -174,15 +151,7 @@ def _label(series: pl.Series, task: str) -> NDArray[np.generic]:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Raw and released rows in one form: what each covers in every column.
-
-    Attributes
-    ----------
-    plan, counts
-        The fitted cells, and the rows that they hold.
-    domains
-        For each column released unchanged, all its values or its least and greatest number.
-    """
+    """Raw and released rows in one form: what each covers in every column."""
 
     plan: Plan
     counts: CellCounts

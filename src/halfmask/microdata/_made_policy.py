@@ -23,8 +23,6 @@ from halfmask.microdata._policy import Policy
 if TYPE_CHECKING:
     from halfmask.data import Description, Proposal, Role
 
-__all__ = ["MadePolicy", "make_policy", "policy_of"]
-
 UNSURE = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."
 OWN_VALUES = (
     "You didn't name it, and nearly every row has a value of its own: as an identifier it is "
@@ -306,22 +304,7 @@ def policy_of(
     quasi_identifiers: Sequence[str] | None,
     asked: Mapping[str, Any],
 ) -> Policy:
-    """Return the policy, or make one and warn of what becomes of columns that nobody named.
-
-    Parameters
-    ----------
-    table, policy, quasi_identifiers
-        As of `halfmask.protect`.
-    asked
-        Its other parameters without a policy, by name.
-
-    Raises
-    ------
-    ParameterError
-        If both a policy and columns are given, or neither.
-    PolicyError
-        If another command makes releases of such a policy.
-    """
+    """Return the policy, or make one and warn of what becomes of columns that nobody named."""
     if policy is not None:
         if not isinstance(policy, Policy):
             raise ParameterError(

@@ -16,27 +16,11 @@ if TYPE_CHECKING:
     from halfmask.masks import AnyTableMask, Mask
     from halfmask.microdata._policy_sections import ColumnSection
 
-__all__ = ["check_masks", "check_not_randomised", "check_not_split", "masks_of", "with_hierarchies"]
-
 
 def check_masks(
     columns: Mapping[str, ColumnSection], table_masks: Sequence[AnyTableMask], *, is_alone: bool
 ) -> None:
-    """Raise unless the masks of a policy agree with its columns and roles.
-
-    Parameters
-    ----------
-    columns, table_masks
-        The sections of the policy.
-    is_alone
-        Whether the policy has no guarantees.
-
-    Raises
-    ------
-    PolicyError
-        If a mask names a column that the policy lacks or drops, two masks change one column, or a
-        quasi-identifier with a guarantee is randomised.
-    """
+    """Raise unless the masks of a policy agree with its columns and roles."""
     for number, mask in enumerate(table_masks, start=1):
         _check_columns(f"[[masks]] number {number}", mask, columns)
     own = {name: it.mask for name, it in columns.items() if it.mask is not None}
@@ -89,13 +73,7 @@ def _check_columns(where: str, mask: AnyTableMask, columns: Mapping[str, ColumnS
 
 
 def check_not_randomised(where: str, column: str, masks: Sequence[Mask | TableMask]) -> None:
-    """Raise if a guarantee is about a column that a mask randomises.
-
-    Raises
-    ------
-    PolicyError
-        If so.
-    """
+    """Raise if a guarantee is about a column that a mask randomises."""
     for mask in masks:
         if not mask.coarsens:
             raise PolicyError(
@@ -106,13 +84,7 @@ def check_not_randomised(where: str, column: str, masks: Sequence[Mask | TableMa
 
 
 def check_not_split(where: str, column: str, masks: Sequence[Mask | TableMask]) -> None:
-    """Raise if a guarantee is about values of a column of which a mask makes several from one.
-
-    Raises
-    ------
-    PolicyError
-        If so.
-    """
+    """Raise if a guarantee is about values of a column of which a mask makes several from one."""
     for mask in masks:
         if traits_of(mask).splits_values:
             raise PolicyError(
@@ -140,20 +112,7 @@ def _check_alone(columns: Mapping[str, ColumnSection], table_masks: Sequence[Any
 def with_hierarchies(
     table_masks: Sequence[AnyTableMask], schema: Schema
 ) -> tuple[AnyTableMask, ...]:
-    """Return masks that know the hierarchies of their columns, where they generalize.
-
-    Parameters
-    ----------
-    table_masks
-        As the policy has them.
-    schema
-        The columns, hierarchy files read.
-
-    Raises
-    ------
-    PolicyError
-        If a hierarchy is made from the values of the table, or a mask has one of its own, too.
-    """
+    """Return masks that know the hierarchies of their columns, where they generalize."""
     return tuple(_with_hierarchy(mask, schema) for mask in table_masks)
 
 

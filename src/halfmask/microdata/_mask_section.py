@@ -24,24 +24,9 @@ if TYPE_CHECKING:
 
     from halfmask.masks import AnyTableMask, TableMask
 
-__all__ = [
-    "MaskSection",
-    "TableMaskSection",
-    "mask_from",
-    "mask_parameters",
-    "stated_masks",
-    "stated_parameters",
-    "table_mask_from",
-]
-
 
 def mask_from(mask: object) -> Mask:
     """Return the mask that a table of a policy names.
-
-    Raises
-    ------
-    PolicyError
-        If there is no such mask, or a parameter is missing, unknown or can't be.
 
     Examples
     --------
@@ -52,13 +37,7 @@ def mask_from(mask: object) -> Mask:
 
 
 def table_mask_from(mask: object) -> AnyTableMask:
-    """Return the mask of several columns, or of rows, that a table of a policy names.
-
-    Raises
-    ------
-    PolicyError
-        If there is no such mask, or a parameter is missing, unknown or can't be.
-    """
+    """Return the mask of several columns, or of rows, that a table of a policy names."""
     return _made(mask, TABLE_MASKS, 'Such as { name = "sampling", fraction = 0.1 }.')  # type: ignore[return-value]
 
 

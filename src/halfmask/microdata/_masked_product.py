@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.release._page import AnyBlock
     from halfmask.verifier import CheckedRelease
 
-__all__ = ["write_masked"]
-
 #: What `MaskingAssessment.to_dict` has of risk; the rest is of utility.
 RISK = frozenset(
     {"key_columns", "linkage", "linked_people", "linked_rows", "interval_disclosure", "uniqueness"}

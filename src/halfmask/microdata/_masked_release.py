@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.vault import Vault
     from halfmask.verifier import CheckedRelease
 
-__all__ = ["MaskedRelease", "mask"]
-
 #: Risk and utility are measured on so many rows, about.
 ASSESSED_ROWS = 100_000
 #: With fewer rows an attack tells nothing.

@@ -24,26 +24,10 @@ if TYPE_CHECKING:
     from halfmask.masks import Mask, MaskedTable
     from halfmask.microdata._policy import Policy
 
-__all__ = ["MaskedRows", "changed", "released_columns"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedRows:
-    """All that is needed to write the rows of a masked table.
-
-    Attributes
-    ----------
-    policy
-        What the owner wants.
-    table
-        The table behind its masks.
-    n_in
-        Rows of the table before sampling.
-    key
-        32 secret bytes that order the rows. The workers of an engine get them where they write.
-    engine
-        Where rows are masked and files written.
-    """
+    """All that is needed to write the rows of a masked table."""
 
     policy: Policy
     table: MaskedTable
@@ -89,15 +73,7 @@ class MaskedRows:
     def each(
         self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
     ) -> Iterator[Part]:
-        """Yield a function of each batch of released columns; see `Prepared.each`.
-
-        Parameters
-        ----------
-        function
-            Takes the number of a batch and its rows.
-        progress
-            Called with how far the work is.
-        """
+        """Yield a function of each batch of released columns; see `Prepared.each`."""
         if self.is_divided:
             yield from map_table(
                 self.engine,

@@ -13,8 +13,6 @@ from halfmask.data import ReadOptions, Source, open_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["frame_given", "ledger_view", "opened_as", "opened_as_texts"]
-
 #: Formats whose readers decide a column's type by all of its cells.
 _TEXTS: Final = ("csv", "tsv", "jsonl")
 _WORKBOOK: Final = "excel"
@@ -35,17 +33,7 @@ def frame_given(table: object) -> object:
 
 
 def opened_as_texts(table: object, options: ReadOptions, dtypes: Mapping[str, str]) -> Source:
-    """Open a table such that no cell of a file is read differently because of other rows.
-
-    Parameters
-    ----------
-    table
-        The table that a caller gives; a frame and an opened table have their types.
-    options
-        How the policy reads it.
-    dtypes
-        The types of columns in text files.
-    """
+    """Open a table such that no cell of a file is read differently because of other rows."""
     as_texts = replace(options, dtypes={**options.dtypes, **dtypes})
     if isinstance(table, str) and table == "-":  # it can be read once
         return opened_as(table, as_texts)
@@ -60,20 +48,7 @@ def opened_as_texts(table: object, options: ReadOptions, dtypes: Mapping[str, st
 
 
 def ledger_view(table: object, options: ReadOptions) -> Source:
-    """Open a table as its ledger was set for it: cells in their own spelling.
-
-    Parameters
-    ----------
-    table
-        The table that a caller gives.
-    options
-        How the policy reads it.
-
-    Raises
-    ------
-    ParameterError
-        If it is standard input, which can be read only once.
-    """
+    """Open a table as its ledger was set for it: cells in their own spelling."""
     if isinstance(table, str) and table == "-":
         raise ParameterError(
             "A table with a ledger is read twice, and standard input only once.",

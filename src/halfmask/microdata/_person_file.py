@@ -23,17 +23,10 @@ if TYPE_CHECKING:
 
     from halfmask.claims import DataFile
 
-__all__ = ["PersonFile", "check_person_file"]
-
 
 @dataclass(frozen=True, slots=True)
 class PersonFile:
     """Collects the person of each row while a release is written.
-
-    Parameters
-    ----------
-    parts
-        The person of each row, by the number of its data file.
 
     Notes
     -----
@@ -45,29 +38,11 @@ class PersonFile:
     parts: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = field(default_factory=dict)
 
     def add(self, number: int, placed: pl.DataFrame) -> None:
-        """Note the persons of one data file.
-
-        Parameters
-        ----------
-        number
-            Its number.
-        placed
-            Its rows in the written order, as of `Prepared.placed`.
-        """
+        """Note the persons of one data file."""
         self.parts[number] = placed[PERSON].to_numpy()
 
     def write(self, path: Path, files: Sequence[DataFile], *, overwrite: bool = False) -> None:
-        """Write the numbers, and which data files they are of.
-
-        Parameters
-        ----------
-        path
-            Where to.
-        files
-            The data files, in the manifest's order.
-        overwrite
-            Whether a file of that name may be replaced.
-        """
+        """Write the numbers, and which data files they are of."""
         codes = np.concatenate([self.parts[number] for number in sorted(self.parts)])
         _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
         numbers = np.argsort(np.argsort(first))[inverse]
@@ -79,17 +54,7 @@ class PersonFile:
 
 
 def check_person_file(path: Path, out: Path, whose: PersonFile | None, *, overwrite: bool) -> None:
-    """Raise where a file of persons can't be written, before a release is made.
-
-    Parameters
-    ----------
-    path, out
-        The file, and the folder of the release.
-    whose
-        What collects the persons; ``None`` where rows are the unit.
-    overwrite
-        Whether a file of that name may be replaced.
-    """
+    """Raise where a file of persons can't be written, before a release is made."""
     if whose is None:
         raise ParameterError(
             "persons names a file, and the policy doesn't say whose row it is.",

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
     from halfmask.masks import Mask, TableMask
 
-__all__ = ["Policy"]
-
 
 def _default(key: str) -> Callable[[], Choice]:
     """Return what makes the section of the first kind that can be chosen."""

@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy_sections import ColumnSection
     from halfmask.microdata._synthesis_section import SynthesisSection
 
-__all__ = [
-    "asks_for_tree",
-    "check_guarantee",
-    "check_person",
-    "check_sections",
-    "check_split_targets",
-]
-
 
 def check_sections(
     columns: Mapping[str, ColumnSection],
@@ -35,22 +27,7 @@ def check_sections(
     person: str | None,
     given: AbstractSet[str],
 ) -> None:
-    """Raise unless a policy has sections that go together.
-
-    Parameters
-    ----------
-    columns, guarantees, synthesis, person
-        Its sections, and whose row it is.
-    has_masks
-        Whether there are masks of any kind.
-    given
-        The names of the sections that the policy states.
-
-    Raises
-    ------
-    PolicyError
-        If they don't.
-    """
+    """Raise unless a policy has sections that go together."""
     if "" in columns:
         raise PolicyError("A column must have a name that is not empty.")
     for name, column in columns.items():
@@ -117,22 +94,7 @@ def check_guarantee(
     *,
     masks: Sequence[Mask | TableMask],
 ) -> None:
-    """Raise unless the column that a guarantee is about can have it.
-
-    Parameters
-    ----------
-    where
-        The guarantee, for errors.
-    section, columns
-        Sections of the policy.
-    masks
-        All masks that change the column.
-
-    Raises
-    ------
-    PolicyError
-        If it can't.
-    """
+    """Raise unless the column that a guarantee is about can have it."""
     if section.about is None:
         return
     _check_named(where, [section.about], columns)
@@ -158,13 +120,7 @@ def check_guarantee(
 
 
 def asks_for_tree(section: Choice, columns: Mapping[str, ColumnSection]) -> bool:
-    """Return whether a guarantee is counted along a hierarchy.
-
-    Parameters
-    ----------
-    section, columns
-        Sections of the policy.
-    """
+    """Return whether a guarantee is counted along a hierarchy."""
     kind = None if section.about is None else columns[section.about].kind
     return bool(section.kind.needs_hierarchy(section.parameters, kind))
 
@@ -172,22 +128,7 @@ def asks_for_tree(section: Choice, columns: Mapping[str, ColumnSection]) -> bool
 def check_split_targets(
     method: str, split_targets: Sequence[str], columns: Mapping[str, ColumnSection]
 ) -> None:
-    """Raise unless a method that predicts columns has columns to predict.
-
-    Parameters
-    ----------
-    method
-        Its name, for errors.
-    split_targets
-        The columns that it predicts.
-    columns
-        Sections of the policy.
-
-    Raises
-    ------
-    PolicyError
-        If there are none, or they aren't released.
-    """
+    """Raise unless a method that predicts columns has columns to predict."""
     if not split_targets:
         raise PolicyError(
             f"[method] {method} has no split targets: it names no columns and no column is a "
@@ -209,22 +150,7 @@ def check_person(
     *,
     is_masks_alone: bool,
 ) -> None:
-    """Raise unless guarantees can count the persons of a column.
-
-    Parameters
-    ----------
-    person
-        The column that says whose row it is.
-    columns, guarantees
-        Sections of the policy.
-    is_masks_alone
-        Whether it has masks and no guarantee.
-
-    Raises
-    ------
-    PolicyError
-        If they can't.
-    """
+    """Raise unless guarantees can count the persons of a column."""
     _check_named("person", [person], columns)
     if is_masks_alone:
         raise PolicyError(

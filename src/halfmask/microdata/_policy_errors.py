@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-__all__ = ["policy_error"]
-
 _MOST_LISTED: Final = 12
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TEXTS = {"string_too_short": "one character", "string_too_long": "one character"}

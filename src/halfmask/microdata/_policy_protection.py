@@ -20,32 +20,16 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.microdata._policy import Policy
 
-__all__ = ["people_of", "population_of", "protection_of", "read_population", "schema_on"]
-
 
 def schema_on(policy: Policy, source: Source) -> Schema:
-    """Return the policy's columns, with the orders of their types and with trees by rules.
-
-    Parameters
-    ----------
-    policy, source
-        The policy, and the table with masks applied.
-    """
+    """Return the policy's columns, with the orders of their types and with trees by rules."""
     return _with_trees(_with_orders(policy.schema(), source), source)
 
 
 def protection_of(
     policy: Policy, schema: Schema, population: Population | None = None
 ) -> Protection:
-    """Return the protection that a policy asks for.
-
-    Parameters
-    ----------
-    policy, schema
-        The policy, and its columns on the table: see `schema_on`.
-    population
-        The people that the table was drawn from, where a guarantee is about them.
-    """
+    """Return the protection that a policy asks for."""
     guarantees = policy.guarantees(schema)
     about_people = any(each.needs_population for each in guarantees)
 
@@ -99,25 +83,7 @@ def _with_trees(schema: Schema, source: Source) -> Schema:
 def population_of(
     population: object, policy: Policy, schema: Schema, source: Source
 ) -> Population | None:
-    """Return the people that the table was drawn from, if they were given.
-
-    Parameters
-    ----------
-    population
-        As of `halfmask.protect`.
-    policy, schema, source
-        The policy, its columns on the table, and the table with masks applied.
-
-    Raises
-    ------
-    PolicyError
-        If a guarantee is about the population, and a quasi-identifier has a mask: what is written
-        can't be held against people without it.
-    SchemaError
-        If a quasi-identifier has another type in the population.
-    DataError
-        If a guarantee is about the population, and it lacks people of the table.
-    """
+    """Return the people that the table was drawn from, if they were given."""
     if population is None:
         return None
     people = people_of(population, policy, schema)

@@ -14,16 +14,6 @@ from halfmask.microdata._choices import CHOICES, Choice
 from halfmask.microdata._hierarchy_section import ColumnHierarchySection
 from halfmask.microdata._mask_section import MaskSection
 
-__all__ = [
-    "ColumnSection",
-    "InputSection",
-    "OutputSection",
-    "SuppressionSection",
-    "kinds_having",
-    "section_at",
-]
-
-
 #: What `halfmask.data.ReadOptions` takes: behind the last one stands a time zone.
 _DTYPES: Final = "^(string|integer|float|boolean|date|datetime|datetime_.+)$"
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.microdata._policy import Policy
 
-__all__ = ["CELL", "PERSON", "Prepared", "unchanged"]
-
 #: The column of a placed row's cell; no column of a table may have such a name.
 CELL = "\0cell"
 #: That of a placed row's person, where a person is the unit.
@@ -36,35 +34,7 @@ PERSON = "\0person"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """All that is needed to write the rows.
-
-    Attributes
-    ----------
-    policy, schema
-        What the owner wants.
-    source
-        The raw table.
-    plan
-        The fitted cells.
-    guarantees
-        What is claimed, with hierarchies cut down to the values that occur.
-    cells
-        The cell of each row that is not left out for a missing cell, in the table's order; ``None``
-        where the table was too large to keep it, so that rows find their cell again by the plan.
-    n_in, n_out
-        Rows of the table, and of the release.
-    key
-        32 secret bytes that order the rows. The workers of an engine get them where they write.
-    engine
-        Where rows are placed and files written.
-    mask_counts
-        What masks counted, as of `MaskedTable`.
-    persons
-        The persons of the table by number, where a person is the unit.
-    people, trees
-        The population, and the levels of hierarchies whose nodes are written, where a guarantee is
-        about it: the verifier counts them again.
-    """
+    """All that is needed to write the rows."""
 
     policy: Policy
     schema: Schema
@@ -118,16 +88,7 @@ class Prepared:
     def each(
         self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
     ) -> Iterator[Part]:
-        """Yield a function of each batch of placed rows, in order.
-
-        Parameters
-        ----------
-        function
-            Takes the number of a batch and its placed rows. A table in parts is read, placed and
-            given to it by the engine; rows of any other table come to this process first.
-        progress
-            Called with how far the work is.
-        """
+        """Yield a function of each batch of placed rows, in order."""
         needing = self.schema.suppressing
         recoded = self.plan.quasi_identifiers
         leaving = [name for name in self.columns if name not in recoded]

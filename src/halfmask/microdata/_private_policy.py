@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._choices import Choice
     from halfmask.microdata._policy_sections import ColumnSection
 
-__all__ = ["check_private_policy"]
-
 
 def check_private_policy(
     columns: Mapping[str, ColumnSection],
@@ -24,20 +22,7 @@ def check_private_policy(
     masks: Sequence[TableMask],
     given: AbstractSet[str],
 ) -> None:
-    """Raise unless all sections of a policy go with differential privacy, if it has that.
-
-    Parameters
-    ----------
-    columns, guarantees, masks
-        Its sections.
-    given
-        The names of the sections that the policy states.
-
-    Raises
-    ------
-    PolicyError
-        If one doesn't; it is named.
-    """
+    """Raise unless all sections of a policy go with differential privacy, if it has that."""
     private = [each for each in guarantees if each.kind is DifferentialPrivacy]
     if not private:
         return

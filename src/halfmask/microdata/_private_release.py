@@ -28,15 +28,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.verifier import CheckedRelease
 
-__all__ = [
-    "PrivateRelease",
-    "check_place",
-    "check_unused",
-    "private_release",
-    "sampler_of",
-    "text_columns",
-]
-
 #: Why `protect` refuses its other parameters.
 _UNUSED: Final = {
     "key": "Rows are drawn by the operating system's randomness and written in a fixed order.",
@@ -192,20 +183,7 @@ class PrivateRelease(Release):
 
 
 def sampler_of(policy: Policy) -> SafePub | None:
-    """Return what makes the rows of a policy, if it has this guarantee.
-
-    Parameters
-    ----------
-    policy
-        A policy that was checked.
-
-    Raises
-    ------
-    ParameterError
-        If the parameters contradict each other.
-    HierarchyError
-        If a hierarchy file can't be read.
-    """
+    """Return what makes the rows of a policy, if it has this guarantee."""
     section = next((it for it in policy.guarantee_sections if it.kind is DifferentialPrivacy), None)
     if section is None:
         return None
@@ -236,19 +214,7 @@ def private_release(
     ledger: PrivacyLedger | None,
     progress: Progress = silent,
 ) -> PrivateRelease:
-    """Draw rows by a policy; see :func:`halfmask.protect`.
-
-    Parameters
-    ----------
-    table, policy
-        As of `protect`.
-    sampler
-        The policy's parameters.
-    ledger
-        The budget of the table, charged before a row is drawn.
-    progress
-        Called with what is being done.
-    """
+    """Draw rows by a policy; see :func:`halfmask.protect`."""
 
     def book() -> None:
         if ledger is not None:
@@ -277,11 +243,6 @@ def text_columns(policy: Policy) -> dict[str, str]:
     """Return types for columns of text files: text, where the policy declares nothing.
 
     What a reader finds depends on every cell: one row would change the text of all others.
-
-    Parameters
-    ----------
-    policy
-        The policy.
     """
     declared = policy.input
     known = {*declared.dtypes, *declared.date_formats, *declared.number_formats, *declared.lists}
@@ -294,18 +255,7 @@ def text_columns(policy: Policy) -> dict[str, str]:
 
 
 def check_unused(**given: object) -> None:
-    """Raise if a parameter is given that has no meaning for such a release.
-
-    Parameters
-    ----------
-    given
-        Parameters of `protect` by name.
-
-    Raises
-    ------
-    ParameterError
-        If one isn't its default.
-    """
+    """Raise if a parameter is given that has no meaning for such a release."""
     for name, value in given.items():
         if not (value is None or value is False or isinstance(value, LocalEngine)):
             raise ParameterError(
@@ -316,18 +266,7 @@ def check_unused(**given: object) -> None:
 
 
 def check_place(out: str | Path, *, overwrite: bool) -> None:
-    """Raise if a release can't be written, before it is paid for.
-
-    Parameters
-    ----------
-    out, overwrite
-        As of `Release.write`.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder exists.
-    """
+    """Raise if a release can't be written, before it is paid for."""
     if os.path.lexists(out) and not overwrite:
         raise ReleaseError(
             "The folder exists already, and nothing was charged.",

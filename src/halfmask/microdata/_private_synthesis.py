@@ -22,24 +22,10 @@ if TYPE_CHECKING:
     from halfmask.dp.synthesis._declared_domain import ColumnDomain
     from halfmask.microdata._synthesis_section import DomainSection, SynthesisSection
 
-__all__ = ["PaidBudget", "draw_private"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaidBudget:
-    """What rows with differential privacy cost.
-
-    Parameters
-    ----------
-    epsilon, delta
-        The budget.
-    n_rows
-        How many rows the table has, as the noisy counts say it.
-    events
-        What each measurement and choice cost.
-    rows_of_person
-        How many rows of each person were counted at most; ``None``: single rows are protected.
-    """
+    """What rows with differential privacy cost."""
 
     epsilon: float
     delta: float
@@ -48,13 +34,7 @@ class PaidBudget:
     rows_of_person: int | None
 
     def claim(self, columns: Sequence[str]) -> Claim:
-        """Return the claim, with all events as evidence.
-
-        Parameters
-        ----------
-        columns
-            The released columns.
-        """
+        """Return the claim, with all events as evidence."""
         counted = Counter(
             tuple(it for it in sorted(event.to_json().items()) if it[0] != "coordinates")
             for event in self.events
@@ -85,21 +65,7 @@ def draw_private(
     person: str | None,
     ledger: PrivacyLedger | None,
 ) -> tuple[pl.DataFrame, PaidBudget]:
-    """Return rows that are drawn from noisy counts of a table, and what they cost.
-
-    Parameters
-    ----------
-    table
-        The original rows, without identifiers except that of the person.
-    section
-        The policy's ``[synthesis]``, with epsilon.
-    rng
-        Where drawn rows come from; noise is from the operating system.
-    person
-        The column that names the person of each row, if persons are protected.
-    ledger
-        The ledger of the table, which was checked; it is charged before a row is counted.
-    """
+    """Return rows that are drawn from noisy counts of a table, and what they cost."""
     epsilon, delta = float(section.epsilon or 0), float(section.delta or 0)
     model = PrivateSynthesizer(
         domain={name: _declared(section.domain[name]) for name in table.columns if name != person},

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from halfmask.verifier._verify import AnyVerification
     from halfmask.verifier.tables import Verification
 
-__all__ = ["write_release"]
-
 
 def write_release(
     release: Release,

@@ -67,8 +67,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._given_hierarchies import Hierarchies
     from halfmask.vault import Vault
 
-__all__ = ["protect", "protect_to"]
-
 
 def protect(  # noqa: PLR0913 # each says one thing, by its name
     table: object,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._prepared import Prepared
     from halfmask.verifier.tables import Verification
 
-__all__ = ["Release"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Classes
     from halfmask.microdata._prepared import Prepared
 
-__all__ = ["SEARCH_ROWS", "check_strict", "released_columns_risk"]
-
 #: Rows that the search for the worst sets of columns looks at, at most.
 SEARCH_ROWS = 100_000
 
@@ -42,15 +40,6 @@ def released_columns_risk(
 
     These are columns that no class covers. Columns that a mask randomises, or gives tokens, are no
     knowledge of anybody's.
-
-    Parameters
-    ----------
-    prepared
-        The rows that are released.
-    released, class_of_cell
-        The classes of the release, and that of each cell.
-    sample
-        Raw rows drawn at random: the sets of columns that are counted are searched in them.
     """
     k = size_asked(prepared.guarantees, least=2)
     unchanged = _unchanged(prepared)

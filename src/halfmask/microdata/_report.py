@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import Distribution
     from halfmask.microdata._report_facts import ColumnFact, GuaranteeFact, ReportFacts
 
-__all__ = ["render_report"]
-
 MAX_COLUMNS = 200
 MAX_PICTURES = 24
 _NAME_LETTERS = 80
@@ -46,11 +44,6 @@ class Figure:
 
 def render_report(facts: ReportFacts) -> str:
     """Return the report as one HTML document.
-
-    Parameters
-    ----------
-    facts
-        Everything that the page shows.
 
     Notes
     -----

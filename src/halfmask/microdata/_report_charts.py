@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import Distribution
     from halfmask.microdata._report_facts import SizeShare
 
-__all__ = ["association_chart", "class_size_chart", "distribution_chart", "percent", "shortened"]
-
 _LINE = 17
 _LABEL_LETTERS = 20
 

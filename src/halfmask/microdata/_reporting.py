@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._release import Release
     from halfmask.verifier.tables import ClaimCheck, Verification
 
-__all__ = ["counted_in_words", "report_facts"]
-
 # Spellings are compared in so many rows.
 _SPELLED_ROWS = 100_000
 TREATMENTS = {

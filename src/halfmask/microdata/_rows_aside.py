@@ -18,28 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["put_aside", "taken_back"]
-
 #: An offset in a file.
 _OFFSET = np.dtype("<u8")
 
 
 def put_aside(folder: Path | ObjectFolder, number: int, pieces: Iterable[pl.DataFrame]) -> None:
     """Write the rows of a part into one file, those for each file of the release in one piece.
-
-    Parameters
-    ----------
-    folder
-        Where rows lie until all parts are written.
-    number
-        The number of the part.
-    pieces
-        The rows for each file of the release, in the order of the files.
-
-    Raises
-    ------
-    ReleaseError
-        If a worker can't see the folder.
 
     Notes
     -----
@@ -63,20 +47,7 @@ def put_aside(folder: Path | ObjectFolder, number: int, pieces: Iterable[pl.Data
 def taken_back(
     folder: Path | ObjectFolder, n_parts: int, piece: int, n_pieces: int
 ) -> pl.DataFrame:
-    """Return the rows for one file of the release, from all parts in their order.
-
-    Parameters
-    ----------
-    folder, n_parts
-        Where `put_aside` wrote, and how many parts it did.
-    piece, n_pieces
-        The number of the file, and how many files there are.
-
-    Raises
-    ------
-    ReleaseError
-        If a worker can't see what another one wrote.
-    """
+    """Return the rows for one file of the release, from all parts in their order."""
     frames = []
     for number in range(n_parts):
         with _opened(folder, f"{number}.rows") as file:

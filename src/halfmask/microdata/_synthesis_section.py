@@ -14,8 +14,6 @@ from halfmask.synth import AtMost, FixedCombinations, RowRule, SumOf
 if TYPE_CHECKING:
     from halfmask.data import Role
 
-__all__ = ["RuleSection", "SynthesisSection", "check_synthesis"]
-
 
 class AtMostSection(Section):
     """One number or time is at most another."""
@@ -206,14 +204,7 @@ class SynthesisSection(Section):
 def check_synthesis(
     section: SynthesisSection, roles: Mapping[str, Role], person: str | None
 ) -> None:
-    """Raise where a section doesn't fit the columns of its policy.
-
-    Raises
-    ------
-    PolicyError
-        If it names an identifier, needs quasi-identifiers and there are none, or protects no
-        persons and one is named.
-    """
+    """Raise where a section doesn't fit the columns of its policy."""
     if person is not None and section.epsilon is None:
         raise PolicyError(
             "person says whose rows are protected, and [synthesis] has no epsilon.",

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.microdata._synthetic_rows import SyntheticRows
 
-__all__ = ["synthetic_claims"]
-
 
 def synthetic_claims(rows: SyntheticRows) -> tuple[Claim, ...]:
     """Return what the release claims: rows, rules, copied rows or groups."""

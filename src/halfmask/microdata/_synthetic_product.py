@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halfmask.release._page import AnyBlock
     from halfmask.verifier import CheckedRelease
 
-__all__ = ["write_synthetic"]
-
 #: More pictures make a page that nobody reads.
 MOST_PICTURES = 30
 EXTENTS = {

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.engines import Engine
     from halfmask.verifier import CheckedRelease
 
-__all__ = ["SyntheticRelease", "synthesize"]
-
 #: The seed of attacks and models: the same rows have the same numbers.
 SEED = 0
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._synthesis_section import SynthesisSection
 
-__all__ = ["SyntheticRows", "draw_rows"]
-
 #: Rows that are drawn with one seed, at most: another number would draw other rows.
 SAMPLED_ROWS = 100_000
 #: With fewer rows set aside an attack shows nothing; fewer rows than this learn from all.
@@ -45,26 +43,7 @@ MOST_AT_LAST = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SyntheticRows:
-    """Drawn rows, and the original ones that they are compared with.
-
-    Attributes
-    ----------
-    policy
-        What the owner wants.
-    copies
-        The drawn tables.
-    learnt, control
-        The original rows that were learnt from, and those that were set aside.
-    groups
-        For a hybrid of groups the rows of each group.
-    left_out, leaves
-        For full rows: how many rows of each copy were left out, because they equal original rows
-        more often than chance; and how many rows a cell was drawn from at least.
-    paid
-        For rows under an epsilon what they cost; then no original row is kept here.
-    key
-        32 secret bytes that fix every draw; they stay in this process.
-    """
+    """Drawn rows, and the original ones that they are compared with."""
 
     policy: Policy
     copies: tuple[pl.DataFrame, ...]
@@ -123,15 +102,7 @@ class SyntheticRows:
     def each(
         self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
     ) -> Iterator[Part]:
-        """Yield a function of the rows of each copy.
-
-        Parameters
-        ----------
-        function
-            Takes the number of the copy and its rows.
-        progress
-            Not called: the rows are there.
-        """
+        """Yield a function of the rows of each copy."""
         del progress
         for number, copy in enumerate(self.copies):
             yield function(number, copy)
@@ -145,24 +116,12 @@ class SyntheticRows:
         return placed
 
     def of_copy(self, number: int) -> SyntheticRows:
-        """Return one copy with a key of its own.
-
-        Parameters
-        ----------
-        number
-            The number of the copy, from 0.
-        """
+        """Return one copy with a key of its own."""
         key = bytes(a ^ b for a, b in zip(self.key, number.to_bytes(32, "big"), strict=True))
         return replace(self, copies=(self.copies[number],), key=key)
 
     def shuffled(self, number: int) -> pl.DataFrame:
-        """Return the rows of one copy in the keyed order.
-
-        Parameters
-        ----------
-        number
-            The number of the copy, from 0.
-        """
+        """Return the rows of one copy in the keyed order."""
         one = self.of_copy(number)
         return one.copies[0][keyed_order(one.n_out, key=one.key)]
 
@@ -218,32 +177,7 @@ def draw_rows(
     ledger: PrivacyLedger | None = None,
     engine: Engine | None = None,
 ) -> SyntheticRows:
-    """Draw synthetic rows.
-
-    Parameters
-    ----------
-    table
-        The original rows, without identifiers except that of the person.
-    policy, section
-        What the owner wants, and its ``[synthesis]``.
-    key
-        32 secret bytes that fix every draw.
-    ledger
-        The ledger of the table, which was checked.
-    engine
-        Where rows are drawn from the fitted model; ``None``: in threads.
-
-    Raises
-    ------
-    BudgetError
-        If the ledger has less left.
-    PolicyError
-        If an engine is given, and rows aren't drawn from a model of all rows.
-    DataError
-        If the table has no rows, or rows break a rule.
-    SchemaError
-        If a column can't be synthesized.
-    """
+    """Draw synthetic rows."""
     if not table.height:
         raise DataError("There are no rows to learn from.")
     if engine is not None:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.engines import Engine
     from halfmask.engines._engine import Part
 
-__all__ = ["PART_ROWS", "ShuffledRows", "file_sha256", "write_parts"]
-
 #: A file that was written, and its placed rows where they are asked for.
 Written: TypeAlias = "tuple[DataFile, pl.DataFrame | None]"
 #: Rows of one file, about. What is shuffled must be in memory.
@@ -83,23 +81,6 @@ def write_parts(
     shared: ObjectFolder | None = None,
 ) -> tuple[DataFile, ...]:
     """Write the rows of a release under ``folder / "data"``, which is there.
-
-    Parameters
-    ----------
-    prepared
-        The rows, and the key of their order.
-    folder
-        The folder of the release, before it gets its name.
-    progress
-        Called with how far the work is.
-    aside
-        Called with the number of each file and its placed rows, in their written order; in any
-        order of files.
-    prefix
-        What the names of the files begin with.
-    shared
-        For a release in an object store: where the workers of a cluster write, who don't see
-        ``folder``. Their files are copied into it.
 
     Guarantees
     ----------

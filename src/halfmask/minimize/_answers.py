@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.minimize._feature import Feature
     from halfmask.minimize._validated import ValidatedStep
 
-__all__ = ["explain", "sentence"]
-
 MISSING = "missing"
 
 
@@ -131,17 +129,7 @@ def sentence(
     confidence: float,
     share: bool,
 ) -> str:
-    """Describe the result and its confidence, without a value of a row.
-
-    Parameters
-    ----------
-    found, validated
-        The result, and the step that the validation rows confirmed.
-    target, confidence
-        The settings of the minimizer.
-    share
-        Whether the score is a share of rows: then the number of rows needed is known.
-    """
+    """Describe the result and its confidence, without a value of a row."""
     needless, kept = len(found.not_needed), len(found.unchanged)
     before = sum(feature.bits_before for feature in found)
     after = sum(feature.bits_after for feature in found)

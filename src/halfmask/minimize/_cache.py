@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AnswerCache", "CachedKeys"]
-
 
 class CachedKeys:
     """A 64-bit number for each row's values, by which the model is asked of each row once.
@@ -41,15 +39,7 @@ class CachedKeys:
 
 
 class AnswerCache:
-    """A model with the answers that it gave.
-
-    Parameters
-    ----------
-    ask
-        The model: codes of shape (n_columns, n_rows) in, answers out.
-    keys
-        Keys of rows.
-    """
+    """A model with the answers that it gave."""
 
     def __init__(
         self, ask: Callable[[NDArray[np.int64]], NDArray[np.float64]], keys: CachedKeys
@@ -65,15 +55,7 @@ class AnswerCache:
         keys: NDArray[np.uint64],
         codes_of: Callable[[NDArray[np.int64]], NDArray[np.int64]],
     ) -> NDArray[np.float64]:
-        """Return the answers to rows whose keys are known.
-
-        Parameters
-        ----------
-        keys
-            The rows' keys.
-        codes_of
-            Makes the codes, (n_columns, some), of those rows that the model must be asked about.
-        """
+        """Return the answers to rows whose keys are known."""
         distinct, first, place = np.unique(keys, return_index=True, return_inverse=True)
         known, answers = self._cache.find(distinct)
         if not known.all():

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._coding import Coding
 
-__all__ = ["Feature", "Move"]
-
 MAX_VALUES = 256  # a feature with more values than that is first cut into ...
 BINS = 128  # ... about this many
 NEAREST = 4  # how many other groups a group of categories may join
@@ -28,21 +26,7 @@ STAND_INS = 5  # how many values are tried for a feature that isn't asked for at
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Move:
-    """One way to coarsen one feature, and what it gains in information.
-
-    Parameters
-    ----------
-    feature
-        The feature's column.
-    key
-        What tells it from the feature's other moves, as long as it changes the same rows.
-    gain
-        By how much `Feature.lost` grows.
-    gone, stays
-        The codes whose rows change, and the code that they get.
-    whole
-        The whole map, where that doesn't say it.
-    """
+    """One way to coarsen one feature, and what it gains in information."""
 
     feature: int
     key: tuple[object, ...]
@@ -60,19 +44,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """One feature: its values and their counts.
-
-    Parameters
-    ----------
-    index
-        Its column.
-    coding
-        Its values.
-    counts
-        How many rows of the search hold each code, (n_codes,).
-    places
-        For an ordered feature where each value lies, in [0, 1]; else ``None``.
-    """
+    """One feature: its values and their counts."""
 
     index: int
     coding: Coding
@@ -142,15 +114,7 @@ class Feature:
     def moves(
         self, target: NDArray[np.int64], profiles: NDArray[np.float64] | None
     ) -> Iterator[Move]:
-        """Yield the ways to coarsen a map by one step.
-
-        Parameters
-        ----------
-        target
-            The map.
-        profiles
-            For categories how the model behaves with each code, (n_codes, anything).
-        """
+        """Yield the ways to coarsen a map by one step."""
         groups = np.unique(target)
         if len(groups) < 2:  # nothing is left of it
             return

@@ -11,8 +11,6 @@ from halfmask._errors import ColumnNotFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FeatureGeneralization", "Generalizations", "Part"]
-
 #: A cell of a table as JSON has it; dates are ISO 8601.
 Plain = str | int | float | bool | None
 
@@ -182,13 +180,7 @@ class Generalizations:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def __getitem__(self, name: str) -> FeatureGeneralization:
-        """Return the generalization of one feature.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            If there is no such feature.
-        """
+        """Return the generalization of one feature."""
         for feature in self.features:
             if feature.name == name:
                 return feature

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Hierarchy, HierarchyRule, Kind
 
-__all__ = ["Minimizer"]
-
 SEARCH_ROWS = 10_000  # more rows make the search slower, and the validation checks the result
 
 

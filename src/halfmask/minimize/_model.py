@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LabelledModel", "ValuePool", "is_regression"]
-
 BATCH = 200_000  # rows in one call of the model
 
 
@@ -29,13 +27,6 @@ class ValuePool:
     """The distinct values of each column, in the caller's own types, to make rows from.
 
     Models need their own types: a pandas category, an integer or an object must come back alike.
-
-    Parameters
-    ----------
-    X
-        The rows of the fit, of any library.
-    firsts
-        For each column the position of the first row that holds each code.
     """
 
     like: Any
@@ -80,15 +71,7 @@ class ValuePool:
         return values.take(codes).reset_index(drop=True)
 
     def completed(self, X: Any, idle: Mapping[int, int]) -> Any:  # noqa: ANN401 # any frame
-        """Return a frame to which the missing columns are added that aren't needed.
-
-        Parameters
-        ----------
-        X
-            A frame.
-        idle
-            For the position of each column that isn't needed the code that stands for all.
-        """
+        """Return a frame to which the missing columns are added that aren't needed."""
         there = list(X.columns) if hasattr(X, "iloc") else to_polars(X).columns
         lacking = {j: code for j, code in idle.items() if self.names[j] not in map(str, there)}
         if not lacking or len(there) + len(lacking) != len(self.names):
@@ -109,17 +92,7 @@ class ValuePool:
 
 @dataclass(slots=True)
 class LabelledModel:
-    """A model with the labels that it has predicted so far.
-
-    Parameters
-    ----------
-    model
-        Something with ``predict``, or a function of rows.
-    pool
-        Makes the rows that the model is asked about.
-    regression
-        Whether the answers are numbers with a distance; ``None``: to be seen from the first answer.
-    """
+    """A model with the labels that it has predicted so far."""
 
     model: Any
     pool: ValuePool
@@ -165,13 +138,7 @@ class LabelledModel:
             return answers.astype(np.float64)
 
     def encoded_truth(self, truth: NDArray[Any]) -> NDArray[np.float64]:
-        """Return true answers in the codes of the model's answers.
-
-        Raises
-        ------
-        DataError
-            If they are missing, or no numbers where the model is a regression.
-        """
+        """Return true answers in the codes of the model's answers."""
         failed = "The model predicts numbers, and y holds something else"
         with foreign(failed, hint="Pass the true numbers as y."):
             truth = truth.astype(np.float64) if self.regression else truth

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.minimize._model import LabelledModel
 
-__all__ = ["Called", "Explained", "PredictionScore", "Right", "score_of"]
-
 RESAMPLES = 500  # of the rows, for a score of the user's own; its 5 % point then rests on 25
 
 

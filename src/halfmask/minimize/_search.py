@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.minimize._feature import Feature, Move
     from halfmask.minimize._score import PredictionScore
 
-__all__ = ["Search", "SearchStep"]
-
 AT_ONCE = 16  # how many doubtful moves are tried in one call of the model
 PROFILE_ROWS = 200  # on how many rows it is seen how the model takes a category
 MAX_LABELS = 64  # answers with more different ones are numbers
@@ -67,21 +65,7 @@ class _Change:
 
 
 class Search:
-    """The current rows of the search, and the steps so far.
-
-    Parameters
-    ----------
-    ask
-        The model.
-    codes
-        The rows, (n_columns, n_rows).
-    truth
-        The true answers.
-    features
-        The features that may become coarser.
-    score
-        The score of answers.
-    """
+    """The current rows of the search, and the steps so far."""
 
     def __init__(  # each once, by one caller
         self,

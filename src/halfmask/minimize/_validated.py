@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.minimize._score import PredictionScore
     from halfmask.minimize._search import SearchStep
 
-__all__ = ["ValidatedStep", "ValidationRows", "last_valid_step", "min_rows", "stations"]
-
 BY_LEVEL, BY_STEP = 40, 40  # how many steps of a search are tested: by their score, by their number
 
 
@@ -35,21 +33,7 @@ class ValidatedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ValidationRows:
-    """Held-out rows: they took no part in the search.
-
-    Parameters
-    ----------
-    ask
-        The model: codes of shape (n_columns, n_rows) in, answers out.
-    codes
-        The rows, (n_columns, n_rows).
-    truth
-        The true answers.
-    own
-        The model's answers to the raw rows.
-    score
-        The score of answers.
-    """
+    """Held-out rows: they took no part in the search."""
 
     ask: Callable[[NDArray[np.int64]], NDArray[np.float64]]
     codes: NDArray[np.int64]
@@ -82,26 +66,7 @@ class ValidationRows:
 def last_valid_step(
     path: Sequence[SearchStep], rows: ValidationRows, *, target: float, error: float, certain: bool
 ) -> ValidatedStep:
-    """Return the last step whose lower bound reaches the target, tested one after the other.
-
-    Parameters
-    ----------
-    path
-        The steps, the unchanged rows first.
-    rows
-        The held-out rows.
-    target
-        The score that the bound must reach.
-    error
-        The error probability of the bound.
-    certain
-        Whether unchanged rows reach the best score by definition, as they agree with themselves.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If the unchanged rows miss the target.
-    """
+    """Return the last step whose lower bound reaches the target, tested one after the other."""
     kept = rows.unchanged(path[0], error=error)
     if certain:
         kept = ValidatedStep(step=path[0], value=1.0, bound=1.0, rows=kept.rows)

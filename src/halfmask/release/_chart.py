@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, Literal
 
-__all__ = ["Bar", "Chart", "Word", "without_controls"]
-
 Series = Literal["before", "after"]
 Anchor = Literal["start", "middle", "end"]
 _DIRECTIONS: Final = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
@@ -43,31 +41,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """One picture with the numbers that it is made of.
-
-    Parameters
-    ----------
-    name
-        Unique in the page; the picture's element ids begin with it.
-    title
-        What it shows, for who can't see it.
-    description
-        What it says.
-    width
-        Of the drawing, in its own units.
-    height
-        The same.
-    bars
-        What is filled.
-    words
-        What is written.
-    baseline
-        Where a line is drawn under upright bars; None for lying bars.
-    outline
-        The raw table's shape as a path over the bars, for pictures of numbers.
-    rows
-        The numbers: label, before, after.
-    """
+    """One picture with the numbers that it is made of."""
 
     name: str
     title: str

@@ -10,21 +10,9 @@ from halfmask.claims import DataFile
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["write_lines"]
-
 
 def write_lines(folder: Path, name: str, text: str) -> DataFile:
-    """Write JSON lines into a file of a release, and return its name, hash and rows.
-
-    Parameters
-    ----------
-    folder
-        The folder of the release.
-    name
-        The file's name in it, such as ``"data/answer.jsonl"``.
-    text
-        The lines; each ends with a line feed.
-    """
+    """Write JSON lines into a file of a release, and return its name, hash and rows."""
     data = text.encode()
     (folder / name).write_bytes(data)
     return DataFile(

@@ -17,16 +17,6 @@ from halfmask.release._chart import Chart, without_controls
 if TYPE_CHECKING:
     from halfmask.claims import Claim
 
-__all__ = [
-    "AnyBlock",
-    "BarsBlock",
-    "PicturesBlock",
-    "TableBlock",
-    "TextBlock",
-    "html_page",
-    "page_of",
-]
-
 _NUMBER: Final = re.compile(r"[\d,.<>% —]*")
 _STYLE: Final = """
 :root { color-scheme: light dark; --paper: #f5f2ec; --ink: #1b2430; --soft: #55606e;

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.release._page import AnyBlock
     from halfmask.verifier._verify import AnyVerification
 
-__all__ = ["Product"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.release._product import Product
     from halfmask.verifier._verify import AnyVerification
 
-__all__ = ["Published", "publish", "publish_beside", "publish_verified"]
-
 REPORT_BESIDE: Final = ".report.html"
 
 

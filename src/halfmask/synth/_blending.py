@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["blend_rows"]
-
 
 def blend_rows(
     original: pl.DataFrame,

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.synth._donors import Drawn
 
-__all__ = ["ColumnCodes", "decimals_of", "of_physical"]
-
 #: Fractions with more digits than this have no grid: any number between two values may be drawn.
 MAX_DECIMALS = 6
 #: Codes at each end of whole numbers that don't decide on their grid, of so many values for each.
@@ -28,23 +26,7 @@ MIN_SHARE_WRITTEN = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ColumnCodes:
-    """The values of one column, and how many rows have each.
-
-    Parameters
-    ----------
-    name, dtype
-        As the table has them.
-    is_number
-        Whether values are amounts or times, between which others lie; else they are categories.
-    values
-        The distinct values in order, without missing ones.
-    counts
-        The rows of each, and of a missing cell at the end, (values + 1,).
-    decimals
-        The digits after the point that numbers have at most; ``None`` beyond six.
-    step
-        What whole numbers or times are multiples of, up to a few at each end.
-    """
+    """The values of one column, and how many rows have each."""
 
     name: str
     dtype: pl.DataType
@@ -56,20 +38,7 @@ class ColumnCodes:
 
     @classmethod
     def of(cls, cells: pl.Series, *, is_number: bool) -> tuple[Self, NDArray[np.int32]]:
-        """Return a column's coding and the code of each row.
-
-        Parameters
-        ----------
-        cells
-            The column.
-        is_number
-            Whether its values are amounts or times.
-
-        Raises
-        ------
-        SchemaError
-            If it holds lists, structs, infinite numbers, or whole numbers beyond 64 bits.
-        """
+        """Return a column's coding and the code of each row."""
         if cells.dtype.is_nested() or cells.dtype in (pl.Object, pl.Binary):
             raise SchemaError(
                 f"Column {cells.name!r} holds {cells.dtype}, which can't be synthesized.",
@@ -121,18 +90,7 @@ class ColumnCodes:
         return np.append(middle, -1.0)
 
     def codes_of(self, cells: pl.Series) -> NDArray[np.int32]:
-        """Return the codes of other rows; of a value that was never seen, that of a neighbour.
-
-        Parameters
-        ----------
-        cells
-            The column, of the type of the fit.
-
-        Raises
-        ------
-        SchemaError
-            If it has another type.
-        """
+        """Return the codes of other rows; of a value that was never seen, that of a neighbour."""
         if cells.dtype != self.dtype:
             raise SchemaError(
                 f"Column {self.name!r} held {self.dtype} at the fit. Got {cells.dtype}.",
@@ -142,13 +100,7 @@ class ColumnCodes:
         return _places(plain.cast(self.values.dtype), self.values)
 
     def code_of(self, value: object) -> int | None:
-        """Return the code of a value, ``None`` for one that the column never had.
-
-        Parameters
-        ----------
-        value
-            The value; ``None`` is a missing cell.
-        """
+        """Return the code of a value, ``None`` for one that the column never had."""
         if value is None:
             return self.missing if self.counts[self.missing] else None
         try:
@@ -161,17 +113,7 @@ class ColumnCodes:
     def cells(
         self, drawn: Drawn, *, rare: NDArray[np.bool_], rng: np.random.Generator
     ) -> pl.Series:
-        """Return drawn codes as cells; a rare number is drawn between it and the one next to it.
-
-        Parameters
-        ----------
-        drawn
-            The code of each row, and a neighbour.
-        rare
-            Which codes must not be written as they are, (codes,).
-        rng
-            Where draws come from.
-        """
+        """Return drawn codes as cells; a rare number is drawn between it and the one next to it."""
         codes = drawn.codes
         if not len(self.values):
             return pl.Series(self.name, [None] * len(codes), dtype=self.dtype)
@@ -186,30 +128,11 @@ class ColumnCodes:
         return cells.cast(self.dtype).alias(self.name)
 
     def rare(self, min_leaf: int) -> NDArray[np.bool_]:
-        """Return which values fewer rows have; missing isn't one.
-
-        Parameters
-        ----------
-        min_leaf
-            The least number of rows that have what is written as it is.
-        """
+        """Return which values fewer rows have; missing isn't one."""
         return np.append(self.counts[:-1] < min_leaf, False)
 
     def drawable(self, codes: NDArray[np.int32], *, min_leaf: int) -> NDArray[np.int32]:
-        """Return codes with -1 for rare categories, and for rare numbers without another near.
-
-        Parameters
-        ----------
-        codes
-            The code of each row.
-        min_leaf
-            The least number of rows that have what is written.
-
-        Raises
-        ------
-        SchemaError
-            If most rows have what can't be written.
-        """
+        """Return codes with -1 for rare categories, and for rare numbers without another near."""
         written = ~self.rare(min_leaf)[codes] | (self.is_number and self.has_room(min_leaf))
         if written.mean() < MIN_SHARE_WRITTEN:
             what = "number" if self.is_number else "category"
@@ -222,13 +145,7 @@ class ColumnCodes:
         return np.where(written, codes, np.int32(-1))
 
     def has_room(self, min_leaf: int) -> bool:
-        """Return whether a number can be written that isn't a rare end of the column.
-
-        Parameters
-        ----------
-        min_leaf
-            The least number of rows that have what is written as it is.
-        """
+        """Return whether a number can be written that isn't a rare end of the column."""
         if len(self.values) < 2:
             return bool(len(self.values)) and not self.rare(min_leaf)[0]
         rare, ends = self.rare(min_leaf), np.array([0, len(self.values) - 1])
@@ -326,15 +243,7 @@ def _some_steps(
 
 
 def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return cells from the numbers that stand for them.
-
-    Parameters
-    ----------
-    numbers
-        As ``to_physical`` of the cells gives them.
-    dtype
-        The type of the cells.
-    """
+    """Return cells from the numbers that stand for them."""
     if not isinstance(dtype, pl.Decimal):
         return numbers.cast(dtype)
     # A cast would take 125, which stands for 1.25, as the number 125.
@@ -366,13 +275,7 @@ def _places(cells: pl.Series, values: pl.Series) -> NDArray[np.int32]:
 
 
 def decimals_of(numbers: pl.Series) -> int | None:
-    """Return the digits after the point that numbers have at most; None beyond six.
-
-    Parameters
-    ----------
-    numbers
-        The numbers; missing ones and NaN don't count.
-    """
+    """Return the digits after the point that numbers have at most; None beyond six."""
     if not numbers.dtype.is_float():
         return numbers.dtype.scale if isinstance(numbers.dtype, pl.Decimal) else 0
     known = numbers.drop_nulls().drop_nans().to_numpy()

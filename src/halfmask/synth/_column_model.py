@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.synth._column_codes import ColumnCodes
 
-__all__ = ["ColumnModel", "ForestModel", "MarginalModel", "TreeModel"]
-
 #: Trees are grown on so many rows at most, drawn at random. Cells are drawn from all rows.
 GROWN_ROWS = 250_000
 
@@ -27,17 +25,7 @@ class ColumnModel(Protocol):
     """A column given others, fitted."""
 
     def drawn(self, codes: Sequence[NDArray[np.int32]], n: int, rng: np.random.Generator) -> Drawn:
-        """Return a code for each row.
-
-        Parameters
-        ----------
-        codes
-            For each predicting column the codes of the rows.
-        n
-            How many rows there are.
-        rng
-            Where draws come from.
-        """
+        """Return a code for each row."""
 
 
 class MarginalModel:
@@ -62,17 +50,6 @@ class TreeModel:
     Of more than 250,000 rows the tree is grown on a random part; its leaves have all rows.
 
     Reiter, "Using CART to generate partially synthetic, public use microdata" (2005).
-
-    Parameters
-    ----------
-    columns, codes
-        The predicting columns, and the codes of all rows.
-    target, own
-        The target column, and the codes of all rows; -1 for a code that must not be drawn.
-    min_leaf
-        The least number of rows of a leaf.
-    seed
-        Decides between equally good cuts.
     """
 
     #: Of a cut's gain, so many times what noise gains is distrusted. 1 would be the unbiased

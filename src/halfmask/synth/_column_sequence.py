@@ -20,29 +20,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MODELS", "ColumnSequence"]
-
 #: What a column can be drawn by.
 MODELS = ("trees", "forest", "boosting", "parametric")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ColumnSequence:
-    """The fitted columns of a table.
-
-    Parameters
-    ----------
-    columns
-        All columns, coded.
-    kept
-        Those that aren't drawn: their cells are given.
-    order
-        Those that are drawn, in their order.
-    models
-        The model of each of them.
-    min_leaf
-        A value that fewer rows have isn't written as it is.
-    """
+    """The fitted columns of a table."""
 
     columns: Mapping[str, ColumnCodes]
     kept: tuple[str, ...]
@@ -66,34 +50,7 @@ class ColumnSequence:
         leaf: int,
         seed: int,
     ) -> Self:
-        """Fit a model of each column that is drawn.
-
-        Parameters
-        ----------
-        table
-            The rows.
-        numbers
-            The columns that are amounts or times.
-        drawn
-            The columns to draw; the others are kept.
-        order
-            The order in which they are drawn; ``None``: by entropy, the least first.
-        model
-            What they are drawn by.
-        min_leaf
-            The least number of rows that have what is written as it is.
-        leaf
-            The least number of rows that a cell is drawn from.
-        seed
-            For the learners.
-
-        Raises
-        ------
-        DataError
-            If there are fewer rows.
-        SchemaError
-            If most rows have a value that fewer rows have than may be written.
-        """
+        """Fit a model of each column that is drawn."""
         coded = [ColumnCodes.of(each, is_number=each.name in numbers) for each in table]
         if table.height < min_leaf:
             raise DataError(
@@ -135,11 +92,6 @@ class ColumnSequence:
         """Return the codes of kept columns.
 
         A value that the fit never saw has the code of the next one in order.
-
-        Parameters
-        ----------
-        table
-            Rows with the kept columns.
         """
         return {name: self.columns[name].codes_of(table[name]) for name in self.kept}
 
@@ -151,20 +103,7 @@ class ColumnSequence:
         only: Mapping[str, int],
         rng: np.random.Generator,
     ) -> pl.DataFrame:
-        """Return rows of the drawn columns; of those, only rows that have the asked codes.
-
-        Parameters
-        ----------
-        n
-            How many rows are drawn.
-        known
-            The codes of the kept columns.
-        only
-            For some columns the code that rows must have; others are left out as soon as it is
-            drawn, so that the rest has the distribution of rows that have it.
-        rng
-            Where draws come from.
-        """
+        """Return rows of the drawn columns; of those, only rows that have the asked codes."""
         codes = dict(known)
         cells: dict[str, pl.Series] = {}
         for name in self.order:

@@ -13,8 +13,6 @@ from halfmask._validation import one_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["CombinedEstimate", "combine_estimates"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinedEstimate:

@@ -10,21 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Donors", "Drawn"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Drawn:
-    """Codes drawn for some rows.
-
-    Parameters
-    ----------
-    codes
-        The code of each row.
-    neighbour
-        The next code of the same group, up or down: a number that must not be written as it is, is
-        drawn between both.
-    """
+    """Codes drawn for some rows."""
 
     codes: NDArray[np.int32]
     neighbour: NDArray[np.int32]
@@ -35,18 +24,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Donors:
-    """The codes of rows in groups, ascending within each.
-
-    Parameters
-    ----------
-    codes
-        The codes, group after group, (rows,).
-    groups
-        The group of each code; groups that hold others aren't among them.
-    starts, sizes
-        Where the codes of each group start, and how many there are, (groups,). A group without any
-        has those of all rows.
-    """
+    """The codes of rows in groups, ascending within each."""
 
     codes: NDArray[np.int32]
     groups: NDArray[np.int64]
@@ -65,19 +43,7 @@ class Donors:
         *,
         ends: NDArray[np.int64] | None = None,
     ) -> Self:
-        """Gather the codes of each group.
-
-        Parameters
-        ----------
-        groups
-            The group of each row.
-        codes
-            The code of each row; -1 for one that must not be drawn.
-        n_groups
-            How many groups there are.
-        ends
-            For each group the first one behind it that it doesn't hold; ``None``: the next.
-        """
+        """Gather the codes of each group."""
         drawable = codes >= 0
         own = groups[drawable]
         order = np.lexsort((codes[drawable], own))
@@ -89,15 +55,7 @@ class Donors:
         return cls(codes=codes[drawable][order], groups=own[order], starts=starts, sizes=sizes)
 
     def drawn(self, groups: NDArray[np.integer], rng: np.random.Generator) -> Drawn:
-        """Return for each row the code of a row that is drawn from its group.
-
-        Parameters
-        ----------
-        groups
-            The group of each row.
-        rng
-            Where draws come from.
-        """
+        """Return for each row the code of a row that is drawn from its group."""
         offsets = (rng.random(len(groups)) * self.sizes[groups]).astype(np.int64)
         places = self.starts[groups] + offsets
         steps = np.where(rng.random(len(groups)) < 0.5, -1, 1)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.synth._column_codes import ColumnCodes
 
-__all__ = ["FeatureTables", "target_columns"]
-
 #: A target of more categories than this is cut by the most frequent ones.
 MAX_CATEGORIES = 48
 #: A category's mean is drawn to the overall mean as if so many rows more had that.
@@ -24,13 +22,7 @@ PRIOR_ROWS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeatureTables:
-    """For each predicting column the number of each code.
-
-    Parameters
-    ----------
-    tables
-        (codes,) each.
-    """
+    """For each predicting column the number of each code."""
 
     tables: tuple[NDArray[np.float32], ...]
 
@@ -46,13 +38,6 @@ class FeatureTables:
         Breiman et al., "Classification and Regression Trees" (1984), section 9.4: for a target of
         one number the best of all subsets of categories is among the cuts of that order; for more,
         the order is along the first principal component of the categories' means.
-
-        Parameters
-        ----------
-        columns, codes
-            The predicting columns, and the codes of all rows.
-        target
-            The target as numbers, (rows, outputs).
         """
         return cls(
             tables=tuple(
@@ -64,13 +49,7 @@ class FeatureTables:
         )
 
     def matrix(self, codes: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
-        """Return rows as features, (rows, columns).
-
-        Parameters
-        ----------
-        codes
-            For each predicting column the codes of the rows.
-        """
+        """Return rows as features, (rows, columns)."""
         matrix = np.empty((len(codes[0]), len(codes)), dtype=np.float32)
         for place, (table, code) in enumerate(zip(self.tables, codes, strict=True)):
             matrix[:, place] = table[code]
@@ -82,11 +61,6 @@ def target_columns(column: ColumnCodes, codes: NDArray[np.int32]) -> NDArray[np.
 
     Categories, the most frequent values of numbers, and missing cells have a column of 0 and 1
     each; numbers have one more with the rank among all others.
-
-    Parameters
-    ----------
-    column, codes
-        The target, and the codes of all rows.
     """
     if not column.is_number:
         frequent = np.argsort(-column.counts, kind="stable")[:MAX_CATEGORIES]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["GroupHybrid", "rotate_groups"]
-
 #: Of more rows, blocks are made first, as for microaggregation.
 BLOCK_ROWS = 100_000
 

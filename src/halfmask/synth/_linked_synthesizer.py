@@ -17,9 +17,6 @@ from halfmask.synth._synthesizer import Synthesizer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-__all__ = ["LinkedSynthesizer"]
-
 #: Names of columns that only the fit has; no column of a table may begin with it.
 OWN = "\x01"
 

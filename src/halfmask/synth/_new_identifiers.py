@@ -14,23 +14,12 @@ from halfmask._errors import DataError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["IdentifierForm"]
-
 DIGITS, LOWER, UPPER = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentifierForm:
-    """The form of a column's identifiers.
-
-    Parameters
-    ----------
-    name, dtype
-        The column.
-    shape
-        The most frequent form of texts, a digit as ``0``, a letter as ``a`` or ``A``; ``None`` for
-        whole numbers, which are numbered from 1.
-    """
+    """The form of a column's identifiers."""
 
     name: str
     dtype: pl.DataType
@@ -38,18 +27,7 @@ class IdentifierForm:
 
     @classmethod
     def of(cls, cells: pl.Series) -> Self:
-        """Look at a column's identifiers.
-
-        Parameters
-        ----------
-        cells
-            The column: texts or whole numbers.
-
-        Raises
-        ------
-        SchemaError
-            If it holds neither.
-        """
+        """Look at a column's identifiers."""
         if cells.dtype.is_integer():
             return cls(name=cells.name, dtype=cells.dtype, shape=None)
         if cells.dtype != pl.String:
@@ -62,20 +40,7 @@ class IdentifierForm:
         return cls(name=cells.name, dtype=cells.dtype, shape=shape)
 
     def made(self, n: int, rng: np.random.Generator) -> pl.Series:
-        """Return new identifiers, all different.
-
-        Parameters
-        ----------
-        n
-            How many.
-        rng
-            Where draws come from.
-
-        Raises
-        ------
-        DataError
-            If the form has room for fewer.
-        """
+        """Return new identifiers, all different."""
         if self.shape is None:
             return pl.Series(self.name, np.arange(1, n + 1)).cast(self.dtype)
         alphabets = [_alphabet(mark) for mark in self.shape]

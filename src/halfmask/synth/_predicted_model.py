@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.synth._column_codes import ColumnCodes
 
-__all__ = ["PredictedModel"]
-
 #: A number is drawn from so many rows, at least, whose predictions are nearest.
 NEAREST_ROWS = 20
 
@@ -29,19 +27,6 @@ class PredictedModel:
     other cells are one more state. Its categories are drawn by frequency, its numbers from the rows
     with the nearest predicted rank (predictive mean matching: Little, "Missing-data adjustments in
     large surveys", 1988).
-
-    Parameters
-    ----------
-    columns, codes
-        The predicting columns, and the codes of all rows.
-    target, own
-        The target column, and the codes of all rows; -1 for a code that must not be drawn.
-    boosted
-        Whether trees are boosted; else regressions are logistic and linear.
-    min_leaf
-        The least number of rows of a leaf, and of rows that a number is drawn from.
-    seed
-        For the learner.
     """
 
     def __init__(

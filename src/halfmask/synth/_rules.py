@@ -11,8 +11,6 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.synth._column_codes import decimals_of
 
-__all__ = ["RULES", "AtMost", "FixedCombinations", "RowRule", "SumOf"]
-
 #: Sums of fractions may differ by this much, as a share of their size.
 TOLERANCE = 1e-9
 

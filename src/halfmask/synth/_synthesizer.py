@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Kind
 
-__all__ = ["Synthesizer"]
-
 #: A condition that so many times the asked rows don't meet counts as one that never occurs.
 MAX_TRIES = 2_000
 

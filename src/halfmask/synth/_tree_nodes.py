@@ -10,22 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TreeNodes"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TreeNodes:
-    """The nodes of a regression tree, each before those below it.
-
-    Parameters
-    ----------
-    parents
-        The node above each; the root's is the root.
-    ends
-        The first node behind each that isn't below it.
-    reach
-        How likely a draw gets as far as each node, in [0, 1].
-    """
+    """The nodes of a regression tree, each before those below it."""
 
     parents: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -43,13 +31,6 @@ class TreeNodes:
         the positive part of James and Stein, "Estimation with quadratic loss" (1961), which Agarwal
         et al., "Hierarchical shrinkage" (ICML 2022), apply to trees. Cuts into parts of one value
         each have no noise, and every draw passes them.
-
-        Parameters
-        ----------
-        tree
-            The ``tree_`` of a regression tree, grown depth first.
-        distrust
-            How many times of what noise gains is distrusted, 0 at least.
         """
         left, right = tree.children_left, tree.children_right
         squares = tree.weighted_n_node_samples * tree.impurity
@@ -70,15 +51,7 @@ class TreeNodes:
         return cls(parents=parents, ends=ends, reach=reach)
 
     def reached(self, leaves: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return for each row the node at which its draw stops: its leaf, or one above it.
-
-        Parameters
-        ----------
-        leaves
-            The leaf of each row.
-        rng
-            Where draws come from.
-        """
+        """Return for each row the node at which its draw stops: its leaf, or one above it."""
         nodes, luck = leaves.copy(), rng.random(len(leaves))
         above = np.flatnonzero(luck >= self.reach[nodes])
         while len(above):

@@ -11,19 +11,12 @@ if TYPE_CHECKING:
 
     from halfmask.synth._column_codes import ColumnCodes
 
-__all__ = ["by_entropy"]
-
 
 def by_entropy(columns: Sequence[ColumnCodes]) -> list[int]:
     """Return the columns' places, by the entropy of their cells, the least first.
 
     A tree finds a column from those that determine it, such as an installment from the amount, the
     term and the rate. The column that is determined has more different cells than each of these.
-
-    Parameters
-    ----------
-    columns
-        The columns.
     """
     entropies = []
     for column in columns:

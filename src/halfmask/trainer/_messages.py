@@ -16,8 +16,6 @@ from halfmask._errors import DataError, HalfmaskError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["batches_of"]
-
 _HEADER, _BUFFERS, _COMPRESSION = 2, 2, 3
 #: What a stream ends with; without it, one that was cut between two batches would look whole.
 _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -27,23 +25,7 @@ _I32, _U16, _U32, _I64 = (struct.Struct(f"<{code}") for code in "iHIq")
 def batches_of(
     body: bytes, *, most: int, too_long: Callable[[], HalfmaskError]
 ) -> Iterator[tuple[Any, int]]:
-    """Yield the record batches of a stream, and how many bytes each takes in addition to the body.
-
-    Parameters
-    ----------
-    body
-        The bytes of the stream.
-    most
-        How many bytes the compressed buffers of a batch may take; with 0 none may be compressed.
-    too_long
-        Makes what is raised where they take more.
-
-    Raises
-    ------
-    DataError
-        If it begins with no schema, or has dictionaries, or an end that isn't its own. Whatever
-        Arrow raises for other damage is raised as it is.
-    """
+    """Yield the record batches of a stream, and how many bytes each takes beyond the body."""
     import pyarrow as pa  # noqa: PLC0415 # it takes 0.2 s, and --help needs none
 
     source = pa.BufferReader(pa.py_buffer(body))

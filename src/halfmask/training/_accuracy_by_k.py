@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
 
-__all__ = ["AccuracyByK", "KCost", "accuracy_by_k"]
-
 USUAL_KS = (10, 20, 50, 100, 200, 500, 1000)
 
 
@@ -259,13 +257,7 @@ class _Part:
     def score(
         self, estimator: AnonymizedEstimator, k: int, targets: NDArray[np.float64] | None
     ) -> float:
-        """Return the score that k leaves.
-
-        Raises
-        ------
-        GuaranteeNotMetError
-            If the fold's rows can't keep it, or another guarantee.
-        """
+        """Return the score that k leaves."""
         others = [each for each in estimator.guarantees if each.column is not None]
         if len(self.labels) < k:
             raise GuaranteeNotMetError(f"A fold has {len(self.labels)} rows to learn from.")

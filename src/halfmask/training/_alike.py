@@ -9,21 +9,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["alike"]
-
 
 def alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return a number for each row, the same for rows that are equal in every column.
-
-    Parameters
-    ----------
-    values
-        (rows, columns).
-
-    Returns
-    -------
-    numbers
-        From 0, in the order of the rows that they stand for, column by column, (rows,).
 
     Notes
     -----

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.training._encoding import Encoding
 
-__all__ = [
-    "PREDICT_ON",
-    "RAW",
-    "TRANSFORMED",
-    "Partitioned",
-    "TrainingData",
-    "candidates_of",
-    "partitioned",
-    "placed",
-]
-
 #: What the model predicts: raw rows, or rows written by the representative of their class.
 RAW, TRANSFORMED = "raw", "transformed"
 PREDICT_ON = (CHOSEN, RAW, TRANSFORMED)
@@ -47,29 +36,7 @@ MAX_CELLS = 50_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingData:
-    """The training rows, in all forms that a candidate needs.
-
-    Parameters
-    ----------
-    estimator
-        The model, not fitted.
-    table
-        The rows with the columns that guarantees judge, among them the labels.
-    quasi_identifiers
-        Their names.
-    encoding
-        The fitted encoder.
-    encoded, labels
-        The encoded rows and their labels.
-    targets
-        What the partition is guided by, (rows, outputs); ``None``: Mondrian's cuts.
-    guarantees
-        What each class must keep.
-    seed
-        What is drawn from.
-    hierarchies
-        Those of quasi-identifiers, by column, if any.
-    """
+    """The training rows, in all forms that a candidate needs."""
 
     estimator: Any
     table: pl.DataFrame = field(repr=False)
@@ -132,13 +99,7 @@ class Partitioned:
 
 
 def partitioned(data: TrainingData) -> Partitioned:
-    """Return classes of the rows that keep the guarantees.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If the rows, all in one class, miss a guarantee.
-    """
+    """Return classes of the rows that keep the guarantees."""
     anonymizer = Anonymizer(
         guarantees=data.guarantees,
         method=Mondrian() if data.targets is None else Guided(),
@@ -157,17 +118,6 @@ def placed(
     points: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return rows written by the classes that they fall into, and these.
-
-    Parameters
-    ----------
-    anonymizer
-        The fitted classes.
-    table, encoded
-        The rows, and as the encoder writes them.
-    columns
-        The encoded columns that depend on a quasi-identifier.
-    points
-        What each class is written as there.
 
     Notes
     -----

@@ -31,21 +31,13 @@ if TYPE_CHECKING:
 
     from halfmask.training._estimator import AnonymizedEstimator
 
-__all__ = ["checked", "flat", "learns", "seed_of", "unweighted"]
-
 
 def checked(
     model: AnonymizedEstimator,
     X: Any,  # noqa: ANN401 # any table, scikit-learn's name
     labels: NDArray[Any],
 ) -> pl.DataFrame:
-    """Return the rows as a table, if settings, rows and labels are such as can be fitted.
-
-    Raises
-    ------
-    ParameterError, DataError
-        If they aren't.
-    """
+    """Return the rows as a table, if settings, rows and labels are such as can be fitted."""
     owner = "AnonymizedEstimator"
     integer_at_least(2, owner=owner, cv=model.cv)
     integer_at_least(0, owner=owner, verbose=model.verbose)
@@ -78,13 +70,7 @@ def checked(
 
 
 def seed_of(random_state: Any) -> int:  # noqa: ANN401 # scikit-learn's
-    """Return a seed: an integer itself, else one drawn as scikit-learn does.
-
-    Raises
-    ------
-    ParameterError
-        If it is neither an integer of at least 0, a ``RandomState`` nor ``None``.
-    """
+    """Return a seed: an integer itself, else one drawn as scikit-learn does."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
     integer_at_least(0, owner="AnonymizedEstimator", random_state=random_state)
@@ -92,13 +78,7 @@ def seed_of(random_state: Any) -> int:  # noqa: ANN401 # scikit-learn's
 
 
 def flat(y: Any) -> NDArray[Any]:  # noqa: ANN401 # any column
-    """Return labels as one column of their type; a table of one column is one, with a warning.
-
-    Raises
-    ------
-    ParameterError
-        If there are none, or some are masked.
-    """
+    """Return labels as one column of their type; a table of one column is one, with a warning."""
     if y is None:
         raise ParameterError(
             "This AnonymizedEstimator estimator requires y to be passed, but the target y is None.",
@@ -122,13 +102,7 @@ def flat(y: Any) -> NDArray[Any]:  # noqa: ANN401 # any column
 
 
 def unweighted(given: Mapping[str, object]) -> None:
-    """Raise if a fit was given anything besides rows and labels.
-
-    Raises
-    ------
-    ParameterError
-        If it was.
-    """
+    """Raise if a fit was given anything besides rows and labels."""
     if "sample_weight" in given:
         raise ParameterError(
             "fit of AnonymizedEstimator takes no sample_weight: guarantees count rows, and all "
@@ -143,13 +117,7 @@ def unweighted(given: Mapping[str, object]) -> None:
 
 
 def learns(estimator: Any) -> None:  # noqa: ANN401 # scikit-learn ships no types
-    """Raise unless this is a classifier or a regressor.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't.
-    """
+    """Raise unless this is a classifier or a regressor."""
     is_one = hasattr(estimator, "fit") and not isinstance(estimator, type)
     if not (is_one and (is_classifier(estimator) or is_regressor(estimator))):
         kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__

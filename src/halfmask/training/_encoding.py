@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Encoding", "Standard", "as_table", "columns_match"]
-
 
 def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
     """Return rows as polars: a frame's columns by their names, an array's as x0, x1, ..."""
@@ -65,13 +63,7 @@ def _other_type(name: str, at_fit: pl.DataType, now: pl.DataType, what: str = ""
 
 
 def _places(column: pl.Series, categories: pl.Series, at_fit: pl.DataType) -> NDArray[np.int64]:
-    """Return the place of each cell among the categories; -1 for missing and never seen.
-
-    Raises
-    ------
-    SchemaError
-        If the type is another than at the fit, and some cells are no categories by any spelling.
-    """
+    """Return the place of each cell among the categories; -1 for missing and never seen."""
     same = _kind(column.dtype) == _kind(at_fit)
     if column.dtype.is_float():
         column = column.fill_nan(None)

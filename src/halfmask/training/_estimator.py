@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.training._candidates import TrainingData
 
-__all__ = ["AnonymizedEstimator"]
-
 
 class AnonymizedEstimator(
     RedactedReprMixin,

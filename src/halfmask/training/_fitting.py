@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
 
-__all__ = ["asking", "fitted", "progress_printed", "tell"]
-
 CAUSE = "Its own error is the cause of this one. "
 LABELS_HINT = (
     "Some classifiers, such as XGBoost's, take the labels 0, 1, 2, ... only: turn y into these by "
@@ -40,13 +38,7 @@ _PROGRESS: ContextVar[Progress] = ContextVar("_PROGRESS", default=silent)
 
 
 def fitted(estimator: Any, rows: Any, y: NDArray[Any]) -> Any:  # noqa: ANN401 # scikit-learn's
-    """Return a copy of an estimator, fitted.
-
-    Raises
-    ------
-    DataError
-        If its fit raises. The message has the kind of its error; the error itself is the cause.
-    """
+    """Return a copy of an estimator, fitted."""
     failed = f"{type(estimator).__name__} couldn't be fitted to {len(y)} rows"
     tell(f"training {type(estimator).__name__} on {len(y):,} rows")
     labels = LABELS_HINT if is_classifier(estimator) and not _are_places(y) else ""
@@ -95,13 +87,7 @@ def progress_printed(owner: str, verbose: int) -> Iterator[None]:
 
 
 def asking(model: Any, what: str, rows: Any) -> AbstractContextManager[None]:  # noqa: ANN401 # the same
-    """Return a block in which a model is called, such as to predict rows.
-
-    Raises
-    ------
-    DataError
-        If it raises there. The message has only the kind of its error.
-    """
+    """Return a block in which a model is called, such as to predict rows."""
     return foreign(
         f"{type(model).__name__} couldn't {what} {len(rows)} rows",
         hint="Call it on encoded rows, and labels of the type of the fit, to see why.",

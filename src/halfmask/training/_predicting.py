@@ -13,8 +13,6 @@ from halfmask.training._fitting import asking
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PredictMixin"]
-
 
 def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
     def check(self: PredictMixin) -> bool:

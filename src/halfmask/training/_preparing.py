@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from halfmask.training._estimator import AnonymizedEstimator
 
-__all__ = ["LABEL", "names_of", "prepared"]
-
 #: The name under which guarantees judge y.
 LABEL = "label"
 
@@ -32,13 +30,7 @@ def prepared(
     X: Any,  # noqa: ANN401 # any table
     labels: NDArray[Any],
 ) -> TrainingData:
-    """Return the rows in all forms that candidates need.
-
-    Raises
-    ------
-    ParameterError, DataError, ColumnNotFoundError
-        If settings, rows or labels can't be used, or a model fails.
-    """
+    """Return the rows in all forms that candidates need."""
     table, seed = checked(model, X, labels), seed_of(model.random_state)
     names = names_of(model.quasi_identifiers, table.columns)
     _generalize(names, model, table.columns)
@@ -69,15 +61,7 @@ def prepared(
 
 
 def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) -> list[str]:
-    """Return the names of the quasi-identifiers, in the order of the columns.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If one isn't there.
-    ParameterError
-        If a number is one column's name and another's position, or none is named.
-    """
+    """Return the names of the quasi-identifiers, in the order of the columns."""
     if quasi_identifiers is None:
         return columns
     if not len(quasi_identifiers):
@@ -94,13 +78,7 @@ def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) 
 
 
 def _generalize(names: list[str], model: AnonymizedEstimator, columns: list[str]) -> None:
-    """Raise if a hierarchy is of a column that no class recodes: it would be without effect.
-
-    Raises
-    ------
-    ParameterError
-        If so.
-    """
+    """Raise if a hierarchy is of a column that no class recodes: it would be without effect."""
     others = [name for name in model.hierarchies or {} if name in columns and name not in names]
     if others:
         raise ParameterError(
@@ -112,13 +90,7 @@ def _generalize(names: list[str], model: AnonymizedEstimator, columns: list[str]
 def _with_labels(
     table: pl.DataFrame, labels: NDArray[Any], model: AnonymizedEstimator
 ) -> pl.DataFrame:
-    """Return the table with the labels, if a guarantee is about them: numbers by size, else text.
-
-    Raises
-    ------
-    ParameterError
-        If a column has their name.
-    """
+    """Return the table with labels, if a guarantee is about them: numbers by size, else text."""
     if LABEL not in {guarantee.column for guarantee in model.guarantees}:
         return table
     if LABEL in table.columns:

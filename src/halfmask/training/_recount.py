@@ -20,19 +20,11 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.training._candidates import Partitioned
 
-__all__ = ["count_again", "judge_again", "labels_known", "recounted"]
-
 DEFECT = "This is a defect of halfmask: please report it."
 
 
 def count_again(written: NDArray[np.float64], *, guarantees: Sequence[Guarantee]) -> None:
-    """Raise if rows that a model can't tell apart are fewer than any guarantee asks for.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If they are.
-    """
+    """Raise if rows that a model can't tell apart are fewer than any guarantee asks for."""
     least = size_asked(guarantees)
     counts = np.array([len(written)])  # without columns nobody can tell any of them apart
     if written.shape[1]:
@@ -51,24 +43,7 @@ def judge_again(
     *,
     guarantees: Sequence[Guarantee],
 ) -> None:
-    """Raise if rows that a model can't tell apart miss a guarantee on a column.
-
-    Parameters
-    ----------
-    written
-        What the model is given of the rows, (rows, columns that are recoded).
-    columns
-        What guarantees judge, by name: the labels as the model is given them, other columns as
-        they are.
-    guarantees
-        As the fit restricted them to values that occur. Those of class sizes alone are left to
-        :func:`count_again`.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If they do.
-    """
+    """Raise if rows that a model can't tell apart miss a guarantee on a column."""
     classes = np.zeros(len(written), dtype=np.int64)
     if written.shape[1]:
         classes = alike(written)
@@ -90,13 +65,7 @@ def judge_again(
 
 
 def recounted(rows: NDArray[np.float64], found: Partitioned) -> None:
-    """Count the classes of what the model will be given, all representatives together.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If a class misses a guarantee there.
-    """
+    """Count the classes of what the model will be given, all representatives together."""
     data, judgements = found.data, found.anonymizer.judgements_
     guarantees = [each.guarantee for each in judgements]
     people = len(data.encoded)
@@ -108,13 +77,7 @@ def recounted(rows: NDArray[np.float64], found: Partitioned) -> None:
 
 
 def labels_known(labels: NDArray[Any]) -> None:
-    """Raise if a label is missing, or labels are of types that have no order.
-
-    Raises
-    ------
-    DataError
-        If so.
-    """
+    """Raise if a label is missing, or labels are of types that have no order."""
     if labels.ndim != 1:
         return  # their shape is judged beside the rows'
     if labels.dtype.kind != "O":

@@ -7,8 +7,6 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["RedactedReprMixin"]
-
 
 class Withheld:
     """Stands in a notebook for a fitted attribute."""

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
-__all__ = [
-    "CENTROID",
-    "CHOSEN",
-    "QUANTILE_SPREAD",
-    "REPRESENTATIVES",
-    "ClassRows",
-    "centroids",
-    "quantile_spread",
-    "representative_named",
-]
-
 CENTROID, QUANTILE_SPREAD = "centroid", "quantile-spread"
 #: The name under which a cross-validated score chooses.
 CHOSEN = "chosen"
@@ -44,21 +32,7 @@ APART = np.sqrt(2.0) - 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassRows:
-    """Encoded quasi-identifiers of rows, and the class of each row.
-
-    Parameters
-    ----------
-    encoded
-        The encoder's columns that depend on a quasi-identifier, (rows, columns).
-    classes
-        The class of each row, from 0; none is empty.
-    parts
-        For each quasi-identifier the columns that depend on it.
-    order
-        A number for each row, such as its prediction: classes are ordered by its mean.
-    seed
-        What the order of quantiles is drawn from.
-    """
+    """Encoded quasi-identifiers of rows, and the class of each row."""
 
     encoded: NDArray[np.float64]
     classes: NDArray[np.int64]
@@ -146,13 +120,7 @@ REPRESENTATIVES: dict[str, Callable[[ClassRows], NDArray[np.float64]]] = {
 
 
 def representative_named(name: object) -> str:
-    """Return the name of a representative, if it is one, or ``CHOSEN``.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't.
-    """
+    """Return the name of a representative, if it is one, or ``CHOSEN``."""
     if not isinstance(name, str) or name not in {*REPRESENTATIVES, CHOSEN}:
         raise ParameterError(
             "The 'representative' parameter must be one of "

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.training._candidates import Partitioned, TrainingData
 
-__all__ = ["CandidateScore", "best_of", "losses", "membership_advantage", "scored"]
-
 #: Probabilities below this count as this: the log loss of one row would outweigh all others.
 MIN_PROBABILITY = 1e-3
 
@@ -62,19 +60,6 @@ def scored(
     data: TrainingData, *, cv: int, representative: str, predict_on: str
 ) -> list[CandidateScore]:
     """Return the score of each candidate; an empty list if there is nothing to choose.
-
-    Parameters
-    ----------
-    data
-        The rows.
-    cv
-        The number of folds. Rows of all but one are partitioned and written as each candidate says;
-        a model of them predicts the rows of the fold.
-    representative
-        Its name, or ``"chosen"``: the centroid, and four values at quantiles.
-    predict_on
-        ``"raw"`` rows, or ``"chosen"``: the model of the first representative predicts transformed
-        rows, too.
 
     Notes
     -----
@@ -145,22 +130,7 @@ def losses(
     *,
     scale: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return the loss of each row: log loss, squared error, or 0 and 1 without probabilities.
-
-    Parameters
-    ----------
-    model
-        Fitted.
-    rows, labels
-        Encoded rows and their labels.
-    scale
-        What errors of numbers are divided by before they are squared.
-
-    Raises
-    ------
-    DataError
-        If the model can't predict the rows, or predicts what is missing.
-    """
+    """Return the loss of each row: log loss, squared error, or 0 and 1 without probabilities."""
     soft = is_classifier(model) and hasattr(model, "predict_proba")
     with asking(model, "predict", rows):
         predicted = model.predict_proba(rows) if soft else model.predict(rows)

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
-__all__ = ["SplitTargets", "cross_fitted", "folds_of", "is_several", "one_hot", "split_targets_of"]
-
 #: Out-of-fold predictions, predictions of one model of all rows, or the labels.
 SplitTargets = Literal["cross-fitted", "fitted", "labels"]
 
@@ -40,27 +37,7 @@ def split_targets_of(
     cv: int,
     random_state: int,
 ) -> NDArray[np.float64]:
-    """Return the targets as (rows, outputs): probabilities of labels, or numbers.
-
-    Parameters
-    ----------
-    given
-        A :data:`SplitTargets`; a fitted model; a callable of encoded rows; predictions or labels,
-        one for each row; or a list of these, which are put side by side.
-    estimator
-        The model that will be trained, not fitted.
-    rows, y
-        The encoded rows and their labels.
-    cv, random_state
-        The number of folds of ``"cross-fitted"``, and what they are drawn from.
-
-    Raises
-    ------
-    ParameterError
-        If predictions have another length than the rows, or this is none of the above.
-    DataError
-        If a model fails, or a prediction is missing or infinite.
-    """
+    """Return the targets as (rows, outputs): probabilities of labels, or numbers."""
     if is_several(given, len(rows)):
         parts = [
             split_targets_of(each, estimator, rows, y, cv=cv, random_state=random_state)
@@ -100,13 +77,7 @@ def _of_kind(
 
 
 def is_several(given: object, n_rows: int) -> TypeGuard[Sequence[Any]]:
-    """Return whether this is a list of targets, rather than one target of each row.
-
-    Raises
-    ------
-    ParameterError
-        If it is an empty list.
-    """
+    """Return whether this is a list of targets, rather than one target of each row."""
     if not isinstance(given, list | tuple):
         return False
     if not given:
@@ -179,13 +150,7 @@ def folds_of(
     cv: int,
     random_state: int,
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the places of training rows and of held-out rows of each fold.
-
-    Raises
-    ------
-    DataError
-        If a label has one row only.
-    """
+    """Return the places of training rows and of held-out rows of each fold."""
     splitter: Any = KFold(min(cv, len(y)), shuffle=True, random_state=random_state)
     if is_classifier(estimator):
         least = int(np.unique(y, return_counts=True)[1].min())
@@ -199,13 +164,7 @@ def folds_of(
 
 
 def _predicted(model: Any, rows: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ANN401
-    """Return what a model or a callable predicts, (rows, outputs).
-
-    Raises
-    ------
-    DataError
-        If it fails, or gives something else than finite numbers for each row.
-    """
+    """Return what a model or a callable predicts, (rows, outputs)."""
     hint = "Call its predictions on these rows yourself to see why."
     with foreign(f"The model of split_targets failed on {len(rows)} rows", hint=hint):
         if hasattr(model, "predict_proba"):

@@ -10,8 +10,6 @@ import hashlib
 
 from halfmask._errors import IntegrityError
 
-__all__ = ["checked", "with_checksum"]
-
 
 def with_checksum(body: bytes) -> bytes:
     r"""Return the text with its checksum in a last line.
@@ -25,13 +23,7 @@ def with_checksum(body: bytes) -> bytes:
 
 
 def checked(text: bytes, *, what: str) -> bytes:
-    """Return the text without its checksum, which must be right.
-
-    Raises
-    ------
-    IntegrityError
-        If a byte was altered or is missing; ``what`` says of what.
-    """
+    """Return the text without its checksum, which must be right."""
     body = text[: -2 * hashlib.sha256().digest_size - 1]
     if with_checksum(body) != text:
         raise IntegrityError(

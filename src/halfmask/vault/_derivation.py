@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from halfmask._errors import ParameterError
 
-__all__ = ["KEY_BYTES", "framed", "hkdf", "utf8"]
-
 KEY_BYTES = 32
 
 

@@ -25,8 +25,6 @@ import re
 from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
 from halfmask.vault._derivation import KEY_BYTES, framed, hkdf
 
-__all__ = ["MAX_BYTES", "OVERHEAD", "open_sealed", "seal"]
-
 MAGIC = b"halfmask-seal/1\n"
 _FAMILY = re.compile(rb"halfmask-seal/\d+\n")
 _INFO = b"halfmask/envelope/1"
@@ -42,15 +40,6 @@ MAX_BYTES = 2**30
 
 def seal(data: bytes, *, key: bytes, context: bytes) -> bytes:
     """Return the sealed form of ``data``.
-
-    Parameters
-    ----------
-    data
-        At most 1 GiB.
-    key
-        32 uniformly random bytes.
-    context
-        What it belongs to; opening needs the same.
 
     Notes
     -----
@@ -72,15 +61,6 @@ def seal(data: bytes, *, key: bytes, context: bytes) -> bytes:
 
 def open_sealed(sealed: bytes, *, key: bytes, context: bytes) -> bytes:
     """Return what was sealed under the same key and context.
-
-    Raises
-    ------
-    IntegrityError
-        If a byte of it was altered, or some are missing.
-    KeyMismatchError
-        If it was sealed under another key or for another context.
-    VaultError
-        If another version of halfmask sealed it.
 
     Notes
     -----

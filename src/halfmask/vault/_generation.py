@@ -39,18 +39,6 @@ from halfmask.vault._writer_lock import LOCK_FILE
 if TYPE_CHECKING:
     from halfmask.vault._lock import Lock
 
-__all__ = [
-    "HEADER",
-    "POINTER",
-    "TRIES",
-    "Generation",
-    "is_ours",
-    "missing",
-    "read_pointer",
-    "sweep",
-    "write_generation",
-]
-
 POINTER = "current"
 HEADER = "header"
 _INDEX = "index"
@@ -64,17 +52,7 @@ TRIES = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """A generation that was opened.
-
-    Parameters
-    ----------
-    folder
-        Where it lies.
-    header
-        What it says of itself.
-    root_key
-        Opens all that it holds.
-    """
+    """A generation that was opened."""
 
     folder: Path = field(repr=False)
     header: VaultHeader
@@ -173,13 +151,7 @@ def missing() -> IntegrityError:
 
 
 def read_pointer(vault: Path) -> Pointer:
-    """Return which generation counts.
-
-    Raises
-    ------
-    VaultError
-        If it is no vault, or one whose making was never finished.
-    """
+    """Return which generation counts."""
     check_private_folder(vault, what="The vault")
     try:
         text = read_private(vault / POINTER, what="The vault's pointer", most=_SMALL)

@@ -19,8 +19,6 @@ from halfmask.vault._derivation import KEY_BYTES, framed, hkdf
 from halfmask.vault._envelope import open_sealed, seal
 from halfmask.vault._lock import KINDS, Lock, Parameters
 
-__all__ = ["Pointer", "VaultHeader", "fresh_root", "root_id"]
-
 FORMAT = "halfmask-vault/1"
 _POINTER = re.compile(rb"halfmask-vault/1\n([0-9a-f]{16})\n([0-9a-f]{16})\n")
 _FAMILY = b"halfmask-vault/"
@@ -30,15 +28,7 @@ _WRAPPED = b"halfmask/vault/1/root"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
-    """Which generation of a vault counts.
-
-    Parameters
-    ----------
-    vault
-        The vault's id, 16 hexadecimal digits; it stays the same.
-    generation
-        The generation's name, 16 hexadecimal digits; each rotation has a new one.
-    """
+    """Which generation of a vault counts."""
 
     vault: str
     generation: str
@@ -61,21 +51,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultHeader:
-    """What opens one generation of a vault.
-
-    Parameters
-    ----------
-    pointer
-        The vault and the generation that it is of.
-    kind
-        The kind of its lock: passphrase, key-file or keyring.
-    parameters
-        What the lock needs to know, such as a salt. Nothing of it is secret.
-    root
-        A commitment to the root key, 64 hexadecimal digits.
-    wrapped
-        The root key, sealed under the lock's key.
-    """
+    """What opens one generation of a vault."""
 
     pointer: Pointer
     kind: str
@@ -98,15 +74,7 @@ class VaultHeader:
         )
 
     def unwrap(self, lock: Lock) -> bytes:
-        """Return the root key.
-
-        Raises
-        ------
-        KeyMismatchError
-            If it isn't the lock, or another kind of lock.
-        IntegrityError
-            If a byte was altered.
-        """
+        """Return the root key."""
         if lock.kind != self.kind:
             raise KeyMismatchError(
                 f"The vault is locked by {KINDS[self.kind]}, not by {KINDS[lock.kind]}."

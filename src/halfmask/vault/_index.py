@@ -17,8 +17,6 @@ from halfmask._errors import IntegrityError, ParameterError
 from halfmask.vault._derivation import framed, utf8
 from halfmask.vault._envelope import open_sealed, seal
 
-__all__ = ["Index", "Kind", "VaultEntry", "check_name"]
-
 Kind: TypeAlias = Literal["secret", "sealed"]
 
 _ENTRY, _INDEX = b"halfmask/vault/1/entry", b"halfmask/vault/1/index"
@@ -105,13 +103,7 @@ class VaultEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index:
-    """The entries of a vault by their names.
-
-    Parameters
-    ----------
-    entries
-        What it holds.
-    """
+    """The entries of a vault by their names."""
 
     entries: dict[str, VaultEntry] = field(default_factory=dict, hash=False)
 

@@ -20,8 +20,6 @@ from halfmask.vault._private_files import (
     write_private,
 )
 
-__all__ = ["KeyFile"]
-
 _FORM = re.compile(rb"halfmask-key/1\n([0-9a-f]{64})\n")
 _INFO = b"halfmask/lock/key-file/1"
 MAX_BYTES = 1024

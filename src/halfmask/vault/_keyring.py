@@ -13,8 +13,6 @@ from halfmask._errors import IntegrityError, KeyMismatchError, MissingDependency
 from halfmask.vault._derivation import KEY_BYTES, hkdf
 from halfmask.vault._lock import SALT_BYTES, Parameters, salt_of
 
-__all__ = ["Keyring"]
-
 SERVICE = "halfmask-vault"
 _INFO = b"halfmask/lock/keyring/1"
 

@@ -7,8 +7,6 @@ from typing import ClassVar, Protocol, TypeAlias
 
 from halfmask._errors import IntegrityError
 
-__all__ = ["KINDS", "Lock", "Parameters", "salt_of"]
-
 #: What the header of a vault says of its lock; none of it is secret.
 Parameters: TypeAlias = Mapping[str, str | int]
 

@@ -16,8 +16,6 @@ from halfmask.vault._writer_lock import LOCK_FILE, sole_writer
 if TYPE_CHECKING:
     from halfmask.vault._lock import Lock
 
-__all__ = ["check_apart", "leave", "make_vault"]
-
 
 def make_vault(folder: Path, lock: Lock) -> Generation:
     """Make an empty vault where there is none, or where making one was interrupted."""

@@ -16,8 +16,6 @@ from halfmask.vault._sharing import MAX_SHARES, combine, share
 if TYPE_CHECKING:
     from halfmask.vault._header import VaultHeader
 
-__all__ = ["KeyPart", "join_parts", "split_key"]
-
 _FORM = re.compile(
     r"halfmask-part/1 vault:([0-9a-f]{16}) split:([0-9a-f]{16}) "
     r"part:([1-9]\d{0,2})/([1-9]\d{0,2}) needed:([1-9]\d{0,2}) ([0-9a-f]{64}) ([0-9a-f]{16})"
@@ -28,23 +26,7 @@ _OTHER_VERSION = re.compile(r"halfmask-part/(?!1 )\d+ ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPart:
-    """One part of a root key.
-
-    Parameters
-    ----------
-    vault
-        The id of the vault that it is of.
-    split
-        The id of the splitting: parts of two don't fit together.
-    number
-        Which part it is, from 1.
-    parts
-        How many there are.
-    needed
-        How many make the key.
-    share
-        Its 32 secret bytes.
-    """
+    """One part of a root key."""
 
     vault: str
     split: str
@@ -63,15 +45,7 @@ class KeyPart:
 
     @classmethod
     def from_bytes(cls, line: bytes, *, given: int) -> Self:
-        """Read a line; blanks around it don't matter.
-
-        Raises
-        ------
-        IntegrityError
-            If it was altered. It is called by its place among those given, or by its number.
-        ParameterError
-            If it isn't bytes.
-        """
+        """Read a line; blanks around it don't matter."""
         if not isinstance(line, bytes):
             raise ParameterError(
                 f"Part number {given} of those given must be bytes. Got {type(line).__name__}.",
@@ -102,13 +76,7 @@ class KeyPart:
 
 
 def split_key(key: bytes, *, vault: str, parts: int, needed: int) -> list[KeyPart]:
-    """Split a key into parts.
-
-    Raises
-    ------
-    ParameterError
-        If fewer than 2 are needed, or more than there are, or there are more than 255.
-    """
+    """Split a key into parts."""
     integer_at_least(2, owner="Vault.split", needed=needed)
     integer_at_least(needed, owner="Vault.split", parts=parts)
     if parts > MAX_SHARES:
@@ -121,17 +89,7 @@ def split_key(key: bytes, *, vault: str, parts: int, needed: int) -> list[KeyPar
 
 
 def join_parts(lines: Sequence[bytes], *, header: VaultHeader) -> bytes:
-    """Return the root key of a vault from enough of its parts.
-
-    Raises
-    ------
-    IntegrityError
-        If a part was altered; or if there are more than are needed and they don't agree.
-    KeyMismatchError
-        If a part is of another vault or of another splitting, or if they make another key.
-    VaultError
-        If there are too few.
-    """
+    """Return the root key of a vault from enough of its parts."""
     found = [KeyPart.from_bytes(line, given=place) for place, line in enumerate(lines, start=1)]
     different = {part.number: part for part in found}
     for part in found:

@@ -11,8 +11,6 @@ from halfmask._validation import integer_at_least
 from halfmask.vault._derivation import KEY_BYTES, utf8
 from halfmask.vault._lock import SALT_BYTES, Parameters, salt_of
 
-__all__ = ["Passphrase"]
-
 SHORTEST, LONGEST = 15, 1024
 FEWEST_DIFFERENT = 5
 LANES = 4

@@ -16,21 +16,6 @@ from pathlib import Path
 
 from halfmask._errors import IntegrityError, VaultError
 
-__all__ = [
-    "TEMPORARY",
-    "absolute",
-    "check_parent",
-    "check_private_file",
-    "check_private_folder",
-    "keeping",
-    "overwrite",
-    "read_private",
-    "read_private_file",
-    "replace_private",
-    "sync_folder",
-    "write_private",
-]
-
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 TEMPORARY = ".tmp"
 
@@ -80,26 +65,7 @@ def replace_private(path: Path, data: bytes) -> None:
 
 
 def read_private(path: Path, *, what: str, most: int) -> bytes:
-    """Read a file that nobody but its owner may read or write.
-
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        Its name in an error, such as ``"The key file"``.
-    most
-        How many bytes it may have.
-
-    Raises
-    ------
-    VaultError
-        If it is a link or no file, if others may read or write it, or if it isn't ours.
-    IntegrityError
-        If it is longer.
-    FileNotFoundError
-        If it isn't there.
-    """
+    """Read a file that nobody but its owner may read or write."""
     # Without O_NONBLOCK, a pipe of that name would make us wait for ever.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -121,15 +87,7 @@ def read_private(path: Path, *, what: str, most: int) -> bytes:
 
 
 def check_private_file(path: Path, *, what: str) -> None:
-    """Raise unless it is a file, not a link, that nobody but its owner may read or write.
-
-    Raises
-    ------
-    VaultError
-        If it is anything else.
-    FileNotFoundError
-        If it isn't there.
-    """
+    """Raise unless it is a file, not a link, that nobody but its owner may read or write."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         raise _linked(what)
@@ -139,15 +97,7 @@ def check_private_file(path: Path, *, what: str) -> None:
 
 
 def check_private_folder(path: Path, *, what: str) -> None:
-    """Raise unless it is a folder, not a link, that nobody but its owner may enter.
-
-    Raises
-    ------
-    VaultError
-        If it is anything else.
-    FileNotFoundError
-        If it isn't there.
-    """
+    """Raise unless it is a folder, not a link, that nobody but its owner may enter."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         raise _linked(what)

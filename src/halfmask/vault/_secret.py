@@ -10,8 +10,6 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.vault._derivation import framed, hkdf, utf8
 
-__all__ = ["SECRET_BYTES", "Secret"]
-
 SECRET_BYTES = 32
 #: HKDF with SHA-256 gives no more than 255 blocks of 32 bytes.
 LONGEST_KEY = 255 * 32

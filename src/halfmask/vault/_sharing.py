@@ -13,8 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-__all__ = ["MAX_SHARES", "combine", "inverse", "share", "times"]
-
 MAX_SHARES = 255
 _MODULUS = 0x11B
 

@@ -37,8 +37,6 @@ from halfmask.vault._writer_lock import sole_writer
 if TYPE_CHECKING:
     from halfmask.vault._lock import Lock
 
-__all__ = ["Vault"]
-
 T = TypeVar("T")
 _WHAT = "The vault"
 

@@ -11,20 +11,12 @@ from pathlib import Path
 
 from halfmask._errors import VaultError
 
-__all__ = ["LOCK_FILE", "sole_writer"]
-
 LOCK_FILE = "writing"
 
 
 @contextmanager
 def sole_writer(folder: Path) -> Iterator[None]:
     """Hold a vault for writing.
-
-    Raises
-    ------
-    VaultError
-        If another process, or another part of this one, holds it; the error has its number. Or if
-        the file system has no locks.
 
     Notes
     -----

@@ -14,8 +14,6 @@ from halfmask.verifier._checks import ClaimCount
 if TYPE_CHECKING:
     from halfmask.claims import Claim
 
-__all__ = ["check_answer"]
-
 #: A quantile, and the ends of its interval.
 _CHOICES: Final = ("quantile", "quantile-low", "quantile-high")
 #: The noisy numbers that an aggregate is computed from.
@@ -34,13 +32,6 @@ _SLACK: Final = 1e-6
 
 def check_answer(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
     """Derive each sensitivity from the question, each price from the scale, and add them up.
-
-    Parameters
-    ----------
-    claim
-        Its question is in ``about``, each mechanism in ``evidence``.
-    files
-        The answer: its columns have to be those of the question.
 
     Notes
     -----

@@ -17,8 +17,6 @@ from halfmask.claims._masked_manifest import MASKED
 from halfmask.claims._synthetic_manifest import SYNTHETIC
 from halfmask.claims._table_manifest import MICRODATA
 
-__all__ = ["CHECKS", "ClaimCount", "ReleaseCheck", "add_check"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimCount:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-__all__ = ["OBJECTIVE", "curvature_loss", "objective_losses", "objective_renyi"]
-
 #: The mechanism of such events.
 OBJECTIVE: Final = "objective-perturbation"
 #: Losses that are rarer are counted as infinite.
@@ -22,15 +20,7 @@ _PARTS: Final = 16_000
 
 
 def curvature_loss(curvature: float, classes: float) -> float:
-    """Return the most that a row's curvature changes the log of a determinant.
-
-    Parameters
-    ----------
-    curvature
-        The squared norm of a row, divided by the penalty.
-    classes
-        At least 2.
-    """
+    """Return the most that a row's curvature changes the log of a determinant."""
     if classes == 2:
         return math.log(1 + curvature / 4)
     return (classes - 1) * math.log(1 + curvature / classes)
@@ -39,15 +29,7 @@ def curvature_loss(curvature: float, classes: float) -> float:
 def objective_losses(
     noise_multiplier: float, curvature: float, classes: int, step: float
 ) -> PrivacyLossDistribution:
-    """Return the distribution of the loss, each rounded up to a multiple of the step.
-
-    Parameters
-    ----------
-    noise_multiplier, curvature, classes
-        As an event states them.
-    step
-        Above 0.
-    """
+    """Return the distribution of the loss, each rounded up to a multiple of the step."""
     from dp_accounting.pld import pld_pmf  # noqa: PLC0415 # for claims of privacy alone
     from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415 # the same
 
@@ -65,15 +47,7 @@ def objective_losses(
 def objective_renyi(
     noise_multiplier: float, curvature: float, classes: int, orders: Sequence[int]
 ) -> list[float]:
-    """Return Renyi differential privacy at each order, rounded up.
-
-    Parameters
-    ----------
-    noise_multiplier, curvature, classes
-        As an event states them.
-    orders
-        Each above 1.
-    """
+    """Return Renyi differential privacy at each order, rounded up."""
     from scipy.special import log_ndtr, logsumexp  # noqa: PLC0415 # for claims of privacy alone
 
     spread, bend = 1 / noise_multiplier, curvature - 0.5 / noise_multiplier**2

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim
 
-__all__ = ["check_ledger", "check_privacy"]
-
 #: What may lie between our rounding and that of the claim.
 _SLACK: Final = 1 + 1e-6
 #: Steps of the privacy loss; coarser where the whole loss is above 1.
@@ -51,15 +49,7 @@ _NAMES: Final = {
 
 
 def check_privacy(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:  # noqa: ARG001 # no file shows the noise
-    """Compose the events of a claim again, and compare with its epsilon and delta.
-
-    Parameters
-    ----------
-    claim
-        Its evidence has ``events``, each with ``mechanism`` and its parameters.
-    files
-        Not read: a model doesn't show with which noise it was made.
-    """
+    """Compose the events of a claim again, and compare with its epsilon and delta."""
     events = claim.evidence["events"]
     epsilon, delta = float(claim.parameters["epsilon"]), float(claim.parameters["delta"])
     stated = [_stated(each) for each in events] if isinstance(events, list) else []
@@ -73,13 +63,6 @@ def check_privacy(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:  # noqa:
 
 def check_ledger(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
     """Compose the charges of a ledger again, each of which answers before may have chosen.
-
-    Parameters
-    ----------
-    claim
-        Epsilon and delta are those of the budget; its evidence has the number of ``charges``.
-    files
-        The charges, in order.
 
     Notes
     -----

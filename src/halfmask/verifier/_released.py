@@ -15,8 +15,6 @@ from halfmask.verifier._found_files import hashed, rows_of, unlisted
 if TYPE_CHECKING:
     from halfmask.claims._claim import Json
 
-__all__ = ["CheckedClaim", "CheckedRelease", "check_release", "file_faults"]
-
 MAKE_AGAIN: Final = "Don't hand it over; make the release again."
 
 
@@ -132,15 +130,7 @@ class CheckedRelease:
 
 
 def check_release(path: Path, manifest: Manifest) -> CheckedRelease:
-    """Check the files of a release, and each claim by the check of its kind and model.
-
-    Parameters
-    ----------
-    path
-        Where the manifest is: in the folder of the release, or next to its output.
-    manifest
-        What it says.
-    """
+    """Check the files of a release, and each claim by the check of its kind and model."""
     problems = file_faults(path, manifest)
     if all(each.basis == "stated" for each in manifest.claims):
         problems.append("The manifest claims nothing, so there is nothing to verify.")
@@ -178,15 +168,7 @@ def _checked(kind: str, claim: Claim, files: tuple[Path, ...]) -> CheckedClaim:
 
 
 def file_faults(path: Path, manifest: Manifest) -> list[str]:
-    """Return what is wrong with the files of a release: hashes, sizes, rows, others in its folder.
-
-    Parameters
-    ----------
-    path
-        Where the manifest is.
-    manifest
-        What it says.
-    """
+    """Return the faults of the files of a release: hashes, sizes, rows, others in its folder."""
     problems, folder = [], folder_of(path)
     listed = {each.name for each in manifest.files}
     if len(listed) < len(manifest.files):

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables import Verification
     from halfmask.verifier.tables._people import HierarchyFiles
 
-__all__ = ["AnyVerification", "verify"]
-
 add_check(PRIVATE_MODEL, "differential-privacy", check_privacy, basis="accounted")
 add_check(PRIVATE_ANSWER, "differential-privacy", check_answer, basis="accounted")
 add_check(PRIVACY_LEDGER, "differential-privacy", check_ledger, basis="accounted")

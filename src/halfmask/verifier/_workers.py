@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Workers"]
-
 _Piece = TypeVar("_Piece")
 _Found = TypeVar("_Found")
 
@@ -19,15 +17,7 @@ class Workers(Protocol):
     def map(
         self, batches: Iterable[_Piece], apply: Callable[[_Piece], _Found], /
     ) -> Iterator[_Found]:
-        """Yield the function of each piece, in their order.
-
-        Parameters
-        ----------
-        batches
-            The pieces.
-        apply
-            The function of a piece.
-        """
+        """Yield the function of each piece, in their order."""
 
     def fold(
         self,
@@ -36,14 +26,4 @@ class Workers(Protocol):
         merge: Callable[[_Found, _Found], _Found],
         /,
     ) -> _Found:
-        """Return what was found in all pieces, joined in their order.
-
-        Parameters
-        ----------
-        batches
-            The pieces, one at least.
-        summarize
-            The function of a piece.
-        merge
-            Joins what was found in an earlier and in a later piece; associative.
-        """
+        """Return what was found in all pieces, joined in their order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halfmask.verifier.tables._recount import Finding
+from halfmask.verifier.tables._findings import Finding
 from halfmask.verifier.tables._sentences import sentence_of
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = ["Ambiguity", "KLDivergence"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ambiguity(Objective):

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import Lattice, Levels
     from halfmask.anonymize.lattice._node_score import NodeScore
 
-__all__ = ["search_best_effort"]
-
 #: How many of the best nodes are the start of random ones, and how many of these are drawn.
 _BEST, _DRAWN = 5, 200
 #: How many columns of a drawn node are moved at most, and the share of those moved by two levels.
@@ -37,17 +35,7 @@ _DRAWS_WITHOUT_NEWS = 200
 
 
 def search_best_effort(lattice: Lattice, nodes: JudgedNodes, *, seed: int) -> bool:
-    """Judge nodes until the limit; return whether the best is proven to be the best.
-
-    Parameters
-    ----------
-    lattice
-        The nodes.
-    nodes
-        Judges them.
-    seed
-        Which nodes are drawn.
-    """
+    """Judge nodes until the limit; return whether the best is proven to be the best."""
     effort = _BestEffort(lattice, nodes, seed)
     if not effort.judge(lattice.greatest) and nodes.monotone:
         return True

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = ["ClassificationMetric"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassificationMetric(Objective):

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._coding import Coding
 
-__all__ = ["ROOT_LABEL", "lattice_column", "root_label", "spans_at_level"]
-
 #: What is written for the root of a column that has no hierarchy.
 ROOT_LABEL = "*"
 

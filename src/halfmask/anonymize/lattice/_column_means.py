@@ -15,58 +15,23 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import LatticeColumn
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = [
-    "ColumnMeans",
-    "all_rounded_down",
-    "bounds_of_sums",
-    "column_means",
-    "of_nodes",
-    "rounded_down",
-]
-
 #: The share of a bound by which rounding could have raised it above the loss that it bounds.
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnMeans:
-    """A number of each node of one column.
-
-    Parameters
-    ----------
-    numbers
-        For each level, the number of each of its nodes.
-    means
-        For each level, the mean over all rows of the table.
-    """
+    """A number of each node of one column."""
 
     numbers: tuple[NDArray[np.float64], ...]
     means: tuple[float, ...]
 
     def released(self, classes: NodeClasses, column: int) -> float:
-        """Return the sum over the released rows.
-
-        Parameters
-        ----------
-        classes
-            The classes of a node.
-        column
-            The place of this column in it.
-        """
+        """Return the sum over the released rows."""
         return float(self.numbers[classes.levels[column]][classes.nodes[:, column]] @ classes.sizes)
 
     def suppressed(self, classes: NodeClasses, column: int, *, n_rows: int) -> float:
-        """Return the sum over the suppressed rows, as if they were released at the node.
-
-        Parameters
-        ----------
-        classes
-            The classes of a node.
-        column
-            The place of this column in it.
-        n_rows
-            The rows of the table.
-        """
+        """Return the sum over the suppressed rows, as if they were released at the node."""
         if not classes.suppressed:
             return 0.0
         total = self.means[classes.levels[column]] * n_rows
@@ -77,16 +42,7 @@ def column_means(
     columns: Sequence[LatticeColumn],
     number: Callable[[NDArray[np.int64], int], NDArray[np.float64]],
 ) -> tuple[ColumnMeans, ...]:
-    """Return a number of each node of each column, and its means.
-
-    Parameters
-    ----------
-    columns
-        The quasi-identifiers.
-    number
-        Makes it from how many values each node of a level stands for, and how many values the
-        column has.
-    """
+    """Return a number of each node of each column, and its means."""
     made = []
     for column in columns:
         n_rows = max(int(column.rows.sum()), 1)
@@ -100,15 +56,7 @@ def column_means(
 def bounds_of_sums(
     numbers: Sequence[Sequence[float]], nodes: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the sum over columns of a number of each level, rounded down, for many nodes.
-
-    Parameters
-    ----------
-    numbers
-        For each column, the number of each level.
-    nodes
-        The levels of the nodes, (nodes, columns).
-    """
+    """Return the sum over columns of a number of each level, rounded down, for many nodes."""
     total = np.zeros(len(nodes))
     for each in of_nodes(numbers, nodes):
         total += each
@@ -118,36 +66,16 @@ def bounds_of_sums(
 def of_nodes(
     numbers: Sequence[Sequence[float]], nodes: NDArray[np.intp]
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield for each column the number of each node's level.
-
-    Parameters
-    ----------
-    numbers
-        For each column, the number of each level.
-    nodes
-        The levels of the nodes, (nodes, columns).
-    """
+    """Yield for each column the number of each node's level."""
     for place, of_levels in enumerate(numbers):
         yield np.asarray(of_levels, np.float64)[nodes[:, place]]
 
 
 def all_rounded_down(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return bounds lowered as `rounded_down` lowers one.
-
-    Parameters
-    ----------
-    bounds
-        The bounds, computed with rounding.
-    """
+    """Return bounds lowered as `rounded_down` lowers one."""
     return bounds - ROUNDING * np.abs(bounds)
 
 
 def rounded_down(bound: float) -> float:
-    """Return a bound lowered by more than rounding can have raised it.
-
-    Parameters
-    ----------
-    bound
-        The bound, computed with rounding.
-    """
+    """Return a bound lowered by more than rounding can have raised it."""
     return bound - ROUNDING * abs(bound)

@@ -11,16 +11,8 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.lattice._lattice import LatticeColumn
 
-__all__ = ["shares_of"]
-
 
 def shares_of(columns: Sequence[LatticeColumn]) -> tuple[float, ...]:
-    """Return the weight of each column, scaled so that they add up to 1.
-
-    Parameters
-    ----------
-    columns
-        The quasi-identifiers.
-    """
+    """Return the weight of each column, scaled so that they add up to 1."""
     relative = relative_weights(column.weight for column in columns)
     return tuple(float(each) / len(columns) for each in relative)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = ["NonUniformEntropy", "PrecomputedEntropy"]
-
 #: Sums of floats in another order differ by less than this share; a bound stays below them.
 ROUNDING = 1e-12
 

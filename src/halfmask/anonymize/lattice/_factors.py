@@ -6,19 +6,9 @@ from typing import NamedTuple
 
 from halfmask._validation import fraction
 
-__all__ = ["Factors", "factors_of"]
-
 
 class Factors(NamedTuple):
-    """By how much the loss of each kind of row counts.
-
-    Attributes
-    ----------
-    generalization
-        The factor of the loss of rows that are released.
-    suppression
-        The factor of the loss of rows that are suppressed.
-    """
+    """By how much the loss of each kind of row counts."""
 
     generalization: float
     suppression: float
@@ -26,20 +16,6 @@ class Factors(NamedTuple):
 
 def factors_of(gs_factor: float, *, owner: str) -> Factors:
     """Return what a factor between generalization and suppression stands for.
-
-    Parameters
-    ----------
-    gs_factor
-        In [0, 1]. At 0.5 both count in full. Below it, the loss of suppressed rows counts
-        ``2 * gs_factor``, so suppression is preferred. Above it, the loss of released rows counts
-        ``2 - 2 * gs_factor``, so generalization is preferred. Source: ARX.
-    owner
-        Whose parameter it is.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't a number in [0, 1].
 
     Examples
     --------

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._judged_nodes import JudgedNodes
     from halfmask.anonymize.lattice._lattice import Lattice, Levels
 
-__all__ = ["search_genetic"]
-
 #: The nodes of a generation, and how many of the best stay in the next.
 _POPULATION = 40
 _ELITE = 10
@@ -24,17 +22,7 @@ _GENERATIONS_WITHOUT_NEWS = 100
 
 
 def search_genetic(lattice: Lattice, nodes: JudgedNodes, *, seed: int) -> bool:
-    """Judge nodes until the limit; return whether it is proven that none holds.
-
-    Parameters
-    ----------
-    lattice
-        The nodes.
-    nodes
-        Judges them.
-    seed
-        Which nodes are drawn.
-    """
+    """Judge nodes until the limit; return whether it is proven that none holds."""
     known = KnownNodes(lattice, nodes)
     if not known.holds(lattice.greatest) and nodes.monotone:
         return True

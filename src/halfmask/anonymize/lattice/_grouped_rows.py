@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import LatticeColumn
     from halfmask.kernels.lattice.grouping import NodeTables
 
-__all__ = ["GroupedRows", "node_tables"]
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class GroupedRows:
@@ -99,13 +97,7 @@ class GroupedRows:
 
 
 def node_tables(columns: Sequence[LatticeColumn]) -> NodeTables:
-    """Return what each level of each column makes of codes, as the compiled loops read it.
-
-    Parameters
-    ----------
-    columns
-        The columns.
-    """
+    """Return what each level of each column makes of codes, as the compiled loops read it."""
     from halfmask.kernels.lattice.grouping import NodeTables  # noqa: PLC0415 # compiles late
 
     shape = (len(columns), max(column.n_levels for column in columns))

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._objective import Scorer
     from halfmask.guarantees import Guarantee
 
-__all__ = ["ChosenNode", "NodePeople", "TableJudge", "released_classes"]
-
 
 class NodePeople(Protocol):
     """A population that is counted in the classes of nodes."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import Levels
     from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore, SearchLimit
 
-__all__ = ["Found", "JudgedNodes", "LimitReached"]
-
 #: By how much, relative to it, rounding may put a bound above the loss.
 _ROUNDING = 1e-9
 
@@ -45,15 +43,7 @@ class LimitReached(Exception):  # noqa: N818 # no error: the search returns what
 
 
 class JudgedNodes:
-    """Asks the judge within the limit, and keeps the best answers.
-
-    Parameters
-    ----------
-    judge
-        The judge.
-    limit
-        When :meth:`score` raises :class:`LimitReached`. The first node is always judged.
-    """
+    """Asks the judge within the limit, and keeps the best answers."""
 
     def __init__(self, judge: NodeJudge, limit: SearchLimit) -> None:
         self.judge, self.monotone = judge, judge.monotone
@@ -69,21 +59,7 @@ class JudgedNodes:
         return float("inf") if self.best is None else self.best.loss
 
     def score(self, levels: Levels) -> NodeScore:
-        """Judge a node.
-
-        Parameters
-        ----------
-        levels
-            The node.
-
-        Raises
-        ------
-        LimitReached
-            If the limit is used up.
-        ParameterError
-            If the loss of the node is below its own bound: a search that prunes by such bounds
-            misses the best node.
-        """
+        """Judge a node."""
         if self.n_judged and self._used_up():
             raise LimitReached
         score = self.judge.score(levels)
@@ -98,13 +74,7 @@ class JudgedNodes:
         return score
 
     def found(self, *, optimal: bool) -> Found:
-        """Return the result of the search.
-
-        Parameters
-        ----------
-        optimal
-            Whether no better node can exist.
-        """
+        """Return the result of the search."""
         return Found(best=self.best, optimal=optimal, n_judged=self.n_judged, closest=self.closest)
 
     def _used_up(self) -> bool:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._grouped_rows import GroupedRows
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
 
-__all__ = ["KeptNodes"]
-
 #: How many judged nodes are kept.
 JUDGED = 256
 #: How many combinations of levels of some columns are kept, all other columns being raw.
@@ -29,15 +27,6 @@ class KeptNodes:
 
     Two kinds: nodes that were judged, and *starts*: a node with the levels of a few columns, which
     join most rows, the others being raw. Nodes share starts, so that few are grouped from all rows.
-
-    Parameters
-    ----------
-    raw
-        The distinct combinations of raw codes.
-    columns
-        The columns.
-    group
-        Groups a node from finer classes.
     """
 
     def __init__(
@@ -62,13 +51,7 @@ class KeptNodes:
         return f"KeptNodes({len(self._raw.sizes)} combinations)"
 
     def below(self, levels: Levels) -> GroupedRows:
-        """Return a grouping with few classes that a node can be grouped from.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Return a grouping with few classes that a node can be grouped from."""
         fits = np.all(self._levels <= np.array(levels), axis=1)
         best = int(np.argmin(np.where(fits, self._sizes, np.iinfo(np.int64).max)))
         found = self._judged[best] if fits[best] else None
@@ -78,29 +61,13 @@ class KeptNodes:
         return start if found is None or len(start.sizes) < len(found.sizes) else found
 
     def takes(self, n: int, base: GroupedRows) -> bool:
-        """Return whether a judged node is kept that has so many classes.
-
-        Parameters
-        ----------
-        n
-            The classes.
-        base
-            What they were grouped from.
-        """
+        """Return whether a judged node is kept that has so many classes."""
         oldest = self._judged[self._next]
         freed = 0 if oldest is None else len(oldest.sizes)
         return 2 * n <= len(base.sizes) and n <= self._room_left + freed
 
     def keep(self, grouped: GroupedRows, levels: Levels) -> None:
-        """Keep the grouping of a judged node, in the place of the oldest.
-
-        Parameters
-        ----------
-        grouped
-            The grouping.
-        levels
-            The node.
-        """
+        """Keep the grouping of a judged node, in the place of the oldest."""
         oldest = self._judged[self._next]
         self._room_left += 0 if oldest is None else len(oldest.sizes)
         self._room_left -= len(grouped.sizes)

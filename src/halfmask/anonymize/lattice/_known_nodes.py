@@ -11,19 +11,9 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import Lattice, Levels
     from halfmask.anonymize.lattice._node_score import NodeScore
 
-__all__ = ["KnownNodes"]
-
 
 class KnownNodes:
-    """Judges each node at most once, and none that is below a failing one where that settles it.
-
-    Parameters
-    ----------
-    lattice
-        The nodes.
-    nodes
-        Judges them.
-    """
+    """Judges each node at most once, and none that is below a failing one where that settles it."""
 
     def __init__(self, lattice: Lattice, nodes: JudgedNodes) -> None:
         self._nodes = nodes
@@ -36,25 +26,13 @@ class KnownNodes:
         return len(self._scores)
 
     def is_settled(self, levels: Levels) -> bool:
-        """Return whether a node was judged, or is known to fail without that.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Return whether a node was judged, or is known to fail without that."""
         if levels in self._scores:
             return True
         return bool((np.array(levels, np.int16) <= self._highest_failing).all(axis=1).any())
 
     def score(self, levels: Levels) -> NodeScore | None:
-        """Return the score of a node; ``None`` where it is known to fail without being judged.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Return the score of a node; ``None`` where it is known to fail without being judged."""
         if not self.is_settled(levels):
             score = self._scores[levels] = self._nodes.score(levels)
             if not score.holds and self._nodes.monotone:
@@ -62,13 +40,7 @@ class KnownNodes:
         return self._scores.get(levels)
 
     def holds(self, levels: Levels) -> bool:
-        """Return whether a node holds.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Return whether a node holds."""
         score = self.score(levels)
         return score is not None and score.holds
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Lattice", "LatticeColumn", "Levels"]
-
 #: One level for each column, in the order of the columns: a node of the lattice.
 Levels: TypeAlias = tuple[int, ...]
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import Lattice
     from halfmask.anonymize.lattice._node_score import NodeScore
 
-__all__ = ["NodeModel"]
-
 #: What an older node counts of one that is judged a step later.
 _FORGETTING = 0.995
 #: What a residual counts in their mean square, and the first and greatest value of that.
@@ -29,13 +27,7 @@ _LIKELY = 1e-6
 
 
 class NodeModel:
-    """Expects suppressed rows and loss from the levels of a node.
-
-    Parameters
-    ----------
-    lattice
-        The nodes.
-    """
+    """Expects suppressed rows and loss from the levels of a node."""
 
     def __init__(self, lattice: Lattice) -> None:
         steps = np.subtract(lattice.greatest, lattice.least)
@@ -52,15 +44,7 @@ class NodeModel:
         self._most_holding, self._least_failing = 0.0, float("inf")
 
     def add(self, score: NodeScore, bound: float) -> None:
-        """Learn from a node.
-
-        Parameters
-        ----------
-        score
-            The node, judged.
-        bound
-            Its bound.
-        """
+        """Learn from a node."""
         terms = self._terms(np.array([score.levels]))
         rows = float(np.log1p(score.suppressed))
         residual = rows - float(self._rows.expected(terms)[0])
@@ -75,17 +59,7 @@ class NodeModel:
     def improvements(
         self, nodes: NDArray[np.int64], bounds: NDArray[np.float64], least_loss: float
     ) -> NDArray[np.float64]:
-        """Return by how much each node is expected to lose less than the least loss.
-
-        Parameters
-        ----------
-        nodes
-            The levels of the nodes, (nodes, columns).
-        bounds
-            Their bounds.
-        least_loss
-            The least loss so far.
-        """
+        """Return by how much each node is expected to lose less than the least loss."""
         terms = self._terms(nodes)
         border = self._most_holding
         if np.isfinite(self._least_failing):

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.lattice._lattice import Levels
 
-__all__ = ["NodeJudge", "NodeScore", "SearchLimit"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeScore:

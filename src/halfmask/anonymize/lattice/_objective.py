@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
 
-__all__ = ["NodeClasses", "Objective", "Scorer"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeClasses:

@@ -16,8 +16,6 @@ from halfmask.anonymize.lattice._size_objectives import AverageClassSize, Discer
 if TYPE_CHECKING:
     from halfmask.anonymize.lattice._objective import Objective
 
-__all__ = ["OBJECTIVES"]
-
 #: Every objective by the name that a policy calls it.
 OBJECTIVES: Final[Mapping[str, type[Objective]]] = {
     kind.name: kind

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import Lattice
     from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore
 
-__all__ = ["search_optimal"]
-
 #: Nodes are visited at steps of this share of them, so that the next is far from the last ones.
 _GOLDEN = 0.6180339887498949
 #: Bounds are asked for so many nodes at once.
@@ -35,13 +33,6 @@ _CHUNK = 2**16
 
 def search_optimal(lattice: Lattice, nodes: JudgedNodes) -> None:
     """Judge nodes until none that is left can be better than the best.
-
-    Parameters
-    ----------
-    lattice
-        The nodes.
-    nodes
-        Judges them.
 
     Notes
     -----

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = ["PublisherPayout"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherPayout(Objective):

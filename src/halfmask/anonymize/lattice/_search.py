@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._node_score import NodeJudge
     from halfmask.anonymize.lattice._objective import Objective
 
-__all__ = ["LatticeSearch", "SearchStrategy", "search"]
-
 #: How a lattice is searched.
 SearchStrategy: TypeAlias = Literal["auto", "optimal", "best-effort", "top-down", "genetic"]
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import NodeClasses
 
-__all__ = ["AverageClassSize", "Discernibility"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discernibility(Objective):

@@ -11,21 +11,12 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice._judged_nodes import JudgedNodes
     from halfmask.anonymize.lattice._lattice import Lattice, Levels
 
-__all__ = ["search_top_down"]
-
 
 def search_top_down(lattice: Lattice, nodes: JudgedNodes) -> bool:
     """Judge nodes until the limit; return whether the best is proven to be the best.
 
     It is where the judge is monotone and no node is left below those that hold, or where all nodes
     were judged.
-
-    Parameters
-    ----------
-    lattice
-        The nodes.
-    nodes
-        Judges them.
     """
     known = KnownNodes(lattice, nodes)
     met = {lattice.greatest}

@@ -13,8 +13,6 @@ from halfmask._validation import one_of
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
 
-__all__ = ["Centroid"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Centroid:

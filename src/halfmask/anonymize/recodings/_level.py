@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._cells import CellColumn
 
-__all__ = ["Level"]
-
 
 @dataclass(frozen=True, slots=True)
 class Level:

@@ -15,28 +15,13 @@ if TYPE_CHECKING:
     from halfmask.anonymize.recodings._recoding import Recoding
     from halfmask.data import Column
 
-__all__ = ["check_ranges"]
-
 _HOLDS = {"step": "numbers", "unit": "dates or times"}
 
 
 def check_ranges(
     table: Recoding, own: Mapping[str, Recoding], columns: Iterable[tuple[Column, pl.Series]]
 ) -> None:
-    """Raise where ranges have a step or a unit that a column can't use, or lack the one it needs.
-
-    Parameters
-    ----------
-    table, own
-        The recoding of the table, and those of single columns.
-    columns
-        The quasi-identifiers, and the values of each.
-
-    Raises
-    ------
-    SchemaError
-        If so, with the column: ends would be values of people although others were asked for.
-    """
+    """Raise where ranges have a step or unit that a column can't use, or lack one it needs."""
     used = set()
     for column, values in columns:
         wanted, recoding = _wanted(column, values), own.get(column.name)

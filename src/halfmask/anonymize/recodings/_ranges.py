@@ -12,13 +12,11 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._validation import one_of
-from halfmask.anonymize._range_grid import RangeGrid, Unit
-from halfmask.data import as_text
+from halfmask.anonymize._range_grid import RangeGrid
+from halfmask.data import Unit, as_text
 
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
-
-__all__ = ["BOUND_SUFFIXES", "MAX_MEMBERS", "SHOWN_OF_MANY", "Ranges"]
 
 #: What the names of both columns of bounds end in.
 BOUND_SUFFIXES: Final = ("_from", "_to")

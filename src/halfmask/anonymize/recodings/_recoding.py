@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._cells import CellColumn
 
-__all__ = ["Recoding"]
-
 
 @runtime_checkable
 class Recoding(Protocol):

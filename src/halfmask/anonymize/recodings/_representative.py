@@ -13,8 +13,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
 
-__all__ = ["Representative"]
-
 
 @dataclass(frozen=True, slots=True)
 class Representative:

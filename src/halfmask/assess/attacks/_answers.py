@@ -16,17 +16,9 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["answers", "classes_of", "classes_of_model", "label_array", "pool_labels"]
-
 
 def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # any column of labels
-    """Return labels as an array of numbers or of strings.
-
-    Raises
-    ------
-    DataError
-        If a label is missing, or labels are numbers and strings at once.
-    """
+    """Return labels as an array of numbers or of strings."""
     unmasked(labels, name=f"The column of labels of the {whose}", told_as=DataError)
     try:
         found = np.asarray(labels)
@@ -44,13 +36,7 @@ def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # a
 
 
 def pool_labels(target: ModelTarget) -> NDArray[Any]:
-    """Return the labels of members and then non-members.
-
-    Raises
-    ------
-    DataError
-        If labels are missing, or of different types.
-    """
+    """Return the labels of members and then non-members."""
     first = label_array(target.member_labels, whose="members")
     second = label_array(target.non_member_labels, whose="non-members")
     if (first.dtype.kind == "U") != (second.dtype.kind == "U"):
@@ -59,13 +45,7 @@ def pool_labels(target: ModelTarget) -> NDArray[Any]:
 
 
 def classes_of_model(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
-    """Return the classes of a model's columns: those that it names, else those of the labels.
-
-    Raises
-    ------
-    DataError
-        If the model's classes and the labels are of different types.
-    """
+    """Return the classes of a model's columns: those that it names, else those of the labels."""
     named = getattr(model, "classes_", None)
     if named is None:
         return np.unique(labels)
@@ -76,13 +56,7 @@ def classes_of_model(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa:
 
 
 def classes_of(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
-    """Return all classes in order: those of the labels, and those that the model names.
-
-    Raises
-    ------
-    DataError
-        If the model's classes and the labels are of different types.
-    """
+    """Return all classes in order: those of the labels, and those that the model names."""
     return np.unique(np.concatenate([classes_of_model(model, labels), labels]))
 
 
@@ -93,25 +67,7 @@ def answers(
     *,
     who: str,
 ) -> NDArray[np.float64]:
-    """Return the model's probabilities (rows, classes), one column for each of these classes.
-
-    Parameters
-    ----------
-    model
-        Has ``predict_proba`` and ``classes_``, is a callable whose columns are these classes, or
-        has ``predict`` alone: it is then sure of the class that it predicts.
-    rows
-        What it is asked.
-    classes
-        All classes, in order; one that the model doesn't know has probability 0.
-    who
-        What the model is called in an error.
-
-    Raises
-    ------
-    DataError
-        If the model fails, or what it gives are not probabilities of these rows and classes.
-    """
+    """Return the model's probabilities (rows, classes), one column for each of these classes."""
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
         return _predicted(model, rows, classes, who=who)

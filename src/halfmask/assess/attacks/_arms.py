@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "Arm",
-    "Certain",
-    "Combined",
-    "Least",
-    "Resampled",
-    "SuccessCount",
-    "balanced",
-    "difference",
-    "fewest_trials",
-]
-
 
 class Arm(Protocol):
     """A number that was measured in trials."""

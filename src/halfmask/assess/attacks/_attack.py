@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["Attack"]
-
 
 @runtime_checkable
 class Attack(Protocol):

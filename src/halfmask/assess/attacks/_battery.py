@@ -35,8 +35,6 @@ if TYPE_CHECKING:
         ModelTarget | TableTarget | EncodingTarget | HashingTarget | TrainerTarget | EventsTarget
     )
 
-__all__ = ["attack"]
-
 LIBRARIES = ("halfmask", "numpy", "scipy", "scikit-learn", "polars")
 
 

@@ -17,8 +17,6 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["aligned", "kind_of", "ordered"]
-
 ARRAY = "an array"
 #: The family of columns that fit any other: Python objects, and columns without values.
 _ANY = ""
@@ -38,24 +36,7 @@ def kind_of(rows: object) -> str:
 
 
 def aligned(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 # a frame or an array
-    """Return rows that can be concatenated with the members': columns in the same order.
-
-    Parameters
-    ----------
-    rows, members
-        Frames or arrays.
-    parameter
-        What the rows are called in an error.
-
-    Raises
-    ------
-    ParameterError
-        If they are of different kinds: a frame and an array.
-    ColumnNotFoundError, SchemaError
-        As `ordered` does, and if a column holds texts in one of them and numbers in the other, or
-        the like. Whole numbers go with other numbers, texts of any type with each other, and a
-        column without a value with any.
-    """
+    """Return rows that can be concatenated with the members': columns in the same order."""
     kinds = kind_of(members), kind_of(rows)
     if kinds[0] != kinds[1]:
         raise ParameterError(
@@ -76,17 +57,7 @@ def aligned(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 
 
 
 def ordered(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 # of one kind
-    """Return rows with the members' columns in their order.
-
-    Raises
-    ------
-    ParameterError
-        If rows of an array are of different lengths.
-    ColumnNotFoundError
-        If one of both has a column that the other hasn't.
-    SchemaError
-        If arrays are of different widths, or columns share a name.
-    """
+    """Return rows with the members' columns in their order."""
     if not _is_frame(members) or not _is_frame(rows):
         _check_widths(rows, members, parameter)
         return rows

@@ -18,8 +18,6 @@ from halfmask.assess.attacks._several import several
 if TYPE_CHECKING:
     from halfmask.encode import Codec
 
-__all__ = ["EncodingTarget"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EncodingTarget:

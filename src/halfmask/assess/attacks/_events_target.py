@@ -17,8 +17,6 @@ from halfmask.assess.attacks._several import several
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EventsTarget"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EventsTarget:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["VERDICTS", "Finding", "Verdict", "explain_verdicts"]
-
 Verdict = Literal["resisted", "nothing to resist", "broken", "not shown", "INVALID"]
 _MEANINGS: dict[Verdict, str] = {
     "resisted": "the attack succeeds without protection, and gains no more than the tolerance here",

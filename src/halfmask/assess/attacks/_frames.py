@@ -12,8 +12,6 @@ from halfmask.assess.attacks._inputs import as_table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["as_frame", "check_plain"]
-
 
 def as_frame(table: object) -> pl.DataFrame:
     """Return a frame of polars as it is, and one of another library, or a lazy one, as polars.
@@ -26,13 +24,7 @@ def as_frame(table: object) -> pl.DataFrame:
 
 
 def check_plain(frame: pl.DataFrame, names: Iterable[str], *, where: str) -> None:
-    """Raise unless each cell of these columns is one number, text, date, time or truth value.
-
-    Raises
-    ------
-    SchemaError
-        If one of the columns holds lists, structs or objects of Python.
-    """
+    """Raise unless each cell of these columns is one number, text, date, time or truth value."""
     for name in names:
         dtype = frame.schema[name]
         if dtype.is_nested() or dtype == pl.Object:

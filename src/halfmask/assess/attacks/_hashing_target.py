@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
     from halfmask.vault import Secret
 
-__all__ = ["HashingTarget", "Rehash", "TrainWeights"]
-
 MAX_BITS = 31
 _ROWS_TO_TELL = 500
 #: The weights of the model that a trainer makes of buckets (rows, columns) and labels 0 and 1.

@@ -15,8 +15,6 @@ from halfmask.data._arrays import unmasked
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_listed", "as_number", "as_table", "as_whole_numbers", "row_count"]
-
 
 def as_table(table: object) -> pl.DataFrame:
     """Return a frame of any library as polars, what is missing as null: NaN is no secret.
@@ -32,13 +30,7 @@ def as_table(table: object) -> pl.DataFrame:
 
 
 def as_listed(values: object, *, parameter: str, owner: str, of: str) -> tuple[Any, ...]:
-    """Return a list of any kind as a tuple.
-
-    Raises
-    ------
-    ParameterError
-        If it is a single word or no list, or something is twice in it.
-    """
+    """Return a list of any kind as a tuple."""
     found = several(values, parameter=parameter, owner=owner, of=of, or_none=True)
     if any(each in found[:place] for place, each in enumerate(found)):
         raise ParameterError(f"One of the {of} is twice in the {parameter!r} parameter of {owner}.")
@@ -46,13 +38,7 @@ def as_listed(values: object, *, parameter: str, owner: str, of: str) -> tuple[A
 
 
 def as_whole_numbers(values: object, *, parameter: str, owner: str) -> NDArray[np.int64]:
-    """Return whole numbers of any kind, a list or a column, as an array.
-
-    Raises
-    ------
-    ParameterError
-        If they are no numbers or not whole, some are missing, or it is no single column.
-    """
+    """Return whole numbers of any kind, a list or a column, as an array."""
     try:
         found = np.asarray(unmasked(values, name=parameter))
     except ParameterError:
@@ -75,13 +61,7 @@ def as_number(value: Any) -> Any:  # noqa: ANN401 # what isn't numpy's is the ca
 
 
 def row_count(rows: Any, *, parameter: str) -> int:  # noqa: ANN401 # any rows
-    """Return how many rows there are.
-
-    Raises
-    ------
-    ParameterError
-        If they can't be counted: a sparse matrix, a lazy frame.
-    """
+    """Return how many rows there are."""
     try:
         return len(rows)
     except TypeError:

@@ -14,17 +14,9 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._finding import Finding
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["affordable", "only", "wanted_measures", "without_outcome"]
-
 
 def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the words that are asked for, each once; None if every measure is.
-
-    Raises
-    ------
-    ParameterError
-        If they are no list of words, or there are none.
-    """
+    """Return the words that are asked for, each once; None if every measure is."""
     if measures is None:
         return None
     words = several(measures, parameter="measures", owner="attack", of="names of measures")

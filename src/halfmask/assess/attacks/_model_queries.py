@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["LACKS_CLASSES", "ModelQueries", "is_regressor", "predicted_numbers"]
-
 #: The missing input of a target whose model predicts numbers.
 LACKS_CLASSES = (
     "a classifier: predicted numbers are never exactly right. Use membership/yeom, which measures "
@@ -35,17 +33,6 @@ class ModelQueries:
     A regressor has three answers, as if they were classes: right, too high and too low. Right has
     the likelihood of the true number around the predicted one, by a normal distribution whose
     spread is that of the attacked model's errors on non-members; it is 1 at no error.
-
-    Parameters
-    ----------
-    labels
-        All true labels.
-    truth
-        The number of each one's true class, 0 of a regressor.
-    classes
-        All classes in order; ``None`` of a regressor.
-    spread
-        A regressor's error by which the likelihood falls.
     """
 
     labels: NDArray[Any]
@@ -55,13 +42,7 @@ class ModelQueries:
 
     @classmethod
     def of(cls, target: ModelTarget) -> ModelQueries:
-        """Return the queries that fit the target's model.
-
-        Raises
-        ------
-        DataError
-            If labels are missing or of different types, or a regressor gives no numbers.
-        """
+        """Return the queries that fit the target's model."""
         labels = pool_labels(target)
         if is_regressor(target.model, labels):
             predicted = predicted_numbers(target.model, target.non_members, who="The model")
@@ -86,13 +67,7 @@ class ModelQueries:
         *,
         who: str,
     ) -> NDArray[np.float64]:
-        """Return a model's answers for rows, which begin at the number `first` of all people.
-
-        Raises
-        ------
-        DataError
-            If the model fails, or its answers are none of these rows.
-        """
+        """Return a model's answers for rows, which begin at the number `first` of all people."""
         if self.classes is not None:
             return answers(model, rows, self.classes, who=who)
         over = predicted_numbers(model, rows, who=who) - self.labels[first : first + len(rows)]
@@ -143,13 +118,7 @@ def predicted_numbers(
     *,
     who: str,
 ) -> NDArray[np.float64]:
-    """Return what a regressor predicts of rows.
-
-    Raises
-    ------
-    DataError
-        If it fails, or doesn't give one number for each row.
-    """
+    """Return what a regressor predicts of rows."""
     with foreign(f"{who} failed to predict"):
         predicted = as_numbers(model.predict(rows))
     return numbers_of(predicted, (len(rows),), who=who, what="predictions")

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._finding import Finding, Verdict
     from halfmask.assess.attacks._report import AttackReport
 
-__all__ = ["as_html"]
-
 COLOURS: dict[Verdict, str] = {
     "broken": BAD,
     "not shown": BEFORE,

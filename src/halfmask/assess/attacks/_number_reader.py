@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-__all__ = ["NumberReader"]
-
 #: Digits that a floating-point number may not hold.
 MANY_DIGITS = r"\d{16}"
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
@@ -26,18 +24,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NumberReader:
-    """How values of a type are read as numbers: as they are, where that keeps them apart.
-
-    Attributes
-    ----------
-    dtype
-        The type of people's values.
-    origin
-        Where numbers of more digits are measured from; ``None``: they are taken as they are.
-    places
-        If measuring doesn't keep them apart either: all known numbers in order. A number is its
-        place among them, a half less where it isn't one.
-    """
+    """How values of a type are read as numbers: as they are, where that keeps them apart."""
 
     dtype: pl.DataType
     origin: Fraction | None = None

@@ -14,8 +14,6 @@ from halfmask._errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_numbers", "numbers_of", "probabilities_of"]
-
 #: A network in half precision is this far off.
 SLACK = 1e-3
 
@@ -43,22 +41,6 @@ def numbers_of(
 ) -> NDArray[np.float64]:
     """Return numbers as they are, those of one column as an array of one dimension.
 
-    Parameters
-    ----------
-    values
-        The output of foreign code, as an array.
-    shape
-        What was asked for: one number each, or a row of numbers each.
-    who, what
-        Who gave it, and what it was to be, for errors.
-    of
-        What it is one number, or one row of numbers, of.
-
-    Raises
-    ------
-    DataError
-        If there are others than asked for, or some are missing or infinite.
-
     Examples
     --------
     >>> numbers_of(np.array([[0.5], [1.0]]), (2,), who="The trainer", what="predictions")
@@ -76,18 +58,7 @@ def numbers_of(
 def probabilities_of(
     values: NDArray[np.float64], shape: tuple[int, ...], *, who: str
 ) -> NDArray[np.float64]:
-    """Return probabilities as they are: of several classes, or of one of two.
-
-    Parameters
-    ----------
-    values, shape, who
-        As of `numbers_of`.
-
-    Raises
-    ------
-    DataError
-        If there are others than asked for, or they are no probabilities.
-    """
+    """Return probabilities as they are: of several classes, or of one of two."""
     given = numbers_of(values, shape, who=who, what="probabilities")
     every = given if given.ndim > 1 else np.column_stack([1 - given, given])
     off = (every < -SLACK).any(axis=1) | (np.abs(every.sum(axis=1) - 1) > SLACK)

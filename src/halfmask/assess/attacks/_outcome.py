@@ -11,8 +11,6 @@ from halfmask.assess.attacks._arms import Arm, Certain, Least, difference, fewes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["EVERYONE", "Outcome"]
-
 #: The group of an outcome that is about all targets.
 EVERYONE = "everyone"
 

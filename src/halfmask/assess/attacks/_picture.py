@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._finding import Finding, Verdict
     from halfmask.assess.attacks._report import AttackReport
 
-__all__ = ["picture"]
-
 LEFT, RIGHT = 286.0, 566.0
 COLUMNS = (634.0, 694.0, 754.0)
 CHIP = 776.0
@@ -80,18 +78,6 @@ class Row:
 
 def picture(report: AttackReport) -> str:
     """Draw the findings of a report as SVG.
-
-    Parameters
-    ----------
-    report
-        Of any number of findings; without any, the picture shows a note.
-
-    Returns
-    -------
-    str
-        An SVG of 900 units of width. Each line shows what is protected (a disc on its interval),
-        what isn't (a diamond), what is reached without knowledge (a stroke), and what the tolerance
-        allows beyond it (a band). Its title is the finding's sentence.
 
     Notes
     -----

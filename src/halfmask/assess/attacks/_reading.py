@@ -10,8 +10,6 @@ import polars as pl
 
 from halfmask.data import leaf_text, local_times
 
-__all__ = ["as_numbers", "common_type", "is_text", "read_numbers", "read_times", "recast", "spelt"]
-
 #: How naive times are written: by us, polars and pandas, and by hand.
 MOMENTS = (
     "%Y-%m-%d %H:%M:%S%.f",

@@ -17,8 +17,6 @@ from halfmask.assess.attacks import (
 )
 from halfmask.assess.attacks._attack import Attack
 
-__all__ = ["ATTACKS", "named"]
-
 #: Every attack by its name, in the order in which a battery runs them.
 ATTACKS: dict[str, type[Attack]] = {
     attack.name: attack
@@ -28,13 +26,7 @@ ATTACKS: dict[str, type[Attack]] = {
 
 
 def named(attack: Attack | str) -> Attack:
-    """Return an attack with its usual settings by its name, or the attack itself.
-
-    Raises
-    ------
-    ParameterError
-        If no attack has the name, or it is neither an attack nor a name.
-    """
+    """Return an attack with its usual settings by its name, or the attack itself."""
     if isinstance(attack, type) and isinstance(attack, Attack):  # a class has all that it makes has
         raise ParameterError(
             f"{attack.__name__} is a class of attacks, not one of them.",

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._finding import Finding
 
-__all__ = ["AttackReport"]
-
 #: So many broken findings are named in a line.
 NAMED = 3
 #: What a row of the table of findings has, besides attack, measure, group and verdict.

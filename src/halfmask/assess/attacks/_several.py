@@ -7,18 +7,11 @@ from typing import Any
 
 from halfmask._errors import ParameterError
 
-__all__ = ["several"]
-
 
 def several(
     values: object, *, parameter: str, owner: str, of: str, or_none: bool = False
 ) -> tuple[Any, ...]:
     """Return a list of any kind as a tuple; the same value may be in it twice.
-
-    Raises
-    ------
-    ParameterError
-        If it is no list, a single word, or empty where it may not be.
 
     Examples
     --------

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._report import AttackReport
     from halfmask.data import Hierarchy
 
-__all__ = ["Shuffled", "attack_shuffled", "check_control"]
-
 #: A control table is taken to hold rows of the table if chance gives so many less often than this.
 CHANCE: Final = 3e-7
 
@@ -164,20 +162,6 @@ def attack_shuffled(
 
 def check_control(original: pl.DataFrame, control: pl.DataFrame, released: tuple[str, ...]) -> None:
     """Refuse a control table of another form, or with rows of the original.
-
-    Parameters
-    ----------
-    original, control
-        The tables.
-    released
-        The released columns that the original has.
-
-    Raises
-    ------
-    SchemaError
-        If the control table lacks a released column, or has it in another type.
-    DataError
-        If it has more rows of the original than a random sample of the population would have.
 
     Notes
     -----

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["card", "circle", "diamond", "drawing", "line", "rect", "ring", "safe", "text"]
-__all__ += ["wrapped"]
 
 WIDTH, MARGIN, INSET = 900, 24, 18
 _PAPER, _CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
@@ -38,19 +36,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def drawing(
     name: str, title: str, parts: Iterable[str], *, height: float, described: str = ""
 ) -> str:
-    """Return an SVG of `WIDTH` units.
-
-    Parameters
-    ----------
-    name
-        Of the drawing; its element ids begin with it.
-    title, described
-        A description for screen readers.
-    parts
-        Shapes and words, those behind others first.
-    height
-        In units.
-    """
+    """Return an SVG of `WIDTH` units."""
     ids = f"{name}-title {name}-desc" if described else f"{name}-title"
     description = f'<desc id="{name}-desc">{safe(described)}</desc>' if described else ""
     return "".join(

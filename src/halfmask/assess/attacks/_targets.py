@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from halfmask.guarantees import Guarantee
 
-__all__ = ["ModelTarget", "TableTarget", "Train"]
-
 #: Trains a model as its owner does, protection included: rows, labels, seed -> model.
 Train = Callable[[Any, Any, int], Any]
 #: Instead of owners: rows are in another order, and nobody knows which.

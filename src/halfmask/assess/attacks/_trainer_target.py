@@ -15,8 +15,6 @@ from halfmask.hashing import HashedRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Answer", "Trainer", "TrainerTarget"]
-
 #: What a client gets of the model's probabilities of 1: fewer digits, or labels alone.
 Answer: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 

@@ -12,25 +12,10 @@ from halfmask._foreign import foreign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Trees", "trees_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trees:
-    """The trees of a model of scikit-learn, and how rows become what they split.
-
-    Parameters
-    ----------
-    model
-        The tree or the ensemble.
-    before
-        The steps of a pipeline that come first; ``None`` without any.
-    kind
-        ``"tree"``, ``"forest"`` (the classes' counts are in the leaves), ``"boosted"`` (the leaves
-        hold corrections), or ``"histogram"`` (boosted, and its leaves can't be looked up by rows).
-    has_classes
-        Whether it is a classifier.
-    """
+    """The trees of a model of scikit-learn, and how rows become what they split."""
 
     model: Any
     before: Any
@@ -45,13 +30,7 @@ class Trees:
         return self.kind == "histogram"
 
     def leaves(self, rows: Any) -> NDArray[np.int64]:  # noqa: ANN401 # a frame or an array
-        """Return the number of the leaf of each row in each tree: (rows, trees).
-
-        Raises
-        ------
-        DataError
-            If the model can't read the rows.
-        """
+        """Return the number of the leaf of each row in each tree: (rows, trees)."""
         with foreign("The model failed to find the leaves of rows"):
             ready = rows if self.before is None else self.before.transform(rows)
             found = np.asarray(self.model.apply(ready), dtype=np.int64)

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     )
     from halfmask.release import TableBlock
 
-__all__ = ["MaskingAssessment"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskingAssessment:

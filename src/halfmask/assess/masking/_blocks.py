@@ -22,15 +22,6 @@ if TYPE_CHECKING:
         PropensityFit,
     )
 
-__all__ = [
-    "arms",
-    "columns_block",
-    "intervals_block",
-    "linkage_block",
-    "uniqueness_block",
-    "utility_block",
-]
-
 _ARMS = ("share right", "95 % interval", "control", "guess", "unmasked", "verdict")
 _NONE = "—"
 _MODELS = {"logistic": "logistic regression", "cart": "classification tree"}

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks import Attack, AttackReport
 
-__all__ = ["compare_masked"]
-
 #: The most pairs of people and rows that linkage compares, while it has the fewest people.
 PAIRS, FEWEST_PEOPLE = 20_000_000, 100
 MIN_CONTROL_EFFECT = 0.05

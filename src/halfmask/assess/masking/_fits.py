@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["regression_overlap", "regression_target", "separation"]
-
 #: The most rows of each table that models separate, and that a regression is fitted to.
 PROPENSITY_ROWS, REGRESSION_ROWS = 10_000, 100_000
 CONFIDENCE = 0.95
@@ -55,17 +53,7 @@ def _sampled(
 def separation(
     pairs: Sequence[ColumnPair], owners: NDArray[np.int64], random_state: int
 ) -> tuple[PropensityFit, ...]:
-    """Return how well a logistic model and a tree separate the masked rows.
-
-    Parameters
-    ----------
-    pairs
-        The columns.
-    owners
-        For each masked row the number of its original row.
-    random_state
-        The seed of the sample and of the tree.
-    """
+    """Return how well a logistic model and a tree separate the masked rows."""
     some = _sampled(pairs, owners, PROPENSITY_ROWS, random_state)
     return (
         propensity_mse(
@@ -78,20 +66,7 @@ def separation(
 
 
 def regression_target(name: str | None, pairs: Sequence[ColumnPair]) -> ColumnPair | None:
-    """Return the target of the regression; None where there is none.
-
-    Parameters
-    ----------
-    name
-        The column that was named; ``None``: the first of numbers.
-    pairs
-        The columns.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If no column has the name.
-    """
+    """Return the target of the regression; None where there is none."""
     if name is None:
         return next((pair for pair in pairs if pair.is_number and pair.varies), None)
     found = [pair for pair in pairs if pair.name == name]
@@ -105,15 +80,7 @@ def regression_target(name: str | None, pairs: Sequence[ColumnPair]) -> ColumnPa
 def regression_overlap(
     pairs: Sequence[ColumnPair], aim: ColumnPair, owners: NDArray[np.int64], random_state: int
 ) -> IntervalOverlap | None:
-    """Return the overlap of intervals; None where the original can't be fitted.
-
-    Parameters
-    ----------
-    pairs, owners, random_state
-        As of `separation`.
-    aim
-        The target of the regression.
-    """
+    """Return the overlap of intervals; None where the original can't be fitted."""
     some = _sampled(pairs, owners, REGRESSION_ROWS, random_state)
     target = next(pair for pair in some if pair.name == aim.name)
     others = [pair for pair in some if pair.name != aim.name]

@@ -15,15 +15,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = [
-    "ColumnPair",
-    "column_pairs",
-    "has_few_categories",
-    "propensity_features",
-    "regression_features",
-    "stacked_columns",
-]
-
 #: A model sees so many categories of a column, the most frequent ones; the others are one.
 PROPENSITY_CATEGORIES, REGRESSION_CATEGORIES = 20, 10
 #: Squares and products are made of so many columns of numbers, changed ones first.
@@ -36,18 +27,7 @@ MAX_CATEGORIES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ColumnPair:
-    """One column of the original and of the masked table.
-
-    Attributes
-    ----------
-    name
-        The column.
-    is_number
-        Whether it holds numbers, dates or times, or text that spells numbers.
-    original, masked
-        Numbers, or codes of categories; NaN where a cell is missing. A masked range is its middle,
-        a masked set its first category, any other category one code past the original ones.
-    """
+    """One column of the original and of the masked table."""
 
     name: str
     is_number: bool
@@ -113,15 +93,7 @@ def stacked_columns(
 def propensity_features(
     pairs: Sequence[ColumnPair], *, curved: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the features of all rows of both tables for a model that separates them.
-
-    Parameters
-    ----------
-    pairs
-        The columns.
-    curved
-        Whether squares and products of numbers are among them.
-    """
+    """Return the features of all rows of both tables for a model that separates them."""
     numbers = [pair for pair in pairs if pair.is_number and pair.varies]
     parts = [_filled(pair) for pair in numbers]
     if curved:

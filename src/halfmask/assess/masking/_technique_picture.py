@@ -10,8 +10,6 @@ from halfmask.assess.attacks._svg import diamond, line, rect, text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["technique_picture"]
-
 _TOP, _LINE, _NAME = 142.0, 34.0, 22
 #: Where each track begins, and its length; a track is a share from 0 to 1.
 _TRACKS = (("linked", 210.0), ("interval", 378.0), ("overlap", 546.0))
@@ -28,17 +26,6 @@ _CONTROLS = {"linked": "linked_control", "interval": "interval_control"}
 
 def technique_picture(rows: Sequence[Mapping[str, Any]]) -> str:
     """Draw risk and utility of techniques as SVG, a line for each.
-
-    Parameters
-    ----------
-    rows
-        The rows of `TechniqueComparison.to_frame`.
-
-    Returns
-    -------
-    str
-        An SVG of 900 units of width: bars of the shares of people linked, of numbers disclosed and
-        of intervals that overlap, with IL1s and pMSE ratio as numbers.
 
     Notes
     -----

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from halfmask.assess.masking._assessment import MaskingAssessment
     from halfmask.masks import AnyTableMask, Mask
 
-__all__ = ["TechniqueComparison", "compare_techniques"]
-
 #: What a technique is called that changes nothing.
 UNMASKED = "unmasked"
 _NONE = "—"

@@ -13,26 +13,12 @@ from halfmask.guarantees import class_of_row
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Combinations", "agreeing"]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
 class Combinations(NamedTuple):
-    """The different combinations of values of some columns.
-
-    Attributes
-    ----------
-    of_row
-        The combination of each row.
-    first
-        The first row of each combination.
-    codes
-        Their cells as integers: (columns, combinations).
-    missing
-        Whether a cell is missing, which is also a code of its own.
-    """
+    """The different combinations of values of some columns."""
 
     of_row: Ints
     first: Ints
@@ -41,13 +27,7 @@ class Combinations(NamedTuple):
 
     @classmethod
     def of(cls, table: pl.DataFrame, columns: Sequence[str]) -> Combinations:
-        """Return the combinations of a table.
-
-        Parameters
-        ----------
-        table, columns
-            The table, and the columns.
-        """
+        """Return the combinations of a table."""
         of_row, n = class_of_row(table, quasi_identifiers=columns)
         first = np.empty(n, dtype=np.int64)
         first[of_row[::-1]] = np.arange(table.height - 1, -1, -1)
@@ -70,44 +50,19 @@ class Combinations(NamedTuple):
         return np.where(self.missing, -1, self.codes)
 
     def counts(self, rows: Ints) -> Ints:
-        """Add up how many rows each row stands for, for each combination.
-
-        Parameters
-        ----------
-        rows
-            A count for each row.
-        """
+        """Add up how many rows each row stands for, for each combination."""
         total = np.zeros(self.n, dtype=np.int64)
         np.add.at(total, self.of_row, rows)
         return total
 
     def sums(self, numbers: Floats) -> Floats:
-        """Add up a number of each row for each combination.
-
-        Parameters
-        ----------
-        numbers
-            A number for each row.
-        """
+        """Add up a number of each row for each combination."""
         total = np.bincount(self.of_row, weights=numbers, minlength=self.n)
         return total.astype(np.float64, copy=False)
 
 
 def agreeing(asked: Ints, offered: Ints, sums: Sequence[Floats | Ints]) -> Floats:
-    """Add up what is offered by the combinations that agree with each that asks.
-
-    Parameters
-    ----------
-    asked, offered
-        Combinations, -1 where a cell may be any value: (columns, combinations).
-    sums
-        Numbers of each offered combination.
-
-    Returns
-    -------
-    ndarray
-        The sums of each asked combination, (numbers, combinations). Counts are exact.
-    """
+    """Add up what is offered by the combinations that agree with each that asks."""
     from halfmask.kernels.uniques.agreeing import agreeing_sums  # noqa: PLC0415 # compiles
 
     # Columns with most values come first, so that groups get small at once.

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from halfmask._errors import DataError, ParameterError
 
-__all__ = ["Alike"]
-
 Ints = npt.NDArray[np.int64]
 
 

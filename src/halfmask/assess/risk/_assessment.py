@@ -24,8 +24,6 @@ from halfmask.assess.risk._separation import SeparationRisk, separation
 from halfmask.assess.risk._suda import SudaRisk, suda
 from halfmask.assess.risk._wording import percent
 
-__all__ = ["RiskAssessment", "assess_risk"]
-
 Reading = TypeVar("Reading")
 #: Two estimates so many times apart are said to differ, if the higher one is of so many rows.
 FAR_APART, LEAST_UNIQUES = 3.0, 5.0

@@ -12,8 +12,6 @@ from halfmask.assess.risk._wording import row_text
 if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike
 
-__all__ = ["ClassSizes", "SizeBin", "class_sizes"]
-
 _BIN_STARTS = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from halfmask.assess.risk._column_sets import ColumnSetRisk
 
-__all__ = ["ColumnSetCounter", "worst_sets"]
-
 Keys: TypeAlias = NDArray[np.uint64]
 
 #: Keys of 8 bytes that are held at once, those of all sets together: half a gigabyte.

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from halfmask._validation import integer_at_least
 from halfmask.assess.risk._wording import listed, percent
 
-__all__ = ["ColumnSetRisk", "ReleasedColumnsRisk", "singling_out_sentence"]
-
 #: Below this share the number of rows is clearer than a percentage.
 FEW_SHARE = 0.001
 

@@ -23,8 +23,6 @@ from halfmask.engines import LocalEngine, fold_table
 if TYPE_CHECKING:
     from halfmask.engines import Engine
 
-__all__ = ["CountedRisk", "counted_risk"]
-
 #: How many rows a combination has; no column of a table may be called that.
 _ROWS = "\0rows"
 

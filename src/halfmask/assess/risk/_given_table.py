@@ -6,15 +6,7 @@ import polars as pl
 
 from halfmask.data import to_polars
 
-__all__ = ["given_table"]
-
 
 def given_table(table: object) -> pl.DataFrame:
-    """Return a frame as polars; one of polars as it is.
-
-    Raises
-    ------
-    DataError
-        If it is no frame.
-    """
+    """Return a frame as polars; one of polars as it is."""
     return table if isinstance(table, pl.DataFrame) else to_polars(table)

@@ -19,14 +19,6 @@ from halfmask.assess.risk._shares import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._wording import percent, row_text
 from halfmask.guarantees import class_of_row
 
-__all__ = [
-    "IndividualReading",
-    "IndividualRisk",
-    "RiskBasis",
-    "individual_risk",
-    "sampling_weights",
-]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 #: Rows of the table and people of the population that agree with each row, in each reading.
@@ -309,22 +301,7 @@ def _by_population(table: pl.DataFrame, names: Sequence[str], population: pl.Dat
 def sampling_weights(
     table: pl.DataFrame, *, weights: str | None, sampling_fraction: float | None
 ) -> Floats:
-    """Return how many people of the population each row stands for.
-
-    Parameters
-    ----------
-    table
-        The table.
-    weights, sampling_fraction
-        As of :func:`individual_risk`.
-
-    Raises
-    ------
-    ParameterError
-        When both are given, or the fraction isn't in (0, 1].
-    DataError
-        When a weight is missing, not finite or below 1.
-    """
+    """Return how many people of the population each row stands for."""
     if weights is None:
         fraction = 1.0 if sampling_fraction is None else sampling_fraction
         number_between(0, 1, owner="individual_risk", low_open=True, sampling_fraction=fraction)

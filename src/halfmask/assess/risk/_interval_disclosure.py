@@ -13,8 +13,6 @@ from halfmask.assess._risk import Risk
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["IntervalScale", "interval_disclosure"]
-
 #: How interval disclosure measures nearness.
 IntervalScale: TypeAlias = Literal["rank", "deviation"]
 

@@ -12,8 +12,6 @@ from halfmask.assess.risk._wording import percent
 if TYPE_CHECKING:
     from halfmask.guarantees import Classes
 
-__all__ = ["LinkedRows", "linked_rows"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedRows:

@@ -21,8 +21,6 @@ from halfmask.assess.risk._wording import percent
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LogLinearMethod", "LogLinearRisk", "log_linear_risk"]
-
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -42,17 +40,7 @@ _EMPTY_RATE = 0.1
 
 
 class _Cells(NamedTuple):
-    """The cells of the table of counts that have rows.
-
-    Attributes
-    ----------
-    codes
-        Their values, (cells, columns).
-    levels
-        How many values each column has.
-    rows, weight, inclusion
-        Their rows, the sum of their weights, and of the inverse weights.
-    """
+    """The cells of the table of counts that have rows."""
 
     codes: Ints
     levels: tuple[int, ...]

@@ -11,8 +11,6 @@ from halfmask.assess.risk._wording import percent
 if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike
 
-__all__ = ["MarketerRisk", "marketer_risk"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarketerRisk:

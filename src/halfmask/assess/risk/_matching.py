@@ -14,8 +14,6 @@ from halfmask.assess.risk._agreement import Combinations, agreeing
 from halfmask.assess.risk._given_table import given_table
 from halfmask.guarantees import class_of_row
 
-__all__ = ["equal_rows", "matching_rows"]
-
 Ints = npt.NDArray[np.int64]
 
 

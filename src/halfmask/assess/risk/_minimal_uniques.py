@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.kernels.uniques.minimal import Alone
 
-__all__ = ["MinimalUniques", "minimal_uniques"]
-
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -31,21 +29,7 @@ MAX_ENTRIES = 1 << 27
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MinimalUniques:
-    """What was found, row by row.
-
-    Parameters
-    ----------
-    agreeing
-        How many rows agree with each row on all columns, itself included.
-    score
-        The sum of the weights of the row's minimal uniques.
-    parts
-        The same over those that hold a column: (rows, columns).
-    smallest
-        The size of the row's smallest minimal unique, 0 where it has none.
-    by_size
-        How many minimal uniques of each size all rows have together, from size 1.
-    """
+    """What was found, row by row."""
 
     agreeing: Ints
     score: Floats
@@ -57,22 +41,7 @@ class MinimalUniques:
 def minimal_uniques(
     table: pl.DataFrame, columns: Sequence[str], *, weights: Floats, wildcards: bool
 ) -> MinimalUniques:
-    """Find the sets of columns on which a row is alone, and on no part of them.
-
-    Parameters
-    ----------
-    table, columns
-        The table, and the columns that sets are made of.
-    weights
-        The weight of a set of each size, from size 1; sets of more columns aren't searched.
-    wildcards
-        Whether a missing cell may be any value. Otherwise it is a value of its own.
-
-    Raises
-    ------
-    ParameterError
-        When the search takes too much memory.
-    """
+    """Find the sets of columns on which a row is alone, and on no part of them."""
     met = Combinations.of(table, columns)
     of_row, n_classes = met.of_row, met.n
     codes = met.wild if wildcards else met.codes

@@ -18,8 +18,6 @@ from halfmask.guarantees import UniquesEstimate, class_of_row, estimate_uniques
 if TYPE_CHECKING:
     from halfmask.guarantees import UniquesEstimator
 
-__all__ = ["PopulationUniqueness", "population_uniqueness", "uniqueness_of"]
-
 Ints = npt.NDArray[np.int64]
 
 _ESTIMATORS: tuple[UniquesEstimator, ...] = ("pitman", "snb", "zayatz")
@@ -142,15 +140,7 @@ def population_uniqueness(
 
 
 def uniqueness_of(sizes: Ints, people: int) -> PopulationUniqueness:
-    """Return the same from the sizes of classes.
-
-    Parameters
-    ----------
-    sizes
-        The rows of each class.
-    people
-        How many people the population has.
-    """
+    """Return the same from the sizes of classes."""
     return PopulationUniqueness(
         rows=int(sizes.sum()),
         sample_uniques=int((sizes == 1).sum()),

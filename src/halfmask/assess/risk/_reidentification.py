@@ -25,8 +25,6 @@ Ints = npt.NDArray[np.int64]
 
 _VALUE, _WILDCARD = "a value of their own", "any value"
 
-__all__ = ["Reidentification", "TableRisk", "classes_risk", "combinations_risk", "table_risk"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reidentification:
@@ -264,15 +262,7 @@ def table_risk(
 
 
 def combinations_risk(met: Combinations, rows: Ints) -> TableRisk:
-    """Count the risks of a table from the combinations of its quasi-identifiers.
-
-    Parameters
-    ----------
-    met
-        The combinations.
-    rows
-        How many rows each has.
-    """
+    """Count the risks of a table from the combinations of its quasi-identifiers."""
     as_value = _counted(Alike(rows=rows, sample=rows), THRESHOLDS)
     if not met.missing.any():
         return TableRisk(as_value=as_value, as_wildcard=None)

@@ -19,8 +19,6 @@ from halfmask.assess.risk._wording import listed, percent
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SeparationRisk", "SetSeparation", "separation", "separation_of"]
-
 Ints = npt.NDArray[np.int64]
 
 #: So many sets are counted at most.
@@ -168,15 +166,7 @@ def separation(
 def separation_of(
     table: pl.DataFrame, rows: Ints, names: Sequence[str], *, largest: int
 ) -> SeparationRisk:
-    """Return the same where each row of a table stands for so many rows.
-
-    Parameters
-    ----------
-    table, rows
-        The table, and how many rows each of its rows stands for.
-    names, largest
-        As of :func:`separation`; each name once, and all are columns.
-    """
+    """Return the same where each row of a table stands for so many rows."""
     from halfmask.kernels.uniques.separating import count_sets  # noqa: PLC0415 # compiles
 
     integer_at_least(1, owner="separation", largest=largest)

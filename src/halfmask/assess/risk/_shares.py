@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.risk._alike import Alike
 
-__all__ = ["THRESHOLDS", "ShareAbove", "shares_above"]
-
 THRESHOLDS = (0.05, 0.09, 0.1, 0.2, 0.33)
 """Thresholds that custodians use (El Emam 2013, ch. 18), as they are written.
 
@@ -63,11 +61,6 @@ def shares_above(
 
     A chance is 1 over an integer, correctly rounded, and so is the threshold that was typed: one
     that is met exactly, such as 1 / 10 and 0.1, isn't above.
-
-    Raises
-    ------
-    ParameterError
-        When a threshold isn't a number in [0, 1].
     """
     for threshold in thresholds:
         fraction(owner="thresholds", threshold=threshold)

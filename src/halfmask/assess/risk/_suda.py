@@ -20,8 +20,6 @@ from halfmask.guarantees import class_of_row
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ColumnShare", "SpecialUniques", "SudaFormula", "SudaRisk", "ValueShare", "suda"]
-
 Floats = npt.NDArray[np.float64]
 
 #: How a minimal unique counts in a score.

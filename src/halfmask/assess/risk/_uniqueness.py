@@ -11,8 +11,6 @@ from halfmask.assess.risk._wording import percent, row_text
 if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike
 
-__all__ = ["SampleUniqueness", "sample_uniqueness"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleUniqueness:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["listed", "percent", "row_text"]
-
 
 def listed(names: Sequence[str]) -> str:
     """List names as a sentence does.

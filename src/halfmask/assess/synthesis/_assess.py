@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks import AttackReport
 
-__all__ = ["assess_synthetic"]
-
 #: Attacks compare so many rows of each table at most.
 ATTACKED_ROWS = 15_000
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.assess.synthesis._trained_models import LearnerScores
     from halfmask.assess.utility import AssociationChange, IntervalOverlap, PropensityFit
 
-__all__ = ["LEAST_CONTROL", "SynthesisAssessment"]
-
 #: With fewer rows set aside nothing is compared with them.
 LEAST_CONTROL = 20
 _NONE = "—"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.masking._pairs import ColumnPair
 
-__all__ = ["MarginalDistance", "binned", "marginal_distances"]
-
 #: Amounts are cut at quantiles into so many bins; of categories so many are separate.
 BINS = 8
 #: Of more sets of columns than this, a sample is compared.
@@ -102,13 +100,7 @@ def marginal_distances(
 
 
 def binned(pair: ColumnPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return both columns in bins of the original's, 0 for missing.
-
-    Parameters
-    ----------
-    pair
-        The column of both tables.
-    """
+    """Return both columns in bins of the original's, 0 for missing."""
     known = pair.original[~np.isnan(pair.original)]
     if not len(known):
         return tuple(np.isnan(each).astype(np.int64) for each in (pair.original, pair.masked))  # type: ignore[return-value] # two

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.masking._pairs import ColumnPair
 
-__all__ = ["Associations", "associations", "column_pictures"]
-
 DAY: Final = 86_400
 #: More columns can't be seen in one picture.
 MOST_COLUMNS: Final = 30

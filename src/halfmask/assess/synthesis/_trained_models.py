@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.masking._pairs import ColumnPair
 
-__all__ = ["LearnerScores", "trained_models"]
-
 #: Learners see so many rows at most, and categories of a column.
 MOST_ROWS, CATEGORIES = 50_000, 20
 #: A label of more values than this is a number.

@@ -13,9 +13,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["AssociationChange", "correlation_change", "covariance_change", "cramers_v"]
-__all__ += ["cramers_v_change"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssociationChange:
@@ -183,13 +180,7 @@ def _correlations(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def cramers_v(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    """Return Cramér's V of two columns of codes; NaN where one has a single category.
-
-    Parameters
-    ----------
-    left, right
-        The codes of each row; NaN is a category of its own.
-    """
+    """Return Cramér's V of two columns of codes; NaN where one has a single category."""
     rows, columns = (
         np.unique(np.where(np.isnan(each), -1, each), return_inverse=True)[1]
         for each in (left, right)

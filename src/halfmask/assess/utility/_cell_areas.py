@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.utility._extents import CellExtents
 
-__all__ = ["PayoutOfRelease", "ambiguity", "kl_divergence", "publisher_payout"]
-
 #: What a release's extents must be: numbers have no count of values between them.
 _AS_CODES = "Give numbers as codes, too: ColumnExtents.of_codes(..., numbers=None)."
 

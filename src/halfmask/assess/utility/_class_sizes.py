@@ -13,8 +13,6 @@ from halfmask._validation import integer_at_least
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ClassSizeUtility", "class_size_utility"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSizeUtility:

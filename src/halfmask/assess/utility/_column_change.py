@@ -12,8 +12,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ColumnChange", "categorical_change", "numeric_change"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnChange:

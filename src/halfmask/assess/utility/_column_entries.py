@@ -15,15 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "ColumnEntries",
-    "ColumnRise",
-    "GeneralizationHeight",
-    "generalization_height",
-    "non_uniform_entropy",
-    "squared_error",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ColumnEntries:

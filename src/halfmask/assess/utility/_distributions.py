@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.utility._extents import ColumnExtents
 
-__all__ = ["Distribution", "categorical_distribution", "date_label", "numeric_distribution"]
-
 MAX_BINS = 24
 MAX_CATEGORIES = 12
 OTHER = "other"

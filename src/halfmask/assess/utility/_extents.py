@@ -13,8 +13,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CellExtents", "ColumnExtents", "Members"]
-
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.utility._extents import CellExtents, ColumnExtents
 
-__all__ = ["FeaturePlan", "feature_plan", "features_of_cells"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeaturePlan:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.utility._extents import CellExtents, ColumnExtents
 
-__all__ = ["ColumnLoss", "InformationLoss", "information_loss"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnLoss:

@@ -13,8 +13,6 @@ from halfmask._validation import number_between
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["IntervalOverlap", "interval_overlap"]
-
 #: A feature counts as repeated if so little of it is left beside the others.
 COLLINEAR = 1e-8
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["classification_metric"]
-
 
 def classification_metric(labels: NDArray[np.int64], *, suppressed: int) -> float:
     """Return the share of rows without the most frequent label of their class.

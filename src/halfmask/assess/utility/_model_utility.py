@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LabelledRows", "ModelUtility", "Score", "model_utility"]
-
 MAX_TRAIN_ROWS = 50_000
 MAX_TEST_ROWS = 20_000
 RESAMPLES = 1_000

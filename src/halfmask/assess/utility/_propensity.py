@@ -14,8 +14,6 @@ from halfmask._validation import integer_at_least, one_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["PropensityFit", "PropensityModel", "propensity_mse"]
-
 #: The model that tells masked rows from original ones.
 PropensityModel: TypeAlias = Literal["logistic", "cart"]
 #: Permutations of the labels that the null expectation of a tree is the mean of.

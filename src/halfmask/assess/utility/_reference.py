@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["LEARNER", "chances_of", "numbers_of"]
-
 LEARNER = "HistGradientBoosting, its stage chosen on held-back rows"
 STAGES = 100
 #: Bounds the leaves: a sum of gradients is divided by at least this.
@@ -36,21 +34,7 @@ def chances_of(
     *,
     random_state: int,
 ) -> NDArray[np.float64]:
-    """Learn classes, and return the probability of each for the rows that are asked about.
-
-    Parameters
-    ----------
-    features, codes
-        Rows to learn from, at least one, and the numbers of their classes, 0, 1, ...
-    asked
-        The features of the rows to predict.
-    random_state
-        What the held-back rows are drawn by, and the learner's seed.
-
-    Returns
-    -------
-    ndarray of shape (n_asked, greatest code + 1)
-    """
+    """Learn classes, and return the probability of each for the rows that are asked about."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 # 1 s to import
 
     learnt, held = _parts(len(codes), random_state)

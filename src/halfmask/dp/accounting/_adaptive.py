@@ -22,8 +22,6 @@ from halfmask.dp.accounting._events import SAMPLED_BEYOND, SAMPLED_RENYI
 if TYPE_CHECKING:
     from halfmask.dp.accounting._events import MechanismEvent
 
-__all__ = ["adaptive_epsilon_of", "basic_epsilon_of", "own_delta_left"]
-
 #: Fixed before anybody asks: an order that is chosen by what was asked has no proof.
 _ORDERS: Final = tuple(1 + 2**power for power in range(10))
 #: Of delta, the part for deltas that mechanisms spend themselves; the rest is for the orders.
@@ -31,15 +29,7 @@ _OWN_SHARE: Final = 0.5
 
 
 def basic_epsilon_of(charges: Sequence[Sequence[MechanismEvent]], *, delta: float) -> float:
-    """Return the sum of epsilons, or infinity if mechanisms spend more of delta than they may.
-
-    Parameters
-    ----------
-    charges
-        Events of each charge, in the order in which they were booked.
-    delta
-        From 0 to below 1.
-    """
+    """Return the sum of epsilons, or infinity if mechanisms spend more of delta than they may."""
     own, left = _own_deltas(charges, delta)
     fits = left >= 0 and own <= left * _OWN_SHARE
     pure = math.fsum(event.pure_epsilon for charge in charges for event in charge)
@@ -108,15 +98,7 @@ def adaptive_epsilon_of(
 
 
 def own_delta_left(charges: Sequence[Sequence[MechanismEvent]], *, delta: float) -> float:
-    """Return the most delta that mechanisms of the next charge may spend.
-
-    Parameters
-    ----------
-    charges
-        Events of each charge, in the order in which they were booked.
-    delta
-        Of the budget.
-    """
+    """Return the most delta that mechanisms of the next charge may spend."""
     own, left = _own_deltas(charges, delta)
     return max(0.0, left * _OWN_SHARE - own) if charges else delta
 

@@ -13,8 +13,6 @@ from halfmask.dp.accounting._composition import affordable
 if TYPE_CHECKING:
     from halfmask.dp.accounting._events import MechanismEvent
 
-__all__ = ["calibrate"]
-
 #: Where the search begins, and within which factor of the least noise it ends.
 _FIRST: Final = 1.0
 _WITHIN: Final = 1e-3

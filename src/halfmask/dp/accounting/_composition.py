@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from dp_accounting import DpEvent
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-__all__ = [
-    "GRID_SHARE",
-    "LARGEST_LOSS",
-    "ROUNDED_UP",
-    "affordable",
-    "counted_events",
-    "epsilon_of",
-    "noisy_coordinates",
-    "renyi_epsilon",
-]
-
 #: The result is rounded up by this factor, against errors of floating-point sums.
 ROUNDED_UP: Final = 1 + 1e-9
 #: Below, the Fourier transforms of loss distributions have no exact digits left.
@@ -116,15 +105,7 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
 
 
 def affordable(events: Iterable[MechanismEvent], *, epsilon: float, delta: float) -> bool:
-    """Return whether events cost at most a budget, by the quickest bound that decides it.
-
-    Parameters
-    ----------
-    events
-        In any order.
-    epsilon, delta
-        The budget.
-    """
+    """Return whether events cost at most a budget, by the quickest bound that decides it."""
     counted = counted_events(events)
     sampled = any(isinstance(event, SampledGaussianEvent) for event in counted)
     if sampled and delta > 0:
@@ -136,13 +117,7 @@ def affordable(events: Iterable[MechanismEvent], *, epsilon: float, delta: float
 
 
 def counted_events(events: Iterable[MechanismEvent]) -> Counter[MechanismEvent]:
-    """Return events and how often each happened; samples of all rows are no samples.
-
-    Parameters
-    ----------
-    events
-        In any order.
-    """
+    """Return events and how often each happened; samples of all rows are no samples."""
     counted: Counter[MechanismEvent] = Counter()
     for event in events:
         if isinstance(event, SampledGaussianEvent) and event.sampling_probability == 1:
@@ -166,13 +141,7 @@ def _remaining(counted: Counter[MechanismEvent], delta: float) -> float:
 
 
 def noisy_coordinates(counted: Counter[MechanismEvent]) -> tuple[int, int]:
-    """Return how many coordinates got Laplace noise, and how many Gaussian noise.
-
-    Parameters
-    ----------
-    counted
-        Events, and how often each happened.
-    """
+    """Return how many coordinates got Laplace noise, and how many Gaussian noise."""
     found = {True: 0, False: 0}
     for event, n in counted.items():
         found[isinstance(event, LaplaceEvent)] += n * _coordinates(event)
@@ -231,17 +200,7 @@ def _renyi(counted: Counter[MechanismEvent], delta: float) -> float:
 def renyi_epsilon(
     counted: Counter[MechanismEvent], delta: float, *, orders: Sequence[int] | None
 ) -> float:
-    """Return the least epsilon of Renyi differential privacy at some orders.
-
-    Parameters
-    ----------
-    counted
-        Events, and how often each happened. Deltas that they spend aren't counted.
-    delta
-        Above 0.
-    orders
-        ``None``: dp-accounting's.
-    """
+    """Return the least epsilon of Renyi differential privacy at some orders."""
     from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415 # 0.6 s
 
     if any(isinstance(event, ObjectivePerturbationEvent) for event in counted):

@@ -10,21 +10,6 @@ from typing import ClassVar
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between
 
-__all__ = [
-    "SAMPLED_BEYOND",
-    "SAMPLED_DISTANCE",
-    "SAMPLED_RATIOS",
-    "SAMPLED_RENYI",
-    "EpsilonDeltaEvent",
-    "ExponentialEvent",
-    "GaussianEvent",
-    "LaplaceEvent",
-    "MechanismEvent",
-    "ObjectivePerturbationEvent",
-    "SampledGaussianEvent",
-    "event_from_json",
-]
-
 #: Total variation, per coordinate, between our noise on a grid and continuous noise rounded to it.
 #: Noise has a scale s of at least 2**40 steps: 1/(8 s**2) for Laplace, less for Gaussian noise.
 SAMPLED_DISTANCE = 2.0**-83

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.accounting._events import ObjectivePerturbationEvent
 
-__all__ = ["loss_tail", "objective_losses", "objective_renyi", "usual_loss"]
-
 #: Larger losses are counted as infinite, at this probability.
 _NEVER: Final = 1e-18
 #: Parts into which the losses of small noise are cut, each counted at its largest.
@@ -23,13 +21,6 @@ _CELLS: Final = 8000
 
 def loss_tail(event: ObjectivePerturbationEvent, losses: ArrayLike) -> NDArray[np.float64]:
     """Return the most that the probability of a loss above each of these can be.
-
-    Parameters
-    ----------
-    event
-        What was done.
-    losses
-        At least 0.
 
     Notes
     -----
@@ -68,15 +59,7 @@ def usual_loss(event: ObjectivePerturbationEvent) -> float:
 
 
 def objective_losses(event: ObjectivePerturbationEvent, step: float) -> PrivacyLossDistribution:
-    """Return the distribution of the privacy loss, rounded up to multiples of a step.
-
-    Parameters
-    ----------
-    event
-        What was done.
-    step
-        Above 0.
-    """
+    """Return the distribution of the privacy loss, rounded up to multiples of a step."""
     from dp_accounting.pld.pld_pmf import create_pmf  # noqa: PLC0415 # 0.6 s
     from dp_accounting.pld.privacy_loss_distribution import (  # noqa: PLC0415 # 0.6 s
         PrivacyLossDistribution,
@@ -94,15 +77,7 @@ def objective_losses(event: ObjectivePerturbationEvent, step: float) -> PrivacyL
 
 
 def objective_renyi(event: ObjectivePerturbationEvent, order: float) -> float:
-    """Return Renyi differential privacy at an order: log E exp((order - 1) loss) / (order - 1).
-
-    Parameters
-    ----------
-    event
-        What was done.
-    order
-        Above 1.
-    """
+    """Return Renyi differential privacy at an order: log E exp((order - 1) loss) / (order - 1)."""
     from scipy.special import log_ndtr  # noqa: PLC0415 # 0.1 s
 
     s, a = 1 / event.noise_multiplier, order - 1

@@ -9,8 +9,6 @@ from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.audit._neighbours import AuditedEpsilon
 
-__all__ = ["audit_canaries"]
-
 _LARGEST: Final = 50.0
 _WITHIN: Final = 1e-4
 

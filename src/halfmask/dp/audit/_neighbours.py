@@ -15,8 +15,6 @@ from halfmask._validation import integer_at_least, number_between
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["AuditedEpsilon", "audit_neighbours"]
-
 Draw: TypeAlias = "Callable[[int], ArrayLike]"
 
 #: Thresholds that are tried on the first half of the runs.

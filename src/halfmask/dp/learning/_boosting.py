@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
 
-__all__ = ["PrivateBoostingClassifier"]
-
 #: The share of the privacy loss for the histograms of columns, by which sums are divided.
 _COUNT_SHARE: Final = 0.1
 #: Fractional bits of residuals: their sums are exact for up to 2**23 rows, more by halves.

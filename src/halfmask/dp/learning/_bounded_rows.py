@@ -9,22 +9,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["scaled", "with_constant", "within_norm"]
-
 #: Against rounding of norms: rows end strictly within their bound.
 _INSIDE = 1 - 1e-9
 
 
 def within_norm(rows: NDArray[np.float64], norm: float) -> NDArray[np.float64]:
-    """Return rows, those whose L2 norm is above a bound scaled down to it.
-
-    Parameters
-    ----------
-    rows
-        Finite.
-    norm
-        The bound, above 0.
-    """
+    """Return rows, those whose L2 norm is above a bound scaled down to it."""
     largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
     largest[largest == 0] = 1.0
     lengths = largest * np.linalg.norm(rows / largest, axis=1, keepdims=True)

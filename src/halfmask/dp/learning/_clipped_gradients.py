@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["PoissonSampler", "clipped_sum", "noisy_descent", "unit_vectors"]
-
 #: Fractional bits of a residual and of a unit vector; their product is exact in a float.
 _BITS: Final = 18
 #: So many products of 36 bits sum up without rounding in a float's 53.
@@ -28,15 +26,7 @@ _SECOND: Final = 0.999
 
 
 class PoissonSampler:
-    """Each row is in a sample with one probability, independently, by a key of the system.
-
-    Parameters
-    ----------
-    n
-        Number of rows.
-    probability
-        In (0, 1]; rounded down to a multiple of 2**-64.
-    """
+    """Each row is in a sample with one probability, independently, by a key of the system."""
 
     def __init__(self, n: int, probability: float) -> None:
         self._n = n
@@ -56,13 +46,7 @@ class PoissonSampler:
 def unit_vectors(
     rows: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rows as whole steps of vectors of a norm of at most 1, and their lengths.
-
-    Parameters
-    ----------
-    rows
-        Finite.
-    """
+    """Return rows as whole steps of vectors of a norm of at most 1, and their lengths."""
     largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
     largest[largest == 0] = 1.0
     shrunk = rows / largest
@@ -82,15 +66,6 @@ def clipped_sum(
     clip_norm: float,
 ) -> NDArray[np.float64]:
     """Return the sum of gradients ``residual x row``, each of at most a norm.
-
-    Parameters
-    ----------
-    residuals
-        One a row and output: the derivative of the loss by the score.
-    units, lengths
-        What `unit_vectors` returned for the rows.
-    clip_norm
-        The most that one row adds in the L2 norm.
 
     Notes
     -----
@@ -119,25 +94,7 @@ def noisy_descent(
     rows: float,
     learning_rate: float,
 ) -> NDArray[np.float64]:
-    """Return parameters after steps of Adam on noisy sums, averaged over the second half.
-
-    Parameters
-    ----------
-    gradient_sum
-        Of parameters and the places of the rows in a sample: what `clipped_sum` returns.
-    sampler
-        Draws the samples.
-    start
-        The first parameters.
-    mechanism
-        Its noise is added to each sum.
-    steps
-        How many.
-    rows
-        By which a sum is divided: rows in a sample, on average.
-    learning_rate
-        Of Adam, falling linearly to a tenth.
-    """
+    """Return parameters after steps of Adam on noisy sums, averaged over the second half."""
     parameters, average = start.copy(), np.zeros_like(start)
     momentum, second = np.zeros_like(start), np.zeros_like(start)
     averaged = steps - steps // 2

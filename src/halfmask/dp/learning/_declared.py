@@ -12,28 +12,11 @@ from halfmask._errors import ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["codes_of", "declared_bounds", "declared_classes"]
-
 
 def declared_bounds(
     bounds: tuple[ArrayLike, ArrayLike], columns: int, *, owner: str, name: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and the highest value of each column.
-
-    Parameters
-    ----------
-    bounds
-        Both: one number each for all columns, or one a column.
-    columns
-        How many columns there are.
-    owner, name
-        Whose parameter it is.
-
-    Raises
-    ------
-    ParameterError
-        If they aren't finite, or a lowest isn't below its highest value.
-    """
+    """Return the lowest and the highest value of each column."""
     try:
         low, high = (
             np.broadcast_to(np.asarray(each, dtype=np.float64), (columns,)) for each in bounds
@@ -50,20 +33,7 @@ def declared_bounds(
 
 
 def declared_classes(classes: Sequence[object], *, owner: str) -> NDArray[Any]:
-    """Return declared labels in order, at least two.
-
-    Parameters
-    ----------
-    classes
-        Each label once.
-    owner
-        Whose parameter it is.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't a list of at least two different labels.
-    """
+    """Return declared labels in order, at least two."""
     listed = np.asarray(classes) if not isinstance(classes, str) else np.empty(0)
     ordered: NDArray[Any] = np.unique(listed) if listed.ndim == 1 else np.empty(0)
     if len(ordered) < 2 or len(ordered) != len(listed):
@@ -75,22 +45,7 @@ def declared_classes(classes: Sequence[object], *, owner: str) -> NDArray[Any]:
 
 
 def codes_of(labels: NDArray[Any], classes: NDArray[Any], *, owner: str) -> NDArray[np.int64]:
-    """Return the place of each label among the declared ones.
-
-    Parameters
-    ----------
-    labels
-        One a row.
-    classes
-        What `declared_classes` returned.
-    owner
-        Whose labels they are.
-
-    Raises
-    ------
-    SchemaError
-        If a label isn't declared.
-    """
+    """Return the place of each label among the declared ones."""
     places = {each: code for code, each in enumerate(classes.tolist())}
     codes = np.array([places.get(each, -1) for each in labels.tolist()], dtype=np.int64)
     strange = int((codes < 0).sum())

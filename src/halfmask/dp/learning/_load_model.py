@@ -23,8 +23,6 @@ from halfmask.verifier import verify
 if TYPE_CHECKING:
     from halfmask.dp.learning._private_estimator import PrivateEstimator
 
-__all__ = ["load_model"]
-
 _WRONG: Final = (ValueError, TypeError, KeyError, IndexError, OSError)
 _KINDS: Final[dict[str, type[PrivateEstimator]]] = {
     kind.__name__: kind

@@ -14,8 +14,6 @@ from halfmask._errors import DivergenceError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["logistic_minimum"]
-
 #: Rows that are summed by one product of matrices; such sums are summed pairwise.
 _CHUNK: Final = 1024
 _ULP: Final = 2.0**-53
@@ -38,26 +36,6 @@ def logistic_minimum(
     """Return coefficients at which the exact gradient's norm is at most a tolerance.
 
     The loss is ``sum(logistic losses) + penalty / 2 * |w|**2 + sum(linear * w)``.
-
-    Parameters
-    ----------
-    rows
-        Of an L2 norm of at most ``longest``.
-    codes
-        The class of each row, from 0.
-    linear
-        A row an output: one output for two classes, one a class for more.
-    penalty
-        Above 0.
-    tolerance
-        In the L2 norm, above 0.
-    longest
-        See ``rows``.
-
-    Raises
-    ------
-    DivergenceError
-        If the solver doesn't come so near, or floats can't certify it for so many rows.
 
     Guarantees
     ----------

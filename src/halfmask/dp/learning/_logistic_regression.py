@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.dp.learning._private_estimator import BudgetLedger
     from halfmask.dp.noise import NoiseMechanism
 
-__all__ = ["LinearPredictions", "PrivateLogisticRegression"]
-
 #: How far from 0 the gradient of output perturbation may end, relative to what one row adds.
 _TOLERANCE: Final = 1e-4
 #: By how much noise may move the score of the longest row, with the default strength.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.dp.learning._private_estimator import BudgetLedger
     from halfmask.dp.noise import NoiseMechanism
 
-__all__ = ["NoisyClassSums", "PrivateGaussianNB", "PrivateMultinomialNB"]
-
 #: Fractional bits of what a row adds to a sum.
 _GRID = FixedPoint(exponent=-30)
 #: The least variance of a column that is scaled to [-1, 1].

@@ -14,8 +14,6 @@ from halfmask.dp.noise import GaussianMechanism
 if TYPE_CHECKING:
     from halfmask.dp.accounting import MechanismEvent
 
-__all__ = ["ObjectiveNoise"]
-
 #: How far from 0 the gradient at the released minimum may be, relative to what one row adds.
 _TOLERANCE: Final = 1e-5
 #: Noise on the minimum has a multiplier so much larger, and costs 1 % of the loss.
@@ -26,17 +24,7 @@ _HALF_STEP: Final = 2.0**-41
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectiveNoise:
-    """Both noises of approximate minima perturbation, and what they cost together.
-
-    Parameters
-    ----------
-    lipschitz
-        The most by which one row changes the gradient in the L2 norm.
-    penalty
-        By which the loss is strongly convex.
-    event
-        What the noise in the loss costs.
-    """
+    """Both noises of approximate minima perturbation, and what they cost together."""
 
     lipschitz: float
     penalty: float
@@ -54,26 +42,7 @@ class ObjectiveNoise:
         epsilon: float,
         delta: float,
     ) -> Self:
-        """Return the least noise that fits a budget.
-
-        Parameters
-        ----------
-        lipschitz
-            The most by which one row changes the gradient in the L2 norm.
-        longest
-            The largest L2 norm of a row.
-        penalty
-            By which the loss is strongly convex.
-        classes, coordinates
-            As of `ObjectivePerturbationEvent`.
-        epsilon, delta
-            The budget.
-
-        Raises
-        ------
-        BudgetError
-            If no noise fits: delta is 0, or the curvature alone costs epsilon.
-        """
+        """Return the least noise that fits a budget."""
         if delta == 0:
             raise BudgetError(
                 "Objective perturbation needs a delta above 0.",

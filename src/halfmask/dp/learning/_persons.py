@@ -12,26 +12,9 @@ from halfmask._random import fresh_key, keyed_order
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["one_row_each", "person_codes"]
-
 
 def person_codes(groups: ArrayLike, n: int, *, owner: str) -> NDArray[np.int64]:
-    """Return a number from 0 for the person of each row.
-
-    Parameters
-    ----------
-    groups
-        The person of each row: texts or numbers.
-    n
-        Number of rows.
-    owner
-        Whose parameter it is.
-
-    Raises
-    ------
-    DataError
-        If there isn't one person a row.
-    """
+    """Return a number from 0 for the person of each row."""
     listed = np.asarray(groups)
     if listed.shape != (n,):
         raise DataError(
@@ -55,11 +38,6 @@ def person_codes(groups: ArrayLike, n: int, *, owner: str) -> NDArray[np.int64]:
 
 def one_row_each(persons: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the places of one row of each person, in the order of the rows.
-
-    Parameters
-    ----------
-    persons
-        What `person_codes` returned.
 
     Guarantees
     ----------

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BudgetLedger", "PrivateEstimator", "validated"]
-
 
 class BudgetLedger(Protocol):
     """Where a budget is kept: it books what training costs before noise is drawn."""

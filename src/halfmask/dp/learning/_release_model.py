@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.dp.learning._private_estimator import PrivateEstimator
 
-__all__ = ["MODEL_FILE", "RELEASED", "release_model"]
-
 #: The file of such a release.
 MODEL_FILE: Final = "data/model.jsonl"
 

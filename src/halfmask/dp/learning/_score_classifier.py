@@ -13,8 +13,6 @@ from halfmask.dp.learning._private_estimator import PrivateEstimator
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ScoreClassifier"]
-
 
 class ScoreClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc] # sklearn has no types
     """Labels and probabilities from the scores that a kind of classifier learns."""

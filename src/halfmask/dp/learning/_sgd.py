@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
 
-__all__ = ["PrivateSGDClassifier", "PrivateSGDRegressor", "PrivateSteps"]
-
 #: The share of the privacy loss for the number of rows, by which sums are divided.
 _COUNT_SHARE: Final = 0.02
 #: The square of a score has to be finite.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
 
-__all__ = ["PrivateTorchClassifier"]
-
 
 class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[misc] # sklearn has no types
     """A network of PyTorch that learns labels by DP-SGD.

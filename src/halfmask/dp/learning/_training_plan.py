@@ -12,8 +12,6 @@ from halfmask._errors import NoiseWarning
 if TYPE_CHECKING:
     from halfmask.dp.accounting import MechanismEvent
 
-__all__ = ["ENOUGH", "TrainingPlan", "warn_of_noise"]
-
 #: Rows differ, so that together they add about a tenth of the most that they could.
 ENOUGH: Final = 10
 
@@ -50,17 +48,7 @@ class TrainingPlan:
 
 
 def warn_of_noise(owner: str, *, noise: float, signal: float, hint: str) -> None:
-    """Warn if noise exceeds what was learned, by numbers that are released or public.
-
-    Parameters
-    ----------
-    owner
-        Whose training it was.
-    noise, signal
-        Both in one unit.
-    hint
-        What helps.
-    """
+    """Warn if noise exceeds what was learned, by numbers that are released or public."""
     if noise > signal:
         warnings.warn(
             f"The noise of {owner} exceeds what was learned: predictions can be little better than "

@@ -12,8 +12,6 @@ from halfmask.dp.accounting import epsilon_of
 if TYPE_CHECKING:
     from halfmask.dp.accounting import MechanismEvent
 
-__all__ = ["LONGEST_PURPOSE", "Charge"]
-
 #: Letters of a purpose.
 LONGEST_PURPOSE: Final = 1000
 

@@ -10,8 +10,6 @@ import polars as pl
 from halfmask._errors import ParameterError
 from halfmask._validation import number_between
 
-__all__ = ["check_declared", "checked_bounds"]
-
 #: Sums of 2**31 squares of such numbers, with noise, are finite.
 _FARTHEST: Final = 1e100
 
@@ -52,20 +50,7 @@ def check_declared(
     bounds: Mapping[str, tuple[float, float]],
     keys: Mapping[str, Sequence[Any]],
 ) -> None:
-    """Raise unless bounds and keys can be those of their columns: a budget is set once.
-
-    Parameters
-    ----------
-    dtypes
-        The type of each column.
-    bounds, keys
-        By column.
-
-    Raises
-    ------
-    ParameterError
-        If bounds aren't two numbers in order or their column has none, or a key is there twice.
-    """
+    """Raise unless bounds and keys can be those of their columns: a budget is set once."""
     for column, ends in bounds.items():
         checked_bounds(column, ends)
         dtype = dtypes.get(column)

@@ -11,8 +11,6 @@ import polars as pl
 if TYPE_CHECKING:
     from halfmask.data import Source
 
-__all__ = ["fingerprint_of"]
-
 #: Rows of a part that is hashed at once; another number would change every fingerprint.
 _ROWS = 1 << 16
 

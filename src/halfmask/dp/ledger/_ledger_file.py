@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["LedgerFile"]
-
 #: How long a process waits for others that book at the same time, in seconds.
 _PATIENCE: Final = 120.0
 _VERSION: Final = 1
@@ -43,11 +41,6 @@ _SCHEMA: Final = (
 class LedgerFile:
     """A file of SQLite that several processes write, each change whole and in turn.
 
-    Parameters
-    ----------
-    path
-        The file, in a folder that only its owner may enter.
-
     Notes
     -----
     **Guarantees.** `writing` holds the file from its first statement (``BEGIN IMMEDIATE``) to its
@@ -59,18 +52,7 @@ class LedgerFile:
         self._path = absolute(path)
 
     def create(self, terms: str) -> None:
-        """Make the file, with the terms of its budget.
-
-        Parameters
-        ----------
-        terms
-            The terms in JSON.
-
-        Raises
-        ------
-        VaultError
-            If it is there already, or the folder is open to others.
-        """
+        """Make the file, with the terms of its budget."""
         folder = self._path.parent
         with keeping(_WHAT):
             check_parent(folder, what="the ledger's folder")
@@ -94,13 +76,7 @@ class LedgerFile:
 
     @contextmanager
     def writing(self, *, made: bool = True) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """Yield a function that runs a statement; all are kept together, or none.
-
-        Parameters
-        ----------
-        made
-            Whether the file has to hold a ledger already.
-        """
+        """Yield a function that runs a statement; all are kept together, or none."""
         with self._connected(made=made) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -111,15 +87,7 @@ class LedgerFile:
                     connection.execute("ROLLBACK")
 
     def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
-        """Return all rows that a statement finds.
-
-        Parameters
-        ----------
-        statement
-            One SELECT.
-        values
-            The values of its parameters.
-        """
+        """Return all rows that a statement finds."""
         with self._connected(made=True) as connection:
             return connection.execute(statement, values).fetchall()
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["PrivacyLedger"]
-
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 #: `adaptive_epsilon_of` rounds up by 1e-9, so that a budget could never be spent to its end.
 _ROUNDING: Final = 2e-9

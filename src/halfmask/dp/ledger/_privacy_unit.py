@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 
-__all__ = ["PrivacyUnit"]
-
 #: More rows or groups of one person than this make noise that no answer survives.
 _MOST = 1 << 20
 

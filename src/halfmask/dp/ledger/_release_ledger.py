@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.dp.ledger._charge import Charge
     from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
 
-__all__ = ["release_ledger"]
-
 _FILE: Final = "data/charges.jsonl"
 _WEAKNESSES: Final = (
     NOISE_UNSEEN,

@@ -14,8 +14,6 @@ from halfmask.dp.ledger._privacy_unit import PrivacyUnit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BudgetTerms"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetTerms:

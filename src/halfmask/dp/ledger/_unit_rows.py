@@ -13,27 +13,11 @@ from halfmask._errors import ColumnNotFoundError, DataError
 if TYPE_CHECKING:
     from halfmask.dp.ledger._privacy_unit import PrivacyUnit
 
-__all__ = ["rows_of_units"]
-
 _DRAWN: Final = "\0drawn"
 
 
 def rows_of_units(table: pl.DataFrame, unit: PrivacyUnit) -> pl.DataFrame:
     """Return at most `PrivacyUnit.max_rows` rows of each person, without the person's column.
-
-    Parameters
-    ----------
-    table
-        The rows.
-    unit
-        Whose presence is protected; if it is a row, all rows are returned.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If the column that names the person isn't there.
-    DataError
-        If a row names no person.
 
     Guarantees
     ----------

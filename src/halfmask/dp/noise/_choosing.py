@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = ["choose"]
-
 _BITS: Final = 30
 _ROUNDED_UP: Final = 1 + 1e-12
 #: Scores beyond 2**62 steps, which are 2**31 times the sensitivity, are clipped.

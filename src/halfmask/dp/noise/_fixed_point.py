@@ -14,8 +14,6 @@ from halfmask._validation import number_between
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FixedPoint"]
-
 #: Steps that 64 bits hold with room for noise.
 _LARGEST_STEPS: Final = 2**62
 #: Exponents of steps whose multiples are normal floats.

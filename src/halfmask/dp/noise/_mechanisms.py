@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["GaussianMechanism", "LaplaceMechanism", "NoiseMechanism", "discrete_noise"]
-
 #: At least so many bits lie between the grid's step and the scale: see `SAMPLED_DISTANCE`.
 _BITS: Final = 40
 #: Scales that leave room for noise in 64 bits, in steps.
@@ -43,17 +41,7 @@ def _opendp_noise(law: str, scale: float) -> Callable[[list[int]], list[int]]:
 
 
 def discrete_noise(law: str, n: int, *, scale: float) -> NDArray[np.int64]:
-    """Return ``n`` whole numbers of discrete noise by OpenDP.
-
-    Parameters
-    ----------
-    law
-        ``"laplace"`` or ``"gaussian"`` (Canonne, Kamath, Steinke 2020).
-    n
-        How many.
-    scale
-        From above 0 to 2**55, in steps.
-    """
+    """Return ``n`` whole numbers of discrete noise by OpenDP."""
     need("opendp")
     number_between(0, _LARGEST_SCALE, owner="discrete_noise", low_open=True, scale=scale)
     return np.array(_opendp_noise(law, float(scale))([0] * n), dtype=np.int64)

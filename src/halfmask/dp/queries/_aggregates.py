@@ -12,27 +12,9 @@ from halfmask.dp.ledger import checked_bounds
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-__all__ = [
-    "Aggregate",
-    "BoundedAggregate",
-    "Count",
-    "DistinctCount",
-    "Mean",
-    "Quantile",
-    "Sum",
-    "Variance",
-    "name_in_sql",
-]
-
 
 def name_in_sql(name: str) -> str:
-    """Return the name of a column as SQL has it: quoted unless it is a plain word.
-
-    Parameters
-    ----------
-    name
-        The name.
-    """
+    """Return the name of a column as SQL has it: quoted unless it is a plain word."""
     return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.queries._plan import Noise, QueryPlan
 
-__all__ = ["PrivateAnswer"]
-
 
 @dataclass(frozen=True, slots=True)
 class PrivateAnswer:

@@ -17,8 +17,6 @@ from halfmask._validation import number_between
 from halfmask.dp.queries._aggregates import name_in_sql
 from halfmask.dp.queries._row_condition import typed_value
 
-__all__ = ["Bins", "GroupKeys", "Grouping"]
-
 #: More given keys than this don't fit into an answer.
 _MOST_KEYS: Final = 1 << 20
 
@@ -81,33 +79,14 @@ GroupKeys: TypeAlias = Mapping[str, Sequence[Any] | Bins | None]
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The columns of groups, with the keys of each.
-
-    Parameters
-    ----------
-    keys
-        Columns with their keys, in order; ``None`` for keys that the data have.
-    names
-        Columns with their names in the answer, where these are others.
-    """
+    """The columns of groups, with the keys of each."""
 
     keys: tuple[tuple[str, tuple[Any, ...] | Bins | None], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, keys: GroupKeys) -> Self:
-        """Return the groups of columns, each with its keys.
-
-        Parameters
-        ----------
-        keys
-            By column: a list of keys, bins, or ``None`` for keys that are selected privately.
-
-        Raises
-        ------
-        ParameterError
-            If keys are empty or there twice, or some columns have keys and others haven't.
-        """
+        """Return the groups of columns, each with its keys."""
         found = []
         for column, given in keys.items():
             listed = given if given is None or isinstance(given, Bins) else tuple(given)
@@ -148,18 +127,7 @@ class Grouping:
         return None if self.is_private else math.prod(len(each) for each in self._listed())
 
     def expressions(self, dtypes: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-        """Return what the rows are grouped by.
-
-        Parameters
-        ----------
-        dtypes
-            The type of each column that there is.
-
-        Raises
-        ------
-        SchemaError
-            If a column is of a type whose values can't be keys.
-        """
+        """Return what the rows are grouped by."""
         made = []
         for column, given in self.keys:
             if isinstance(given, Bins):
@@ -174,20 +142,7 @@ class Grouping:
         return made
 
     def frame(self, dtypes: Mapping[str, pl.DataType]) -> pl.DataFrame:
-        """Return all given keys, a row for each group.
-
-        Parameters
-        ----------
-        dtypes
-            The type of each column that there is.
-
-        Raises
-        ------
-        SchemaError
-            If a key is no value of its column.
-        ParameterError
-            If two keys are one value of it: its rows would count twice.
-        """
+        """Return all given keys, a row for each group."""
         listed = []
         for (column, given), values in zip(self.keys, self._listed(), strict=True):
             if isinstance(given, Bins):
@@ -209,13 +164,7 @@ class Grouping:
         )
 
     def to_list(self, *, named: bool = True) -> list[list[Any]]:
-        """Return the groups in JSON: column, keys, and a name if there is one.
-
-        Parameters
-        ----------
-        named
-            Whether names in the answer are written.
-        """
+        """Return the groups in JSON: column, keys, and a name if there is one."""
         names = {column: [name] for column, name in self.names} if named else {}
         return [
             [

@@ -16,21 +16,10 @@ if TYPE_CHECKING:
 
     from halfmask.dp.ledger import PrivacyUnit
 
-__all__ = ["KeySelection"]
-
 
 @dataclass(frozen=True)
 class KeySelection:
     """Which groups are answered: those whose number of persons, with noise, reaches a threshold.
-
-    Parameters
-    ----------
-    epsilon
-        What the noise on the numbers of persons costs.
-    delta
-        The probability that a group of a single person is answered, at most.
-    unit
-        Whose rows are added or removed; rows count as persons if each is a unit.
 
     Guarantees
     ----------
@@ -69,13 +58,7 @@ class KeySelection:
         return EpsilonDeltaEvent(epsilon=self.epsilon * (1 + 1e-8), delta=self.delta)
 
     def selected(self, persons: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which groups are answered.
-
-        Parameters
-        ----------
-        persons
-            The number of persons of each group.
-        """
+        """Return which groups are answered."""
         if not persons.size:
             return np.zeros(0, dtype=bool)
         return np.asarray(self.mechanism.release(persons) >= self.threshold)

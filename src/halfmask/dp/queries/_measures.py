@@ -25,8 +25,6 @@ from halfmask.dp.queries._row_condition import present
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Measure", "grid_of", "measures_of"]
-
 #: Values that a quantile chooses among, unless a grid is declared; and the most.
 _CANDIDATES: Final = 1 << 10
 _MOST_CANDIDATES: Final = 1 << 16
@@ -36,21 +34,7 @@ _OF_QUANTILE: Final = 0.5
 
 @dataclass(frozen=True)
 class Measure:
-    """A sum of whole numbers over the rows of a group, or what a quantile needs in its place.
-
-    Parameters
-    ----------
-    kind
-        ``rows``, ``values``, ``sum``, ``centred``, ``squares``, ``distinct`` or ``quantile``.
-    column
-        The column; ``None`` for rows.
-    grid
-        The grid of the column's values.
-    at
-        The fraction of a quantile.
-    end
-        Of a quantile, the end of its interval; ``None`` for the quantile itself.
-    """
+    """A sum of whole numbers over the rows of a group, or what a quantile needs in its place."""
 
     kind: str
     column: str | None = None
@@ -89,37 +73,15 @@ class Measure:
         return 0 if self.grid is None else self.grid.radius**2 // 2
 
     def l1(self, unit: PrivacyUnit, *, grouped: bool) -> int:
-        """Return the L1 sensitivity over all groups.
-
-        Parameters
-        ----------
-        unit
-            Whose rows are added or removed.
-        grouped
-            Whether there is more than one group.
-        """
+        """Return the L1 sensitivity over all groups."""
         return self._of_person(unit).l1(self.largest, grouped=grouped)
 
     def l2(self, unit: PrivacyUnit, *, grouped: bool) -> float:
-        """Return the L2 sensitivity over all groups.
-
-        Parameters
-        ----------
-        unit
-            Whose rows are added or removed.
-        grouped
-            Whether there is more than one group.
-        """
+        """Return the L2 sensitivity over all groups."""
         return self._of_person(unit).l2(self.largest, grouped=grouped)
 
     def of_row(self, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
-        """Return what a row adds, for polars; missing if it adds nothing.
-
-        Parameters
-        ----------
-        dtypes
-            The type of each column.
-        """
+        """Return what a row adds, for polars; missing if it adds nothing."""
         if self.column is None:
             return pl.lit(1, pl.Int64)
         if self.grid is None:
@@ -138,15 +100,7 @@ class Measure:
 
 
 def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> NumericGrid:
-    """Return the grid of an aggregate with bounds.
-
-    Parameters
-    ----------
-    each
-        The aggregate; its bounds are declared.
-    dtypes
-        The type of each column.
-    """
+    """Return the grid of an aggregate with bounds."""
     bounds = each.bounds or (0.0, 0.0)
     step, dtype = each.grid, dtypes[each.of]
     if isinstance(each, Quantile):
@@ -166,15 +120,7 @@ def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> Numeri
 
 
 def measures_of(each: Aggregate, dtypes: Mapping[str, pl.DataType]) -> tuple[Measure, ...]:
-    """Return what an aggregate is computed from.
-
-    Parameters
-    ----------
-    each
-        The aggregate.
-    dtypes
-        The type of each column.
-    """
+    """Return what an aggregate is computed from."""
     if isinstance(each, BoundedAggregate):
         return _of_numbers(each, grid_of(each, dtypes))
     if each.column is None:

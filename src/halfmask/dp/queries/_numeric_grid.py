@@ -12,8 +12,6 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import number_between
 
-__all__ = ["NumericGrid"]
-
 #: A sum of 2**31 rows of at most so many units fits into 64 bits.
 _MOST_UNITS: Final = 1 << 31
 #: Steps between the bounds of a column with fractions, unless a grid is declared.
@@ -23,13 +21,6 @@ _STEPS: Final = 1 << 15
 @dataclass(frozen=True, slots=True)
 class NumericGrid:
     """Bounds and step of a column: each value is clamped, then rounded to a whole unit.
-
-    Parameters
-    ----------
-    low, high
-        The least and the most units.
-    step
-        The size of a unit, an exact fraction.
 
     Notes
     -----
@@ -58,28 +49,7 @@ class NumericGrid:
         dtype: pl.DataType,
         squared: bool = False,
     ) -> Self:
-        """Return the grid of a column, or refuse what can't be added up.
-
-        Parameters
-        ----------
-        column
-            The column's name, for errors.
-        bounds
-            The least and the greatest value; others are clamped to them.
-        step
-            The size of a unit; by default 1 for whole numbers, else a power of two.
-        dtype
-            The column's type.
-        squared
-            Whether squares of units are added up, too.
-
-        Raises
-        ------
-        ParameterError
-            If bounds aren't two finite numbers in order, or sums of units could overflow.
-        SchemaError
-            If the column holds no numbers.
-        """
+        """Return the grid of a column, or refuse what can't be added up."""
         if not (dtype.is_numeric() or dtype == pl.Boolean):
             raise SchemaError(
                 f"The column {column!r} holds no numbers, and a sum, mean or quantile needs them.",
@@ -121,15 +91,7 @@ class NumericGrid:
         return max(abs(self.low), abs(self.high))
 
     def units_of(self, column: str, dtype: pl.DataType) -> pl.Expr:
-        """Return the units of a column's values; missing ones and NaN stay missing.
-
-        Parameters
-        ----------
-        column
-            The column's name.
-        dtype
-            Its type.
-        """
+        """Return the units of a column's values; missing ones and NaN stay missing."""
         values = pl.col(column)
         if self.step == 1 and dtype.is_signed_integer() and dtype != pl.Int128:
             return values.cast(pl.Int64).clip(self.low, self.high)
@@ -142,13 +104,7 @@ class NumericGrid:
         return units.clip(self.low, self.high)
 
     def value_of(self, units: float) -> float:
-        """Return a number of units as a value.
-
-        Parameters
-        ----------
-        units
-            A number of units, with noise perhaps.
-        """
+        """Return a number of units as a value."""
         return float(Fraction(units) * self.step)
 
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.ledger import BudgetTerms
 
-__all__ = ["bounded_rows"]
-
 _RANK: Final = "\0rank"
 _SEEN: Final = "\0seen"
 _ORDER: Final = "\0order"
@@ -25,15 +23,6 @@ def bounded_rows(
 
     A row is sampled by a hash of the person, of its number among the person's rows in its group,
     and of the ledger's key. Groups of a person are sampled by a hash of the person and the group.
-
-    Parameters
-    ----------
-    batches
-        The rows in their order, filtered; the person's column is there.
-    groups
-        The columns of groups.
-    terms
-        The terms of the ledger: the person's column, the bounds, the key.
 
     Guarantees
     ----------

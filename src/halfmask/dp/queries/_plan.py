@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.dp.ledger import PrivacyUnit
     from halfmask.dp.queries._question import Question
 
-__all__ = ["CONFIDENCE", "ExpectedError", "Noise", "QueryPlan"]
-
 Noise: TypeAlias = Literal["laplace", "gaussian"]
 #: Of every interval.
 CONFIDENCE: Final = 0.95

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.dp.ledger import PrivacyLedger
 
-__all__ = ["PrivateQuery", "PrivateTable"]
-
 
 @dataclass(frozen=True)
 class PrivateTable:

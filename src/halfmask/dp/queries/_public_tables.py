@@ -12,24 +12,10 @@ from halfmask.dp.ledger import fingerprint_of
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PublicTable"]
-
 
 @dataclass(frozen=True)
 class PublicTable:
-    """A table that everybody may know, with one row for each key.
-
-    Parameters
-    ----------
-    name
-        Its name in SQL.
-    on
-        The column of both tables by which rows match.
-    frame
-        Its rows.
-    fingerprint
-        What identifies its rows.
-    """
+    """A table that everybody may know, with one row for each key."""
 
     name: str
     on: str
@@ -38,24 +24,7 @@ class PublicTable:
 
     @classmethod
     def of(cls, table: object, *, name: str, on: str) -> PublicTable:
-        """Read a public table.
-
-        Parameters
-        ----------
-        table
-            What `halfmask.data.open_table` opens.
-        name
-            Its name in SQL.
-        on
-            The column of both tables by which rows match.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            If the table has no such column.
-        ParameterError
-            If a key is there twice: a row of the private table would count twice.
-        """
+        """Read a public table."""
         source = table if isinstance(table, Source) else open_table(table, called="The table")
         if on not in source.columns:
             raise ColumnNotFoundError.of([on], source.columns, where=f"the public table {name!r}")
@@ -70,11 +39,5 @@ class PublicTable:
         return cls(name, on, keyed, fingerprint_of(source))
 
     def joined(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows that match, with the columns of this table.
-
-        Parameters
-        ----------
-        rows
-            Rows of the private table.
-        """
+        """Return the rows that match, with the columns of this table."""
         return rows.join(self.frame, on=self.on, how="inner", maintain_order="left")

@@ -27,28 +27,12 @@ if TYPE_CHECKING:
     from halfmask.dp.queries._public_tables import PublicTable
     from halfmask.dp.queries._row_condition import RowCondition
 
-__all__ = ["Question"]
-
 _MOST_AGGREGATES: Final = 32
 
 
 @dataclass(frozen=True)
 class Question:
-    """Conditions, public tables, groups and aggregates, checked against the types of a table.
-
-    Parameters
-    ----------
-    dtypes
-        The type of each column, public tables included.
-    aggregates
-        What is asked of each group.
-    grouping
-        The groups.
-    conditions
-        Each keeps a row or drops it.
-    joins
-        The public tables, in order.
-    """
+    """Conditions, public tables, groups and aggregates, checked against the types of a table."""
 
     dtypes: Mapping[str, pl.DataType]
     aggregates: tuple[Aggregate, ...]
@@ -67,30 +51,7 @@ class Question:
         joins: tuple[PublicTable, ...],
         terms: BudgetTerms,
     ) -> Question:
-        """Check a question, before anything is paid for.
-
-        Parameters
-        ----------
-        dtypes
-            The type of each column of the private table.
-        aggregates
-            What is asked of each group.
-        grouping
-            The groups.
-        conditions
-            Each keeps a row or drops it.
-        joins
-            The public tables, in order.
-        terms
-            The terms of the ledger, which may declare bounds.
-
-        Raises
-        ------
-        ParameterError
-            If an aggregate has no bounds, or a name is there twice.
-        ColumnNotFoundError
-            If a column isn't there.
-        """
+        """Check a question, before anything is paid for."""
         if not all(isinstance(each, Aggregate) for each in aggregates):
             raise ParameterError(f"An aggregate must be one such as {Count.__name__}().")
         together = _joined(dict(dtypes), joins)
@@ -130,13 +91,7 @@ class Question:
         ]
 
     def text(self, *, named: bool = True) -> str:
-        """Return the question as JSON, the same for each way to ask it.
-
-        Parameters
-        ----------
-        named
-            Whether the names of columns in the answer are written.
-        """
+        """Return the question as JSON, the same for each way to ask it."""
         asked = [each if named else replace(each, name="") for each in self.aggregates]
         written: dict[str, Any] = {
             "aggregates": [each.to_dict() for each in asked],

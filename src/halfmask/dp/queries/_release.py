@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.dp.queries._plan import QueryPlan
     from halfmask.dp.queries._tallying import ExactSums
 
-__all__ = ["released"]
-
 #: How many times as likely an end of an interval is where it aims, than at the outermost candidate.
 _RARELY: Final = 1000.0
 Numbers = NDArray[np.float64]
@@ -38,15 +36,7 @@ Interval = tuple[Numbers, Numbers, Numbers]
 
 
 def released(plan: QueryPlan, exact: ExactSums) -> pl.DataFrame:
-    """Return the answer of a question: a row for each group, each value with its interval.
-
-    Parameters
-    ----------
-    plan
-        The plan, whose events are booked.
-    exact
-        The exact results.
-    """
+    """Return the answer of a question: a row for each group, each value with its interval."""
     if plan.selection is not None and exact.persons is not None:
         exact = _chosen(exact, plan.selection.selected(exact.persons))
     noisy = {

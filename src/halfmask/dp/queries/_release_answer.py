@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.dp.queries._answer import PrivateAnswer
     from halfmask.dp.queries._private_table import PrivateQuery
 
-__all__ = ["release_answer"]
-
 _FILE: Final = "data/answer.jsonl"
 _WEAKNESSES: Final = (
     NOISE_UNSEEN,

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-__all__ = ["RowCondition", "present", "typed_literal", "typed_value"]
-
 _COMPARISONS: Final = {
     "EQ": "__eq__",
     "NEQ": "__ne__",
@@ -61,21 +59,11 @@ _DEEPEST: Final = 50
 class RowCondition:
     """A condition that keeps a row or drops it, by its own cells alone.
 
-    Parameters
-    ----------
-    tree
-        A condition as sqlglot parses it.
-
     Notes
     -----
     Comparisons of columns with columns and literals, ``IN``, ``BETWEEN``, ``IS NULL``, ``AND``,
     ``OR``, ``NOT``. As in SQL, a comparison with a missing cell is neither true nor false. NaN is
     a missing cell.
-
-    Raises
-    ------
-    PolicyError
-        If the condition has anything else in it.
 
     Examples
     --------
@@ -94,13 +82,7 @@ class RowCondition:
 
     @classmethod
     def of(cls, text: str) -> RowCondition:
-        """Parse a condition.
-
-        Parameters
-        ----------
-        text
-            The condition, as after ``WHERE`` in SQL.
-        """
+        """Parse a condition."""
         need("sqlglot")
         import sqlglot  # noqa: PLC0415 # 0.2 s
         from sqlglot.errors import SqlglotError  # noqa: PLC0415 # the same
@@ -115,33 +97,14 @@ class RowCondition:
         return cls(where.this)
 
     def expression(self, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
-        """Return the condition for polars, checked against the types of columns.
-
-        Parameters
-        ----------
-        dtypes
-            The type of each column that there is.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            If a column isn't there.
-        SchemaError
-            If a column is compared with a literal of another type.
-        """
+        """Return the condition for polars, checked against the types of columns."""
         absent = sorted(self.columns - set(dtypes))
         if absent:
             raise ColumnNotFoundError.of(absent, dtypes, where="the table")
         return _compiled(self._tree, dtypes)
 
     def check_tables(self, tables: Mapping[str, Collection[str]]) -> None:
-        """Raise unless each table that a column is said to be of is there; see `check_tables`.
-
-        Parameters
-        ----------
-        tables
-            By name of a table, its columns.
-        """
+        """Raise unless each table that a column is said to be of is there; see `check_tables`."""
         check_tables(self._tree, tables)
 
     def present(self) -> set[str]:
@@ -283,51 +246,18 @@ def _kind(dtype: pl.DataType) -> str:
 
 
 def present(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a column with NaN as a missing value: neither counts.
-
-    Parameters
-    ----------
-    column
-        The column's name.
-    dtype
-        Its type.
-    """
+    """Return a column with NaN as a missing value: neither counts."""
     return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
 
 
 def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # noqa: ANN401 - any literal
-    """Return a literal as an expression of a column's type; see `typed_value`.
-
-    Parameters
-    ----------
-    value
-        The literal.
-    column
-        The column's name, for errors.
-    dtype
-        Its type.
-    """
+    """Return a literal as an expression of a column's type; see `typed_value`."""
     literal = pl.lit(typed_value(value, column, dtype))
     return literal.cast(dtype) if dtype.is_temporal() else literal
 
 
 def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 - any literal
-    """Return a literal as a value of a column's type; a time without a zone is on its clock.
-
-    Parameters
-    ----------
-    value
-        The literal.
-    column
-        The column's name, for errors.
-    dtype
-        Its type.
-
-    Raises
-    ------
-    SchemaError
-        If it is no value of that type.
-    """
+    """Return a literal as a value of a column's type; a time without a zone is on its clock."""
     wrong = SchemaError(
         f"The column {column!r} has the type {dtype}, and is compared with a literal of another.",
         hint="Write text in single quotes, numbers without; dates as 'YYYY-MM-DD'.",

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.queries._private_table import PrivateQuery, PrivateTable
 
-__all__ = ["query_sql"]
-
 _CLAUSES: Final = frozenset({"expressions", "from_", "joins", "where", "group"})
 _LONGEST: Final = 10_000
 _MOST_BINS: Final = 10_000

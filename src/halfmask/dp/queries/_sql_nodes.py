@@ -12,17 +12,6 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-__all__ = [
-    "HINT",
-    "check_tables",
-    "column_of",
-    "given",
-    "literal_of",
-    "refused",
-    "shown",
-    "word_of",
-]
-
 #: What SQL may have in it.
 HINT: Final = (
     "Allowed are SELECT of group columns and COUNT, SUM, AVG, VAR_POP, MEDIAN, PERCENTILE_CONT; "
@@ -32,35 +21,17 @@ HINT: Final = (
 
 
 def refused(what: str) -> PolicyError:
-    """Return the error for SQL outside of the subset.
-
-    Parameters
-    ----------
-    what
-        The name of what isn't allowed.
-    """
+    """Return the error for SQL outside of the subset."""
     return PolicyError(f"This SQL isn't supported: {what}.", hint=HINT)
 
 
 def given(node: exp.Expr) -> list[str]:
-    """Return the names of a node's parts that are there.
-
-    Parameters
-    ----------
-    node
-        The node.
-    """
+    """Return the names of a node's parts that are there."""
     return [name for name, part in node.args.items() if part]
 
 
 def column_of(node: exp.Expr) -> str:
-    """Return the name of a column.
-
-    Parameters
-    ----------
-    node
-        What has to be a column.
-    """
+    """Return the name of a column."""
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
@@ -71,22 +42,7 @@ def column_of(node: exp.Expr) -> str:
 
 
 def check_tables(tree: exp.Expr, tables: Mapping[str, Collection[str]]) -> None:
-    """Raise unless each table that a column is said to be of is there, and has it.
-
-    Parameters
-    ----------
-    tree
-        A statement, or a part of one.
-    tables
-        By name of a table, its columns.
-
-    Raises
-    ------
-    PolicyError
-        If the table is no other than these.
-    ColumnNotFoundError
-        If it has no such column.
-    """
+    """Raise unless each table that a column is said to be of is there, and has it."""
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
     for each in tree.find_all(exp.Column):
@@ -100,13 +56,7 @@ def check_tables(tree: exp.Expr, tables: Mapping[str, Collection[str]]) -> None:
 
 
 def literal_of(node: exp.Expr) -> str | int | float | bool:
-    """Return the value of a literal.
-
-    Parameters
-    ----------
-    node
-        What has to be a literal.
-    """
+    """Return the value of a literal."""
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
     if isinstance(node, exp.Boolean):
@@ -127,24 +77,12 @@ def literal_of(node: exp.Expr) -> str | int | float | bool:
 
 
 def word_of(node: exp.Expr) -> str:
-    """Return the name of a node's kind.
-
-    Parameters
-    ----------
-    node
-        The node.
-    """
+    """Return the name of a node's kind."""
     return type(node).__name__.upper()
 
 
 def shown(node: exp.Expr) -> str:
-    """Return what a node is in the words of SQL.
-
-    Parameters
-    ----------
-    node
-        The node.
-    """
+    """Return what a node is in the words of SQL."""
     from sqlglot import exp  # noqa: PLC0415 # 0.2 s
 
     if isinstance(node, exp.Anonymous):

@@ -10,17 +10,9 @@ if TYPE_CHECKING:
     from halfmask.claims._claim import Json
     from halfmask.dp.queries._plan import QueryPlan
 
-__all__ = ["stated_noise"]
-
 
 def stated_noise(plan: QueryPlan) -> list[Json]:
-    """Return each mechanism of an answer as an object of JSON.
-
-    Parameters
-    ----------
-    plan
-        The plan by which the answer was made.
-    """
+    """Return each mechanism of an answer as an object of JSON."""
     stated: list[Json] = [] if plan.selection is None else [_selection(plan)]
     for each in plan.measures:
         used_by: list[Json] = [

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.dp.queries._measures import Measure
     from halfmask.dp.queries._question import Question
 
-__all__ = ["PERSONS", "ExactSums", "GroupHistograms", "tally"]
-
 #: The number of persons, or of rows, of each group, by which keys are selected.
 PERSONS: Final = "\0persons"
 _GROUP: Final = "\0group"
@@ -36,17 +34,6 @@ class GroupHistograms:
 
     With selected keys, the number of groups is one of the data: a table of all groups and values
     could take any amount of memory.
-
-    Parameters
-    ----------
-    groups
-        Where each group begins and ends in `at`, a row a group.
-    at
-        The values with rows, as places on the grid.
-    rows
-        How many rows each has.
-    size
-        The number of values of the grid.
     """
 
     groups: NDArray[np.int64]
@@ -61,33 +48,13 @@ class GroupHistograms:
             yield counted
 
     def of_groups(self, chosen: NDArray[np.generic]) -> GroupHistograms:
-        """Return the histograms of some groups.
-
-        Parameters
-        ----------
-        chosen
-            Their numbers, or for each group whether it is chosen.
-        """
+        """Return the histograms of some groups."""
         return replace(self, groups=self.groups[chosen])
 
 
 @dataclass(frozen=True)
 class ExactSums:
-    """Exact results of a question, before noise: they never leave this room.
-
-    Parameters
-    ----------
-    n_groups
-        The number of groups; 1 if rows aren't grouped.
-    groups
-        A row for each group: the given keys in their order, or those of the rows, sorted.
-    sums
-        By measure, a whole number for each group.
-    histograms
-        By measure of a quantile, the rows of each group at each value of the grid.
-    persons
-        The persons, or rows, of each group, where keys are selected.
-    """
+    """Exact results of a question, before noise: they never leave this room."""
 
     n_groups: int
     groups: pl.DataFrame
@@ -99,19 +66,7 @@ class ExactSums:
 def tally(
     source: Source, question: Question, measures: tuple[Measure, ...], terms: BudgetTerms
 ) -> ExactSums:
-    """Add up all measures of a question.
-
-    Parameters
-    ----------
-    source
-        The private table, read once in batches.
-    question
-        What is asked.
-    measures
-        What is added up.
-    terms
-        The terms of the ledger.
-    """
+    """Add up all measures of a question."""
     return _Tallying(question, measures, terms).result(source)
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.safepub._leveled_column import LeveledColumn
 
-__all__ = ["choose_levels", "level_scores"]
-
 #: More candidates than this are refused: the rows are grouped for each.
 _MOST_CANDIDATES: Final = 20_000
 
@@ -34,22 +32,6 @@ def choose_levels(
     epsilon: float,
 ) -> tuple[int, ...]:
     """Return one level for each column, by the exponential mechanism.
-
-    Parameters
-    ----------
-    columns
-        The columns at their levels.
-    allowed
-        For each column the levels that may be chosen.
-    least_rows
-        The rows that a class needs to count in the score.
-    epsilon
-        Of the choice, above 0.
-
-    Raises
-    ------
-    ParameterError
-        If there are more candidates than can be scored.
 
     Guarantees
     ----------
@@ -74,15 +56,6 @@ def level_scores(
     least_rows: int,
 ) -> tuple[NDArray[np.int64], int]:
     """Return the detail that each candidate keeps, as whole numbers, and their sensitivity.
-
-    Parameters
-    ----------
-    columns
-        The columns at their levels.
-    candidates
-        One level for each column.
-    least_rows
-        The rows T that a class needs to count.
 
     Notes
     -----

@@ -16,8 +16,6 @@ from halfmask.data import Dates, Groups, Hierarchy, Intervals, Order, Prefix, as
 if TYPE_CHECKING:
     from halfmask.data import HierarchyRule
 
-__all__ = ["ROOT", "LeveledColumn", "depends_on_rows"]
-
 #: What is written for a column without a hierarchy where its values aren't.
 ROOT = "*"
 Codes: TypeAlias = NDArray[np.int32]
@@ -25,17 +23,7 @@ Codes: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeveledColumn:
-    """The label of each row at each level.
-
-    Parameters
-    ----------
-    name
-        The column.
-    codes
-        The value of each row; missing is the last.
-    labels
-        For each level the label of each value, missing included; ``None``: missing is written.
-    """
+    """The label of each row at each level."""
 
     name: str
     codes: Codes
@@ -46,23 +34,7 @@ class LeveledColumn:
 
     @classmethod
     def of(cls, series: pl.Series, hierarchy: Hierarchy | HierarchyRule | None) -> LeveledColumn:
-        """Return a column at its levels.
-
-        Parameters
-        ----------
-        series
-            The values.
-        hierarchy
-            Its hierarchy, or a rule that `depends_on_rows` refutes; ``None``: the value, and
-            ``"*"``.
-
-        Raises
-        ------
-        ParameterError
-            If the rule makes labels or levels of the values that there are.
-        HierarchyError
-            If the hierarchy lacks a value.
-        """
+        """Return a column at its levels."""
         if depends_on_rows(hierarchy):
             raise ParameterError(
                 f"The hierarchy of column {series.name!r} depends on the values that there are: "
@@ -97,33 +69,16 @@ class LeveledColumn:
         return len(self.labels) - 1
 
     def nodes(self, level: int) -> Codes:
-        """Return the node of each value at a level, missing included.
-
-        Parameters
-        ----------
-        level
-            The level.
-        """
+        """Return the node of each value at a level, missing included."""
         return self.labels[level].rank("dense").fill_null(0).to_numpy().astype(np.int32)
 
     def at(self, level: int) -> pl.Series:
-        """Return the label of each row at a level.
-
-        Parameters
-        ----------
-        level
-            The level.
-        """
+        """Return the label of each row at a level."""
         return self.labels[level].gather(self.codes.astype(np.uint32)).alias(self.name)
 
 
 def depends_on_rows(hierarchy: Hierarchy | HierarchyRule | None) -> bool:
     """Return whether the labels or levels of a value depend on which other values there are.
-
-    Parameters
-    ----------
-    hierarchy
-        A hierarchy, a rule, or ``None``.
 
     Examples
     --------

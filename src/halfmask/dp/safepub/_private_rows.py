@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.data import Format
     from halfmask.dp.safepub._sampling_terms import SamplingTerms
 
-__all__ = ["PrivateRows"]
-
 _PART = "data/part-00000"
 LEFT_OUT = (
     "The release doesn't state how many rows the table has, nor how many were left out.",

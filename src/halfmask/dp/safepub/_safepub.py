@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from halfmask.data import Hierarchy, HierarchyRule
     from halfmask.dp.ledger import PrivacyLedger
 
-__all__ = ["SafePub", "released"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SafePub:
@@ -220,17 +218,7 @@ class SafePub:
 
 
 def released(sampler: SafePub, table: pl.DataFrame, book: Callable[[], None]) -> PrivateRows:
-    """Return rows that may be released; see `SafePub.release`.
-
-    Parameters
-    ----------
-    sampler
-        The parameters.
-    table
-        The rows.
-    book
-        Called once everything is checked, before anything is drawn.
-    """
+    """Return rows that may be released; see `SafePub.release`."""
     lacking = [name for name in sampler.hierarchies if name not in table.columns]
     if lacking:
         raise ColumnNotFoundError.of(lacking, table.columns, where="the table")

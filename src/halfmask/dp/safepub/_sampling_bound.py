@@ -14,8 +14,6 @@ from halfmask._validation import integer_at_least, number_between
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LEAST_FRACTION", "least_class_size", "sampling_delta"]
-
 #: Shares from here on are whole multiples of 2**-64: they are drawn exactly.
 LEAST_FRACTION: Final = 0.001
 #: The relative error that a tail of scipy may have at most; it counts against the owner.

@@ -7,26 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-__all__ = ["SamplingTerms"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingTerms:
-    """What a release of SafePub was made by.
-
-    Attributes
-    ----------
-    epsilon, delta, sampling_fraction, search_epsilon
-        As of `SafePub`.
-    k
-        The least number of rows of a class, which follows from them.
-    columns
-        The released columns.
-    levels
-        The level of each column, or the least and the greatest that may be chosen.
-    person
-        The column of persons of whom one row each is drawn from; ``None``: each row counts.
-    """
+    """What a release of SafePub was made by."""
 
     epsilon: float
     delta: float

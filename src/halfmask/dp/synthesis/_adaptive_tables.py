@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AdaptiveTables"]
-
 #: The share of each round's budget for noise; the rest is for the choice.
 NOISE_SHARE: Final = 0.9
 #: At first a round gets what so many rounds a column would share.
@@ -37,26 +35,6 @@ class AdaptiveTables:
 
     McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for
     Differentially Private Synthetic Data" (2022), algorithms 2 and 3.
-
-    Parameters
-    ----------
-    codes
-        The rows, (columns, rows).
-    shape
-        How many codes each column has.
-    rho
-        The budget, in zero-concentrated differential privacy.
-    degree
-        Tables of up to so many columns matter.
-    cells
-        The model's cliques have so many cells at most, in all.
-    steps
-        Steps of mirror descent in each round.
-    rng
-        For drawn rows, which cost nothing: noise and choices are from the operating system.
-    max_rows
-        How many of the rows one unit of privacy may have. All of them may be in one cell, so that
-        noise and the sensitivity of a choice are so many times as large, for the same cost.
     """
 
     codes: NDArray[np.int64]

@@ -6,8 +6,6 @@ import math
 
 from halfmask._validation import number_between
 
-__all__ = ["epsilon_of_rho", "rho_of"]
-
 
 def epsilon_of_rho(rho: float, *, delta: float) -> float:
     """Return the epsilon that a rho costs at a delta, rounded up.

@@ -15,8 +15,6 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CategoryDomain", "ColumnDomain", "DeclaredDomain", "NumberDomain"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberDomain:
@@ -217,13 +215,7 @@ ColumnDomain: TypeAlias = NumberDomain | CategoryDomain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredDomain:
-    """What each column of a table may hold.
-
-    Parameters
-    ----------
-    columns
-        The released columns in their order.
-    """
+    """What each column of a table may hold."""
 
     columns: Mapping[str, ColumnDomain]
 
@@ -242,35 +234,14 @@ class DeclaredDomain:
         return tuple(each.n_codes for each in self.columns.values())
 
     def codes(self, table: pl.DataFrame) -> NDArray[np.int64]:
-        """Return a table as codes, (columns, rows).
-
-        Parameters
-        ----------
-        table
-            With all declared columns; others are left out.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            If it lacks one.
-        SchemaError
-            If one is of another type.
-        """
+        """Return a table as codes, (columns, rows)."""
         absent = [name for name in self.columns if name not in table.columns]
         if absent:
             raise ColumnNotFoundError.of(absent, table.columns, where="the table")
         return np.stack([each.codes(table[name]) for name, each in self.columns.items()])
 
     def cells(self, codes: NDArray[np.int64], rng: np.random.Generator) -> pl.DataFrame:
-        """Return codes as a table.
-
-        Parameters
-        ----------
-        codes
-            (columns, rows).
-        rng
-            Where numbers within bins come from.
-        """
+        """Return codes as a table."""
         return pl.DataFrame(
             [
                 each.cells(own, rng).alias(name)

@@ -16,35 +16,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["GraphicalModel", "NoisyTable"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NoisyTable:
-    """Counts of some columns with noise.
-
-    Parameters
-    ----------
-    columns
-        The places of the columns.
-    counts
-        Their counts, an axis for each column.
-    scale
-        The standard deviation of the noise.
-    """
+    """Counts of some columns with noise."""
 
     columns: Columns
     counts: NDArray[np.float64]
     scale: float
 
     def joined(self, other: NoisyTable) -> NoisyTable:
-        """Return what two measurements of the same columns say together.
-
-        Parameters
-        ----------
-        other
-            The second one.
-        """
+        """Return what two measurements of the same columns say together."""
         weights = self.scale**-2, other.scale**-2
         total = sum(weights)
         return NoisyTable(
@@ -59,11 +41,6 @@ class GraphicalModel:
 
     McKenna, Sheldon and Miklau, "Graphical-model based estimation and inference for differential
     privacy" (2019): entropic mirror descent, with marginals by belief propagation.
-
-    Parameters
-    ----------
-    shape
-        How many codes each column has.
     """
 
     def __init__(self, shape: Sequence[int]) -> None:
@@ -74,15 +51,7 @@ class GraphicalModel:
         self._marginals = self._propagated({})
 
     def fit(self, tables: Mapping[Columns, NoisyTable], *, steps: int) -> Self:
-        """Fit the model to tables, beginning with what it has learnt before.
-
-        Parameters
-        ----------
-        tables
-            Noisy tables by their columns.
-        steps
-            How many steps of mirror descent are taken.
-        """
+        """Fit the model to tables, beginning with what it has learnt before."""
         self.tree = JunctionTree.of(tables, self.shape)
         self.total = _total(tables)
         homes = {columns: self.tree.home(columns) for columns in tables}
@@ -109,13 +78,7 @@ class GraphicalModel:
         return self
 
     def marginal(self, columns: Columns) -> NDArray[np.float64] | None:
-        """Return the expected counts of some columns; ``None`` where no clique holds them all.
-
-        Parameters
-        ----------
-        columns
-            Their places, ascending.
-        """
+        """Return the expected counts of some columns; ``None`` where no clique holds them all."""
         wanted = set(columns)
         for clique, marginal in zip(self.tree.cliques, self._marginals, strict=True):
             if wanted <= set(clique):
@@ -123,15 +86,7 @@ class GraphicalModel:
         return None
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return rows as codes, (columns, rows); counts in a clique are rounded expectations.
-
-        Parameters
-        ----------
-        n
-            How many rows.
-        rng
-            Where draws come from.
-        """
+        """Return rows as codes, (columns, rows); counts in a clique are rounded expectations."""
         codes = np.zeros((len(self.shape), n), dtype=np.int64)
         for clique, separator, marginal in zip(
             self.tree.cliques, self.tree.separators, self._marginals, strict=True

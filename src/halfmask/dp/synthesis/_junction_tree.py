@@ -10,25 +10,13 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Columns", "JunctionTree", "cells_needed"]
-
 #: Places of columns, ascending.
 Columns: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JunctionTree:
-    """Cliques in an order in which each but the first hangs on an earlier one.
-
-    Parameters
-    ----------
-    cliques
-        The columns of each.
-    parents
-        The place of the clique that each hangs on; -1 for the first.
-    separators
-        The columns that each shares with the clique that it hangs on.
-    """
+    """Cliques in an order in which each but the first hangs on an earlier one."""
 
     cliques: tuple[Columns, ...]
     parents: tuple[int, ...]
@@ -37,13 +25,6 @@ class JunctionTree:
     @classmethod
     def of(cls, tables: Iterable[Columns], shape: Sequence[int]) -> Self:
         """Return a tree in which each table lies in a clique, and each column in one at least.
-
-        Parameters
-        ----------
-        tables
-            The columns of tables.
-        shape
-            How many codes each column has.
 
         Notes
         -----
@@ -73,13 +54,7 @@ class JunctionTree:
         )
 
     def home(self, columns: Columns) -> int:
-        """Return the place of the smallest clique that holds all of some columns.
-
-        Parameters
-        ----------
-        columns
-            Of a table that the tree was made for.
-        """
+        """Return the place of the smallest clique that holds all of some columns."""
         wanted = set(columns)
         return min(
             (i for i, clique in enumerate(self.cliques) if wanted <= set(clique)),
@@ -88,13 +63,7 @@ class JunctionTree:
 
 
 def cells_needed(tables: Iterable[Columns], shape: Sequence[int]) -> int:
-    """Return how many cells the cliques of a tree for these tables have together.
-
-    Parameters
-    ----------
-    tables, shape
-        As of `JunctionTree.of`.
-    """
+    """Return how many cells the cliques of a tree for these tables have together."""
     return sum(prod(shape[i] for i in clique) for clique in _maximal(_eliminated(tables, shape)))
 
 

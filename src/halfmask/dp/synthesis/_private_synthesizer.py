@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.dp.synthesis._declared_domain import ColumnDomain
 
-__all__ = ["PrivateSynthesizer", "charge_rows", "fit_booked"]
-
 #: Steps of mirror descent after each table.
 STEPS = 50
 
@@ -220,30 +218,12 @@ def fit_booked(
     table: Any,  # noqa: ANN401 # any table
     book: Callable[[], None],
 ) -> PrivateSynthesizer:
-    """Fit a model to a table; see `PrivateSynthesizer.fit`.
-
-    Parameters
-    ----------
-    model
-        The parameters; its ledger is left alone.
-    table
-        The rows.
-    book
-        Called once everything is checked, before a row is counted.
-    """
+    """Fit a model to a table; see `PrivateSynthesizer.fit`."""
     model._fit(table, book)  # noqa: SLF001 # the same module
     return model
 
 
 def charge_rows(model: PrivateSynthesizer, ledger: PrivacyLedger) -> None:
-    """Book what a model costs.
-
-    Parameters
-    ----------
-    model
-        The parameters.
-    ledger
-        The ledger of the table, which was checked.
-    """
+    """Book what a model costs."""
     event = EpsilonDeltaEvent(epsilon=model.epsilon, delta=model.delta)
     ledger.charge([event], purpose="synthetic rows")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.encode.series._seasons import Seasons
     from halfmask.encode.series._veil import Veil
 
-__all__ = ["Channel", "FilteredSeries"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilteredSeries:
@@ -37,36 +35,7 @@ class FilteredSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
-    """One column of one entity.
-
-    Parameters
-    ----------
-    grain
-        The column's steps.
-    power, scale, center
-        Values are centred, scaled and raised to a power (0 for the logarithm), sign kept.
-    seasons
-        The cycles; ``level``, ``width``, ``spread`` and ``tilt`` are their weights for levels, for
-        the logarithm of their sizes, for that of residuals' sizes, and for scores.
-    past, volatile, polish
-        What past levels say of the level, past sizes of the size, past scores of the score.
-    shift, tau
-        What centres sizes, and the spread of the rest after polish.
-    scores
-        The map to normal scores.
-    before
-        What the first step looks back at, (3, reach).
-    sign
-        1 or -1, by a key: up may be down.
-    sealed
-        Steps, counted from the clock's origin, whose values are sent as keyed noise, ascending.
-    whiteness
-        The p-values of no autocorrelation, by lag, of the residuals of the fitted rows.
-    veil
-        What fitted rows have of noise; None for few rows, and in version 0.1.
-    later
-        What a fit to the first half left of the second: autocorrelations by lag.
-    """
+    """One column of one entity."""
 
     grain: Quantizer
     power: float
@@ -118,21 +87,7 @@ class Channel:
         around: NDArray[np.float64],
         history: NDArray[np.float64],
     ) -> FilteredSeries:
-        """Go along steps from a history, sending values or taking what was sent.
-
-        Parameters
-        ----------
-        doing
-            One of the kernel's `SEND`, `TAKE` and `ASK`.
-        values, sent
-            One is read, and the other is written into a new array.
-        lost
-            Steps whose value says nothing.
-        around
-            What `around` gave.
-        history
-            What the first step looks back at, (3, reach).
-        """
+        """Go along steps from a history, sending values or taking what was sent."""
         from halfmask.kernels.encoding.series import walk  # noqa: PLC0415 # loads the compiler
 
         values, sent = values.copy(), sent.copy()
@@ -153,15 +108,7 @@ class Channel:
         expected: NDArray[np.float64],
         around: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Return what these would be the sending of, each given the true past, between steps.
-
-        Parameters
-        ----------
-        sent
-            (n,) or (n, answers).
-        expected, around
-            What `walk` and `around` gave for these steps.
-        """
+        """Return what these would be the sending of, each given the true past, between steps."""
         wide = (slice(None),) + (None,) * (sent.ndim - 1)
         level, spread, score = (row[wide] for row in expected)
         season, width, _, tilt, _ = (row[wide] for row in around)

@@ -10,8 +10,6 @@ from halfmask.encode.series._whiteness import WHITE
 if TYPE_CHECKING:
     from halfmask.encode.series._plan import SeriesPlan
 
-__all__ = ["claims_of", "weaknesses_of"]
-
 
 def claims_of(plan: SeriesPlan) -> tuple[LearnerClaim, ...]:
     """Return what holds for forecasts of what a plan sends."""

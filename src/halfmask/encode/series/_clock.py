@@ -14,8 +14,6 @@ from halfmask._errors import ParameterError, SchemaError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DAY", "SeriesClock"]
-
 #: Microseconds of a day.
 DAY = 86_400_000_000
 _UNITS = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": DAY, "w": 7 * DAY}
@@ -24,24 +22,7 @@ _MONTHS = {"mo": 1, "q": 3, "y": 12}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesClock:
-    """The steps of a series' time.
-
-    Parameters
-    ----------
-    name, dtype
-        The time column's name and type at home: a date, a date and time, or an integer.
-    step
-        Microseconds of a step, or units of an integer; 0 where it is counted in months.
-    months
-        Months of a step, 0 where it isn't counted in months.
-    wall
-        Whether steps are counted on the wall clock of the column's time zone: steps of days and
-        more are, shorter ones are counted in real time, which no clock change shortens.
-    origin
-        The first time, in microseconds, integer units, or months since the year 0.
-    within
-        Microseconds since the month's beginning, of steps of months.
-    """
+    """The steps of a series' time."""
 
     name: str
     dtype: pl.DataType
@@ -53,22 +34,7 @@ class SeriesClock:
 
     @classmethod
     def of(cls, column: pl.Series, *, every: str | int | None) -> SeriesClock:
-        """Make the clock of a column, its first time the origin.
-
-        Parameters
-        ----------
-        column
-            Times.
-        every
-            The step, such as ``"1h"`` or ``"1mo"``; the most frequent distance where it is None.
-
-        Raises
-        ------
-        SchemaError
-            If these are no times, some are missing, or there is no step to be seen.
-        ParameterError
-            If ``every`` is no step, or none of this column's kind.
-        """
+        """Make the clock of a column, its first time the origin."""
         _check(column)
         if column.dtype.is_integer():
             return cls._of_integers(column, every)
@@ -104,13 +70,7 @@ class SeriesClock:
         return not self.dtype.is_integer()
 
     def positions(self, column: pl.Series) -> NDArray[np.int64]:
-        """Return the number of steps from the origin to each time.
-
-        Raises
-        ------
-        SchemaError
-            If a time lies between two steps, or doesn't come back from its number.
-        """
+        """Return the number of steps from the origin to each time."""
         _check(column)
         if column.dtype != self.dtype:
             raise SchemaError(

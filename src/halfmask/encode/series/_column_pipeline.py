@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._noise import Keystream
 
-__all__ = ["ColumnPipeline", "Sent"]
-
 # What a padded step holds where its value is missing; values are centred at the middle.
 _MISSING = PAD - 1
 _MIDDLE = PAD // 2
@@ -39,19 +37,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPipeline:
-    """How a column's steps are sent and taken back.
-
-    Parameters
-    ----------
-    channel, noise, clock
-        The fitted model, the keystream and the steps of time.
-    events
-        First moments and the first behind them, (events, 2), on the wall clock.
-    hidden
-        Whether missing cells are sent as keyed noise.
-    blinding
-        The share of the sent numbers' variance that is keyed noise.
-    """
+    """How a column's steps are sent and taken back."""
 
     channel: Channel
     noise: Keystream
@@ -67,24 +53,7 @@ class ColumnPipeline:
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
     ) -> Sent:
-        """Return the number to send for each step, and how it came about.
-
-        Parameters
-        ----------
-        column
-            The cells.
-        rows
-            Which cell each step has, -1 for none.
-        positions
-            Consecutive steps.
-        history
-            What the first looks back at.
-
-        Raises
-        ------
-        SchemaError
-            If a cell would not come back.
-        """
+        """Return the number to send for each step, and how it came about."""
         failed = 0
         for limit in LIMITS:
             steps, rest, present = self._on_grid(column, rows, limit)
@@ -111,15 +80,7 @@ class ColumnPipeline:
         positions: NDArray[np.int64],
         history: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], FilteredSeries]:
-        """Return each step's value, whether it has one, whether it has a row, and the walk.
-
-        Parameters
-        ----------
-        sent
-            What `send` gave; NaN where nothing was sent.
-        positions, history
-            As `send` had them.
-        """
+        """Return each step's value, whether it has one, whether it has a row, and the walk."""
         from halfmask.kernels.encoding.series import TAKE  # noqa: PLC0415 # loads the compiler
 
         first, n = self._span(positions)

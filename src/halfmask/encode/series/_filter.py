@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Filter", "Fit", "candidates", "fits"]
-
 _SHORT = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55)
 # How far around a cycle's length a value says something of the next.
 _AROUND = (0, 1, 2, 4, 6, 9)
@@ -61,15 +59,7 @@ class Fit:
 
 
 def candidates(n: int, lengths: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Return the sets of lags that n values may be predicted by, each with more than the last.
-
-    Parameters
-    ----------
-    n
-        How many values there are.
-    lengths
-        Cycles in steps: a set has the first multiples of the shortest, up to the next longer one.
-    """
+    """Return the sets of lags that n values may be predicted by, each with more than the last."""
     cycles = [length for length in lengths if length <= min(_LONGEST, n // 4)]
     around = set(cycles)
     if len(cycles) > 1 and cycles[1] <= _DAYS * cycles[0]:
@@ -104,21 +94,6 @@ def fits(
     target: NDArray[np.float64] | None = None,
 ) -> list[Fit]:
     """Fit a filter for each set of lags, by conditional least squares on the same rows.
-
-    Parameters
-    ----------
-    series
-        All values, none missing.
-    rows
-        The numbers of the values that are to be predicted.
-    sets
-        Sets of lags, each within the last one's reach.
-    differenced
-        Whether the differences are predicted, so that the level may go anywhere.
-    constant
-        Whether there is a constant.
-    target
-        What is predicted by the past, where it isn't the series itself.
 
     Notes
     -----

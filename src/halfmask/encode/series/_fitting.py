@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.encode.series._quantizer import Quantizer
     from halfmask.encode.series._seasons import Seasons
 
-__all__ = ["Fitting"]
-
 _POWERS = (1.0, 0.5, 0.0)
 # Rows that a model is fitted to: the last ones of a longer series.
 _MAX_ROWS = 200_000
@@ -44,23 +42,7 @@ _FEW = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitting:
-    """What a series' model is fitted to.
-
-    Parameters
-    ----------
-    clock, seasons, grain
-        The steps of time, the cycles, and the steps of values.
-    positions
-        Consecutive steps of time, gaps included.
-    steps
-        The value at each, dithered; anything where there is none.
-    present
-        Where a value is there and isn't known to be an event.
-    far
-        From how many robust spreads a residual is sealed; infinity for never.
-    noise
-        Keyed normal numbers, one for each step.
-    """
+    """What a series' model is fitted to."""
 
     clock: SeriesClock
     seasons: Seasons

@@ -17,22 +17,10 @@ if TYPE_CHECKING:
     from halfmask.encode.series._plan import SeriesPlan
     from halfmask.encode.series._state import SeriesState
 
-__all__ = ["ForecastQuery", "entity_number"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastQuery:
-    """Forecasts of one series, and which one.
-
-    Parameters
-    ----------
-    numbers
-        (steps,) or (steps, answers).
-    plan
-        The plan by which they come home.
-    entity, column
-        The numbers of entity and column.
-    """
+    """Forecasts of one series, and which one."""
 
     numbers: NDArray[np.float64]
     plan: SeriesPlan
@@ -41,13 +29,7 @@ class ForecastQuery:
 
     @classmethod
     def of(cls, forecasts: object, plan: SeriesPlan, *, column: str | None, entity: object) -> Self:
-        """Check what was given.
-
-        Raises
-        ------
-        DataError, ParameterError, SchemaError
-            If there are no numbers, or their series isn't given.
-        """
+        """Check what was given."""
         try:
             numbers = np.array(forecasts, dtype=np.float64)
         except (TypeError, ValueError):
@@ -117,13 +99,7 @@ class ForecastQuery:
 
 
 def entity_number(plan: SeriesPlan, entity: object) -> int:
-    """Return an entity's number; that of the only one where none is named.
-
-    Raises
-    ------
-    SchemaError
-        If there is no such entity, or there are several and none is named.
-    """
+    """Return an entity's number; that of the only one where none is named."""
     entities = plan.entities.to_list()
     if entity is None and len(entities) == 1:
         return 0

@@ -16,20 +16,10 @@ if TYPE_CHECKING:
     from halfmask.encode.series._clock import SeriesClock
     from halfmask.encode.series._settings import SeriesSettings
 
-__all__ = ["StepGrid"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepGrid:
-    """Steps, and which of them have a row.
-
-    Parameters
-    ----------
-    positions
-        Consecutive steps.
-    rows
-        The number of each step's row, -1 where there is none.
-    """
+    """Steps, and which of them have a row."""
 
     positions: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -38,14 +28,7 @@ class StepGrid:
     def of(
         cls, times: pl.Series, clock: SeriesClock, *, settings: SeriesSettings, start: int | None
     ) -> StepGrid:
-        """Lay the rows of one entity on steps from ``start``, or from the first row, to the last.
-
-        Raises
-        ------
-        SchemaError
-            If a time is there twice, comes before an earlier one or before the start, or too many
-            steps have no row.
-        """
+        """Lay the rows of one entity on steps from ``start``, or the first row, to the last."""
         at = clock.positions(times)
         order = np.arange(len(at))
         if settings.order == "sort":

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.encode.series._fitting import Fitting
     from halfmask.encode.series._seasons import Period
 
-__all__ = ["remembered"]
-
 # Halves of fewer values say nothing; longer series are judged by their last rows.
 _FEWEST = 80
 _MAX_ROWS = 20_000
@@ -24,15 +22,7 @@ _MAX_ROWS = 20_000
 def remembered(
     fitting: Fitting, periods: tuple[Period, ...] | None
 ) -> tuple[tuple[int, float], ...]:
-    """Return the autocorrelations, by lag, of the second half's residuals under a fit to the first.
-
-    Parameters
-    ----------
-    fitting
-        What the whole model is fitted to.
-    periods
-        The cycles that were asked for.
-    """
+    """Return autocorrelations, by lag, of the second half's residuals under a fit to the first."""
     from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
 
     rows = slice(max(0, len(fitting.steps) - _MAX_ROWS), None)

@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CHUNK", "Regression", "gram", "solve"]
-
 #: Rows that are looked at together.
 CHUNK = 16_384
 # Numbers of a design that are kept; a larger one is made again for every fit.
@@ -25,17 +23,7 @@ def gram(
     target: NDArray[np.float64],
     rows: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return ``X'X`` and ``X'y`` over these rows.
-
-    Parameters
-    ----------
-    design
-        Gives the rows of X by their numbers.
-    target
-        y of all rows.
-    rows
-        Which of them count.
-    """
+    """Return ``X'X`` and ``X'y`` over these rows."""
     width = design(rows[:1]).shape[1]
     square, cross = np.zeros((width, width)), np.zeros(width)
     for start in range(0, len(rows), CHUNK):

@@ -11,8 +11,6 @@ from halfmask.encode.series._filter import Filter, fits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["carried", "past_of", "rest_of"]
-
 _ROUNDS = 3
 
 
@@ -33,15 +31,6 @@ def past_of(
 
     A missing value is its forecast by the filter. A line drawn through a gap would end in a value
     that is unknown, and a filter that is fitted to it is wrong behind every gap.
-
-    Parameters
-    ----------
-    series, present
-        Values, and which of them are there.
-    rows
-        The numbers of the values that are to be predicted.
-    sets
-        Sets of lags.
     """
     filled = carried(series, present)
     found = [(float(np.mean(series[rows] ** 2)), Filter.none(), filled)]

@@ -12,8 +12,6 @@ from halfmask._random import keyed_integers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PAD", "Keystream"]
-
 _CHUNK = 4096
 _USES = {"dither": 0, "pad": 1, "missing": 2, "gap": 3, "blind": 4, "rest": 5, "veil": 6}
 #: Whole numbers below this are padded: 46 bits, which a normal number of 53 bits can carry.
@@ -23,13 +21,7 @@ _LOW = np.uint64(2**32 - 1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keystream:
-    """The keystream of one series.
-
-    Parameters
-    ----------
-    key
-        32 secret bytes.
-    """
+    """The keystream of one series."""
 
     key: bytes
 

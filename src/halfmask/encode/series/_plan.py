@@ -24,35 +24,10 @@ if TYPE_CHECKING:
     from halfmask.encode.series._noise import Keystream
     from halfmask.encode.series._settings import SeriesSettings
 
-__all__ = ["SeriesPlan"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SeriesPlan:
     """How series are encoded, and everything that decodes them.
-
-    Parameters
-    ----------
-    settings
-        What was asked of the codec.
-    id
-        Tells this fit from others; it stays at home.
-    clock
-        The steps of time.
-    entities
-        The values of the entity column, one null where there is none.
-    codes
-        The number that is sent for each.
-    columns
-        The columns of numbers, in the table's order.
-    time_token, entity_token, tokens
-        The names of the encoded columns.
-    channels, noises
-        For each entity and column, entity by entity.
-    starts
-        Each entity's first fitted step.
-    state
-        Behind the fitted rows; None while the plan is being made.
 
     Guarantees
     ----------
@@ -168,13 +143,7 @@ class SeriesPlan:
         return SeriesState(codec=self.id, next=tuple(ahead), history=tuple(history))
 
     def by_entity(self, batch: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
-        """Yield each entity that has rows, by its number, with them.
-
-        Raises
-        ------
-        SchemaError
-            If columns aren't those of the fit, or an entity was never seen.
-        """
+        """Yield each entity that has rows, by its number, with them."""
         self._check(batch)
         if not batch.height:
             return

@@ -15,8 +15,6 @@ from halfmask.encode.series._settings import Event, SeriesSettings
 from halfmask.encode.series._state import SeriesState
 from halfmask.encode.series._veil import Veil
 
-__all__ = ["PLAN_ARCHIVE"]
-
 PLAN_ARCHIVE = Archive(
     label="halfmask series plan",
     version=1,

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.encode.series._settings import SeriesSettings
     from halfmask.vault import Secret
 
-__all__ = ["plan_of"]
-
 
 def plan_of(table: pl.DataFrame, *, settings: SeriesSettings, secret: Secret) -> SeriesPlan:
     """Fit a model to each column of each entity, and give each a key."""

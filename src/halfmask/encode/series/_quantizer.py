@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
     Integers: TypeAlias = NDArray[np.int64]
 
-__all__ = ["LIMITS", "Quantizer"]
-
 #: How many steps from the origin a cell is placed at most. Each limit is tried after the one
 #: before it; whatever lies further away is in the cell's rest.
 LIMITS = (2.0**40, 2.0**34, 2.0**28, 2.0**22)
@@ -40,22 +38,6 @@ _SIGN = np.int64(2**63 - 1)
 class Quantizer:
     """How one column is counted in steps.
 
-    Parameters
-    ----------
-    name, dtype
-        The column's name and type at home.
-    digits
-        Decimals of a column of floats; -1 where it has more than can be counted, -2 for integers.
-    step
-        The size of a step of floats without decimals, and of integers; a power of two.
-    center
-        The step from which distances are counted.
-    origin
-        The value, in steps of decimals or raw, at which steps are counted from 0.
-    spacing
-        How many steps one place of the grid has: its first is for cells on the grid, its second
-        for those that have a rest, the others are for none. 1 in version 0.1, which has no rest.
-
     Guarantees
     ----------
     A cell is a place on the grid and a rest, the number of representable values from that place
@@ -72,13 +54,7 @@ class Quantizer:
 
     @classmethod
     def of(cls, column: pl.Series) -> Quantizer:
-        """Find the grid of a column.
-
-        Raises
-        ------
-        SchemaError
-            If the column holds no numbers, none at all, or infinite ones.
-        """
+        """Find the grid of a column."""
         if not column.dtype.is_numeric() or not is_ordered(column.dtype):
             raise SchemaError(
                 f"Column {column.name!r} holds {column.dtype}, which is no series of numbers.",
@@ -116,15 +92,7 @@ class Quantizer:
     def split(
         self, column: pl.Series, *, limit: float = LIMITS[0]
     ) -> tuple[Floats, Integers, NDArray[np.bool_]]:
-        """Return each cell's step, its rest, and whether it has a value.
-
-        Parameters
-        ----------
-        column
-            The cells.
-        limit
-            How far from the centre a place may lie.
-        """
+        """Return each cell's step, its rest, and whether it has a value."""
         numbers, present = _cells(column)
         if self.spacing == 1:
             limit = _FARTHEST
@@ -136,14 +104,7 @@ class Quantizer:
         return self.spacing * places + marked, rest, present
 
     def joined(self, steps: Floats, rest: Integers | None, present: NDArray[np.bool_]) -> pl.Series:
-        """Return the cells of these steps and rests, missing where they aren't present.
-
-        Raises
-        ------
-        SchemaError
-            If a step isn't a value of the column's type, or a rest is wanting: the rows are not
-            what was encoded.
-        """
+        """Return the cells of these steps and rests, missing where they aren't present."""
         places = np.floor(steps / self.spacing)
         marks = np.where(present, steps - self.spacing * places, 0.0)
         wrong = int(((marks > 1) | ((marks == 1) & (rest is None))).sum())
@@ -260,15 +221,7 @@ def _binary(values: Floats) -> tuple[int, float, float]:
 
 
 def _exponent(apart: Floats, *, size: float) -> int:
-    """Return the power of two of a step: the farthest cell is in reach, or a change is fine.
-
-    Parameters
-    ----------
-    apart
-        Distances from the origin.
-    size
-        What takes the place of the farthest where there are none.
-    """
+    """Return the power of two of a step: the farthest cell is in reach, or a change is fine."""
     farthest = float(np.minimum(np.abs(apart), np.finfo(np.float64).max).max()) or size
     moves = np.abs(np.diff(apart))
     moves = moves[(moves > 0) & np.isfinite(moves)]

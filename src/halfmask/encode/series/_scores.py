@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ScoreMap"]
-
 _MAX_KNOTS = 129
 _ROWS_A_KNOT = 8
 # No two knots lie nearer than this share of the middle half's width: slopes stay bounded.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode.series._clock import SeriesClock
 
-__all__ = ["DRIFT", "DRIFT_COLUMN", "NAMED", "Period", "Seasons", "Term", "steps_of"]
-
 #: A cycle of the calendar by its name, or the number of steps of another one.
 Period: TypeAlias = str | int
 NAMED: tuple[str, ...] = ("day", "week", "month", "year")
@@ -53,19 +51,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seasons:
-    """The cycles that are fitted to a series.
-
-    Parameters
-    ----------
-    terms
-        The cycles.
-    unfitted
-        Cycles that were asked for, but the series is too short to fit them.
-    lengths
-        The fitted cycles in whole steps, the shortest first, months left out.
-    first, last
-        The fitted steps: a drift is followed between them, and stays where it is beyond.
-    """
+    """The cycles that are fitted to a series."""
 
     terms: tuple[Term, ...]
     unfitted: tuple[str, ...]

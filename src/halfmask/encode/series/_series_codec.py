@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.encode.series._settings import Missing, Order
     from halfmask.encode.series._state import SeriesState
 
-__all__ = ["SeriesCodec"]
-
 
 @dataclass(kw_only=True, eq=False)
 class SeriesCodec:

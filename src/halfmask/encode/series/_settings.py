@@ -13,8 +13,6 @@ from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.encode.series._clock import DAY
 from halfmask.encode.series._seasons import NAMED, Period
 
-__all__ = ["Event", "Missing", "Order", "SeriesSettings"]
-
 Missing: TypeAlias = Literal["hidden", "visible"]
 Order: TypeAlias = Literal["error", "sort"]
 

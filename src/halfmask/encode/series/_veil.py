@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.encode.series._least_squares import Regression
     from halfmask.encode.series._seasons import Seasons
 
-__all__ = ["Veil"]
-
 _STEPS = 5
 
 
@@ -29,13 +27,6 @@ class Veil:
     """What fitted rows have of noise, by the calendar.
 
     Rows behind the fitted ones are sent without: no model has seen them.
-
-    Parameters
-    ----------
-    drawn
-        The calendar's weights for noise: what scores have at each place of each cycle.
-    stretch
-        Its weights for the logarithm of the factor by which residuals are made as spread as noise.
 
     Notes
     -----

@@ -9,22 +9,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WHITE", "autocorrelations", "ljung_box", "tested_lags"]
-
 #: A series of a smaller p-value still remembers itself.
 WHITE = 0.05
 
 
 def autocorrelations(series: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Return the autocorrelations of lags 1 to ``most``; none of a series that never changes.
-
-    Parameters
-    ----------
-    series
-        The values; NaN where there is none.
-    most
-        The longest lag, shorter than the series.
-    """
+    """Return the autocorrelations of lags 1 to ``most``; none of a series that never changes."""
     there = np.isfinite(series)
     if not there.any():
         return np.empty(0)
@@ -36,13 +26,6 @@ def autocorrelations(series: NDArray[np.float64], most: int) -> NDArray[np.float
 
 def ljung_box(series: NDArray[np.float64], lags: tuple[int, ...]) -> tuple[tuple[int, float], ...]:
     """Return the p-value of no autocorrelation up to each of these lags.
-
-    Parameters
-    ----------
-    series
-        The values; NaN where there is none.
-    lags
-        Ascending, each shorter than the series.
 
     Notes
     -----

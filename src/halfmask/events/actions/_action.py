@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.events.secrets._keys import EventKeys
     from halfmask.events.secrets._tables import SecretTable, TableKind
 
-__all__ = ["Action", "Resources"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Resources:

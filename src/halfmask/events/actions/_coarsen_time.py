@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.events.actions._action import Resources
     from halfmask.events.running._context import Applier, Context
 
-__all__ = ["CoarsenTime", "check_clock"]
-
 #: Those that a compiled loop writes.
 _FORMS: dict[Form, int] = {"date": 0, "local": 1, "offset": 2}
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier, Context
 
-__all__ = ["Erase"]
-
 
 class Erase(Action):
     """Drop the value; of an array with a condition, drop elements.

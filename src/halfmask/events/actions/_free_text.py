@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.events.secrets._tables import TableKind
     from halfmask.masks.text import Detail
 
-__all__ = ["FreeText"]
-
 What: TypeAlias = Literal["email", "url", "iban", "card", "ip", "phone"]
 _ALL: Final = get_args(What)
 _LONGEST: Final = 100_000

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier
 
-__all__ = ["Generalize", "HierarchySection"]
-
 
 class HierarchySection(EventSection):
     """``hierarchy`` of `Generalize`: one of a file and three rules.

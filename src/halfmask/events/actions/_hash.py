@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier
 
-__all__ = ["Hash"]
-
 #: Readers of JSON take numbers for floats.
 _MOST_NUMBER_BITS = 53
 _DIGEST_BYTES = 32

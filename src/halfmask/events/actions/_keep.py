@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier, Context
 
-__all__ = ["Keep"]
-
 
 class Keep(Action):
     """Write the value unchanged. No other action does.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Applier, Context
 
-__all__ = ["Mask"]
-
 
 class Mask(Action):
     """Keep the first and last characters of a text, and mask the others.

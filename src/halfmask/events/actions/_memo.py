@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.events.block._known_tokens import KnownTokens
+from halfmask.events.block._level import Level
 from halfmask.events.block._levels import absent
 from halfmask.events.block._quantities import with_nulls
-from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._values import Kind, Values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,20 +19,12 @@ if TYPE_CHECKING:
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Context
 
-__all__ = ["Memo"]
-
 _MOST_KNOWN = 1 << 17
 _MOST_BYTES = 1 << 25
 
 
 class Memo:
     """An applier of a function of single tokens.
-
-    Parameters
-    ----------
-    function
-        Returns what becomes of a scalar, None if it is dropped without being a failure, or the
-        reason why it can't be done. The same token must always give the same.
 
     Notes
     -----

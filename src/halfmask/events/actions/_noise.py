@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier, Context
 
-__all__ = ["Noise"]
-
 #: Beyond it floats don't tell whole numbers apart.
 _MOST = 2.0**53
 

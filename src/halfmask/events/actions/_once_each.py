@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.events.block._values import Level
+from halfmask.events.block._level import Level
 from halfmask.events.running._context import BlockView, Context
 
 if TYPE_CHECKING:
@@ -15,20 +15,12 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.running._context import Applier
 
-__all__ = ["OnceEach"]
-
 #: With fewer repeats it is faster to work on all of them.
 _LEAST_REPEATS = 4
 
 
 class OnceEach:
-    """An applier of another one, which must look at nothing but the values.
-
-    Parameters
-    ----------
-    applier
-        Gives the same for the same value, wherever that stands.
-    """
+    """An applier of another one, which must look at nothing but the values."""
 
     __slots__ = ("_applier",)
     is_local = True

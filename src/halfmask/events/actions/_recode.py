@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.events.running._context import Applier
     from halfmask.events.secrets._tables import TableKind
 
-__all__ = ["Recode"]
-
 
 class Recode(Action):
     """Write what a secret table says for the value.

@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.actions._action import Resources
-    from halfmask.events.block._values import Level
+    from halfmask.events.block._level import Level
     from halfmask.events.running._context import Context
     from halfmask.events.secrets._tables import ElementPart, TableKind
-
-__all__ = ["RecodeMany", "Splitter"]
 
 #: An element stays unchanged; it is dropped.
 STAYS, GOES = -1, -2
@@ -89,17 +87,7 @@ class RecodeMany(Action):
 
 
 class Splitter:
-    """Chooses the table's entry for each element.
-
-    Parameters
-    ----------
-    by
-        The path that is looked up.
-    entries
-        The table's.
-    stays
-        Whether elements that it doesn't have stay.
-    """
+    """Chooses the table's entry for each element."""
 
     __slots__ = ("_by", "_numbers", "_stays", "parts")
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.events.actions._action import Resources
     from halfmask.events.running._context import Applier, Context
 
-__all__ = ["Round"]
-
 _MOST_DIGITS = 18
 _POWERS = 10 ** np.arange(_MOST_DIGITS + 1, dtype=np.int64)
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.events.running._context import Applier, Context
     from halfmask.events.secrets._tables import TableKind
 
-__all__ = ["Scale", "scaled"]
-
 _MOST_DIGITS = 18
 
 
@@ -115,17 +113,7 @@ def scaled(
     codes: NDArray[np.integer],
     action: Scale | None = None,
 ) -> Values:
-    """Return numbers times factors; None counts as ``not-in-table``.
-
-    Parameters
-    ----------
-    values, context
-        As of an applier.
-    factors, codes
-        The factors, and the number of each slot's.
-    action
-        Says units and digits.
-    """
+    """Return numbers times factors; None counts as ``not-in-table``."""
     read = Quantities.read(values, context, () if action is None else action.units)
     parts = [(0, 0) if factor is None else _parts(factor) for factor in factors]
     pairs = np.array(parts, np.int64).reshape(-1, 2)

@@ -11,8 +11,9 @@ from halfmask._errors import DataError
 from halfmask._policy_files import Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.block._known_tokens import KnownTokens
+from halfmask.events.block._level import Level
 from halfmask.events.block._quantities import with_nulls
-from halfmask.events.block._values import SEED, Kind, Level, Values
+from halfmask.events.block._values import SEED, Kind, Values
 from halfmask.events.block._words import SeenKinds, as_words
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.events.actions._action import Resources
     from halfmask.events.block._words import Token
     from halfmask.events.running._context import Context
-
-__all__ = ["Sequence", "SequenceApplier"]
 
 _SCALARS = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
 #: The one group of a sequence over the whole stream.
@@ -80,17 +79,7 @@ class Sequence(Action):
 
 
 class SequenceApplier:
-    """Numbers values, and knows those that it numbered before.
-
-    Parameters
-    ----------
-    scope
-        The path of what numbers start again for; None for one sequence, or one in each event.
-    within_event
-        Whether numbers start again in each event.
-    most
-        How many scopes are remembered.
-    """
+    """Numbers values, and knows those that it numbered before."""
 
     __slots__ = ("_known", "_most", "_numbers", "_scope", "_seen", "_within_event")
 
@@ -170,13 +159,7 @@ class SequenceApplier:
         return [[scope, list(known)] for scope, known in self._numbers.items()]
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
-        """Go on from what `state` returned.
-
-        Raises
-        ------
-        DataError
-            If it is no such thing.
-        """
+        """Go on from what `state` returned."""
         try:
             found = {str(scope): [str(word) for word in words] for scope, words, *_ in state}
             self._known = None

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.events.running._context import Applier, Context
     from halfmask.events.secrets._tables import TableKind
 
-__all__ = ["Shift"]
-
 
 class Shift(Action):
     """Shift the times of each entity by an offset of its own.

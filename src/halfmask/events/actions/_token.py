@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.events.running._context import Context
     from halfmask.events.secrets._keys import EventKeys
 
-__all__ = ["Token", "TokenApplier", "reveal_token"]
-
 _KEY_BYTES = 64
 _BLOCK = 16
 
@@ -76,13 +74,7 @@ class Token(Action):
 
 
 class TokenApplier:
-    """Writes tokens, and knows of what kinds of values.
-
-    Parameters
-    ----------
-    memo
-        Writes them.
-    """
+    """Writes tokens, and knows of what kinds of values."""
 
     __slots__ = ("_memo", "_seen")
     is_local = True

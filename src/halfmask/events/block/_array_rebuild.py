@@ -10,9 +10,10 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask.events.actions._recode_many import GOES, STAYS, Splitter
 from halfmask.events.actions._scale import scaled
+from halfmask.events.block._level import Level
 from halfmask.events.block._levels import merged, only, repeated
 from halfmask.events.block._paths import Path
-from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._values import Kind, Values
 from halfmask.events.running._context import BlockView, Context
 
 if TYPE_CHECKING:
@@ -26,24 +27,10 @@ if TYPE_CHECKING:
     from halfmask.events.running._conditions import Condition
     from halfmask.events.secrets._tables import ElementPart
 
-__all__ = ["ArrayRebuild", "ContainerRule", "field_path"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ContainerRule:
-    """A rule of whole elements, made ready.
-
-    Parameters
-    ----------
-    number
-        Of the rule, from 0 on.
-    path
-        Of the elements, ending in ``[]``.
-    when
-        Its conditions.
-    splitter
-        What elements become; None leaves them out.
-    """
+    """A rule of whole elements, made ready."""
 
     number: int
     path: str
@@ -62,19 +49,7 @@ class _Made:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ArrayRebuild:
-    """A block whose elements are left out or have become several.
-
-    Parameters
-    ----------
-    block
-        The scanned block.
-    rules
-        Those of whole elements.
-    first_event
-        The number in the stream of the block's first event.
-    done
-        Is called with what each rule couldn't do.
-    """
+    """A block whose elements are left out or have become several."""
 
     block: Block
     rules: Sequence[ContainerRule]
@@ -204,15 +179,7 @@ class ArrayRebuild:
 
 
 def field_path(path: str, name: str) -> str:
-    """Return the path of a field that a table names from the element on.
-
-    Raises
-    ------
-    PolicyError
-        If it is no path.
-    ParameterError
-        If it is in another array.
-    """
+    """Return the path of a field that a table names from the element on."""
     element = Path.parse(path)
     found = Path(steps=(*element.steps, *Path.parse(name).steps))
     if not found.concrete or found.level != element.place:

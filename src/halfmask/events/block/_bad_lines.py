@@ -12,8 +12,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BadLine", "BadLines", "Reason"]
-
 
 class Reason(StrEnum):
     """Why a line was refused, by the first fault that is met; never what was in it."""

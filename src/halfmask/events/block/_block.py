@@ -14,17 +14,16 @@ from halfmask._errors import DataError, ParameterError
 from halfmask.events.block._bad_lines import BadLines
 from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._columns import NEVER, Columns
+from halfmask.events.block._level import Level
 from halfmask.events.block._limits import Limits
 from halfmask.events.block._paths import Path, Step
-from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._values import Kind, Values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.block._path_tree import PathTree, ScanTree
     from halfmask.events.running._context import Context
-
-__all__ = ["Block", "scan_block"]
 
 #: How many bytes can be read behind the last line: as many as are looked at at once, and some.
 _PADDING = 128

@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BUFFERS", "ArrayLease", "Buffers"]
-
 _Kind = TypeVar("_Kind", bound=np.generic)
 #: What is smaller costs no new pages; what is larger isn't held on to.
 _LEAST, _MOST = 1 << 16, 1 << 26
@@ -63,11 +61,6 @@ BUFFERS = Buffers()
 
 class ArrayLease:
     """Arrays that are used together, and given back when all is done with them.
-
-    Parameters
-    ----------
-    buffers
-        Where they come from; None makes new ones, which are never given back.
 
     Examples
     --------

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.block._buffers import ArrayLease
+    from halfmask.events.block._level import Level
     from halfmask.events.block._shape import OutputShape
-    from halfmask.events.block._values import Level, Values
-
-__all__ = ["Changed"]
+    from halfmask.events.block._values import Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

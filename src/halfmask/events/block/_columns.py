@@ -14,26 +14,13 @@ if TYPE_CHECKING:
 
     from halfmask.events.block._buffers import ArrayLease
 
-__all__ = ["NEVER", "Columns"]
-
 #: The room of a node whose values aren't noted: no slot is beyond it.
 NEVER = 1 << 62
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Columns:
-    """What a scan notes: one run of slots for each node.
-
-    Parameters
-    ----------
-    base, room
-        Where each node's run begins, and how many slots there is room for.
-    used
-        How many slots are given to nodes; a node that got more room left some behind.
-    kinds, starts, stops
-        Of each slot; see `kernels.json_scan`. Where the kind is MISSING, the others may be left
-        over from something else.
-    """
+    """What a scan notes: one run of slots for each node."""
 
     base: NDArray[np.int64]
     room: NDArray[np.int64]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.stages._cells import Run
 
-__all__ = ["grouped", "number_runs", "word_codes", "words_by_cell"]
-
 #: Which word a value has in common with its equals; None for what isn't counted.
 Word: TypeAlias = "Callable[[Kind, bytes], str | None]"
 
@@ -28,18 +26,7 @@ _MOST_PRODUCT = 1 << 62
 
 
 def grouped(columns: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give each distinct row of columns of numbers a number.
-
-    Parameters
-    ----------
-    columns
-        Of equal length, one at least; numbers from -1 on.
-
-    Returns
-    -------
-    tuple
-        A slot of each distinct row; and the number of each slot's row.
-    """
+    """Give each distinct row of columns of numbers a number."""
     code = np.zeros(len(columns[0]), np.int64)
     size = 1
     for column in columns:
@@ -54,15 +41,7 @@ def grouped(columns: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ND
 
 
 def number_runs(cells: NDArray[np.int64], numbers: Quantities) -> Iterator[tuple[int, Run]]:
-    """Add the numbers of each cell up, exactly, those with the same places together.
-
-    Parameters
-    ----------
-    cells
-        Of each slot; -1 for none.
-    numbers
-        Of each slot.
-    """
+    """Add the numbers of each cell up, exactly, those with the same places together."""
     used = np.flatnonzero(numbers.fits & (cells >= 0))
     if not len(used):
         return

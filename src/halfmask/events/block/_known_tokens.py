@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.block._words import Token
 
-__all__ = ["KnownTokens"]
-
 _Number = TypeVar("_Number", np.uint64, np.int64)
 _LEAST, _LEAST_BYTES = 1 << 8, 1 << 12
 _WORDS = {Kind.FALSE: b"false", Kind.TRUE: b"true"}
@@ -29,7 +27,8 @@ class KnownTokens:
 
     Examples
     --------
-    >>> from halfmask.events.block._values import Level, Values
+    >>> from halfmask.events.block._level import Level
+    >>> from halfmask.events.block._values import Values
     >>> known = KnownTokens()
     >>> known.numbered(Values.of(Level.of_events(3), ["a", None, "b"])).tolist()
     [0, -1, 1]
@@ -60,13 +59,7 @@ class KnownTokens:
         self._table = np.full(2 * _LEAST, -1, np.int32)
 
     def numbered(self, values: Values) -> NDArray[np.int32]:
-        """Return the number of each scalar, from 0 on; -1 of NULL, containers and what's MISSING.
-
-        Parameters
-        ----------
-        values
-            Those that weren't met before get the next numbers, in their order.
-        """
+        """Return the number of each scalar, from 0 on; -1 of NULL, containers and MISSING."""
         from halfmask.kernels.text.json_tokens import number_known  # noqa: PLC0415 # numba is slow to import
 
         kinds, starts, stops = values.kinds, values.starts, values.stops

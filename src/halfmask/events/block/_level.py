@@ -10,8 +10,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Level"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Level:

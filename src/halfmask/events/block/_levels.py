@@ -7,46 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._level import Level
+from halfmask.events.block._values import Kind, Values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "absent",
-    "brought",
-    "enclosing",
-    "first_of_event",
-    "merged",
-    "only",
-    "ordinals",
-    "repeated",
-]
-
 
 def brought(values: Values, level: Level) -> Values:
-    """Return values of an enclosing level, or of the same, for each slot of a level.
-
-    Raises
-    ------
-    ParameterError
-        If their level doesn't enclose it.
-    """
+    """Return values of an enclosing level, or of the same, for each slot of a level."""
     if level.path == values.level.path:
         return values
     return values.take(enclosing(level, values.level.path), level)
 
 
 def enclosing(level: Level, path: str) -> NDArray[np.int64]:
-    """Return, for each slot of a level, the slot that it lies in of the level of a path.
-
-    Raises
-    ------
-    ParameterError
-        If that level doesn't enclose it.
-    """
+    """Return, for each slot of a level, the slot that it lies in of the level of a path."""
     index: NDArray[np.int64] = np.arange(level.slots)
     at: Level | None = level
     while at is not None and at.path != path:
@@ -109,17 +87,7 @@ def merged(columns: Sequence[Values]) -> Values:
 def repeated(
     level: Level, counts: NDArray[np.int64], above: Level
 ) -> tuple[Level, NDArray[np.int64]]:
-    """Return a level with each slot so many times, and the slot that each comes from.
-
-    Parameters
-    ----------
-    level
-        Elements of an array.
-    counts
-        How often each of them is there afterwards.
-    above
-        The level above, which stays.
-    """
+    """Return a level with each slot so many times, and the slot that each comes from."""
     index = np.repeat(np.arange(level.slots), counts)
     sums = np.concatenate([[0], np.cumsum(counts)])
     each = np.diff(sums[level.offsets])

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from halfmask._validation import integer_at_least
 
-__all__ = ["Limits"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

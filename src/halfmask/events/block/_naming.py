@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.secrets._keys import EventKeys
 
-__all__ = ["Naming", "by_steps"]
-
 _DIGEST_BYTES = 8
 _MOST_SHAPES = 256
 #: Of fields in all shapes that are kept.
@@ -25,13 +23,6 @@ _MOST_NAMES = 1 << 16
 
 class Naming:
     """Makes the shape of a block's output.
-
-    Parameters
-    ----------
-    policy
-        Whose rules name fields.
-    keys
-        Under which names of fields are hashed.
 
     Notes
     -----

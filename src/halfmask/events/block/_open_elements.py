@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.policy._policy_sections import RuleSection
 
-__all__ = ["OpenElements"]
-
 #: A field that no event has, or whose own column does as well.
 _NOBODY: Final = "\0"
 _MOST_KNOWN: Final = 1 << 12
@@ -24,11 +22,6 @@ class OpenElements:
     The writer writes an array, and its elements as objects, where a field may stand in them. Of
     fields that are named it knows from the policy; what stars find it would know from the block
     alone, and a line's bytes would depend on its neighbours.
-
-    Parameters
-    ----------
-    rules
-        Those that make columns.
 
     Examples
     --------

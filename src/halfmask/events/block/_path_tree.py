@@ -13,8 +13,6 @@ from halfmask.events.block._values import written_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PathTree", "ScanTree"]
-
 #: Behind the names, so that eight bytes can be read from any of them on.
 _PADDING = 8
 _LEAST_NODES = 64
@@ -102,15 +100,7 @@ class ScanTree:
         return other
 
     def grow(self, node: int, step: str | Step) -> None:
-        """Add the child of a node with a star that an event has.
-
-        Parameters
-        ----------
-        node
-            Where a field or an array was met.
-        step
-            The field's name, or `Step.ELEMENT`.
-        """
+        """Add the child of a node with a star that an event has."""
         self._add(node, (*self.steps[node], step), self._after(node, step))
         self._enter()
 

@@ -12,8 +12,6 @@ from typing import Self
 from halfmask._errors import PolicyError
 from halfmask.events.block._values import Kind
 
-__all__ = ["Path", "Step"]
-
 #: Of a name that needs no quotes.
 _NAME = re.compile(r'[^\s.\[\]"*:\\]+')
 _QUOTED = re.compile(r'\["(?:[^"\\]|\\.)*"\]')
@@ -156,17 +154,7 @@ def closure(steps: tuple[str | Step, ...], reached: set[int]) -> set[int]:
 
 
 def advance(steps: tuple[str | Step, ...], reached: set[int], step: str | Step) -> set[int]:
-    """Return how far along a pattern one is after a step into an event.
-
-    Parameters
-    ----------
-    steps
-        The pattern's.
-    reached
-        How many of them are behind, in all ways to read the pattern.
-    step
-        A field's name or `Step.ELEMENT`.
-    """
+    """Return how far along a pattern one is after a step into an event."""
     found = set()
     for at in reached:
         if at == len(steps):

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.running._context import Context
 
-__all__ = ["MOST", "Quantities", "rounded_to", "ten_to", "with_nulls"]
-
 #: Units are below it, so that their doubles are, too.
 MOST = 1 << 62
 _TENS = 10 ** np.arange(19, dtype=np.int64)
@@ -27,23 +25,7 @@ _TENS = 10 ** np.arange(19, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quantities:
-    """A column of decimal numbers, each with its unit.
-
-    Parameters
-    ----------
-    source
-        What they were read from.
-    units
-        Each number times ten to its places; 0 where there is none.
-    places
-        Digits behind the point, 0 to 18.
-    suffix
-        Which of the suffixes stands behind it, -1 for a number of JSON.
-    suffixes
-        Those that there may be.
-    fits
-        Where there is a number.
-    """
+    """A column of decimal numbers, each with its unit."""
 
     source: Values
     units: NDArray[np.int64]

@@ -9,28 +9,10 @@ from dataclasses import dataclass, field
 from halfmask._errors import PolicyError
 from halfmask.events.block._paths import Path, Step
 
-__all__ = ["OutputShape", "ShapeNode"]
-
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class ShapeNode:
-    """A place in the output: a field of an object, or the elements of an array.
-
-    Parameters
-    ----------
-    place
-        Its path in the input.
-    level
-        The path of the elements among which it is, ``""`` for none.
-    key
-        Its name as JSON, with quotes and colon; empty for events and elements.
-    depth
-        How many containers are around it.
-    renamed
-        Whether a path gave it its name.
-    fields, element
-        What is in it, by step: numbers of nodes.
-    """
+    """A place in the output: a field of an object, or the elements of an array."""
 
     place: str
     level: str

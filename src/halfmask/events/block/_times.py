@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.running._context import Context
 
-__all__ = ["Form", "Times", "Unit", "ZoneClock", "read_times", "write_times"]
-
 Form: TypeAlias = Literal["local", "offset", "date", "seconds", "milliseconds"]
 Unit: TypeAlias = Literal["seconds", "milliseconds", "microseconds"]
 #: Digits of a microsecond in a unit.
@@ -30,17 +28,7 @@ _SHORTEST = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Times:
-    """A column of times.
-
-    Parameters
-    ----------
-    source
-        What they were read from.
-    utc
-        Microseconds since 1970; 0 where there is none.
-    fits
-        Where there is one.
-    """
+    """A column of times."""
 
     source: Values
     utc: NDArray[np.int64]
@@ -50,20 +38,7 @@ class Times:
 def read_times(
     values: Values, context: Context, *, zone: Zone | None, unit: Unit | None = None
 ) -> Times:
-    """Read times: texts of ISO 8601, and numbers whose unit is given.
-
-    Parameters
-    ----------
-    values
-        What is read.
-    context
-        Counts what is no time: ``wrong-type``, ``not-a-time``, ``no-zone``, ``no-such-time`` (the
-        zone's clocks skip it), ``out-of-range``, and what numbers may be.
-    zone
-        Of texts that don't say theirs; None refuses them.
-    unit
-        What numbers count since 1970; None refuses them.
-    """
+    """Read times: texts of ISO 8601, and numbers whose unit is given."""
     from halfmask.kernels.text.iso_times import NO_ZONE, NOT_A_TIME, parse_times  # noqa: PLC0415 # numba is slow to import
 
     level = values.level
@@ -118,19 +93,7 @@ def _within(times: Times, context: Context) -> Times:
 
 
 class ZoneClock:
-    """Whose clock is read off times and written: one of a zone, or of each text its own.
-
-    Parameters
-    ----------
-    name
-        A zone, or ``own``: the clock that a text was written by, as far from UTC as it says. Of a
-        text that doesn't say, what it shows; of a number, UTC.
-    zoneless
-        The zone of texts that don't say theirs.
-    form
-        ``local``: date and time of the clock; ``offset``: with how far it is from UTC; ``date``:
-        its date; ``seconds``, ``milliseconds``: since 1970, whole ones.
-    """
+    """Whose clock is read off times and written: one of a zone, or of each text its own."""
 
     __slots__ = ("_form", "_reading", "_zone")
 
@@ -168,19 +131,7 @@ class ZoneClock:
         ahead: NDArray[np.int64],
         context: Context,
     ) -> Values:
-        """Write what the clock is to show; NULL stays where it was.
-
-        Parameters
-        ----------
-        times
-            What the clock's times were made from.
-        clock
-            What is shown, as microseconds since 1970 on that clock; it may be a time that it skips.
-        ahead
-            How far each text's own clock is before UTC; a zone's is looked up again.
-        context
-            Counts, as ``out-of-range``, times that no clock shows.
-        """
+        """Write what the clock is to show; NULL stays where it was."""
         if self._form in {"local", "date"}:
             shown = Times(source=times.source, utc=clock, fits=times.fits)
             return write_times(shown, np.zeros(len(clock), np.int64), context, form=self._form)
@@ -222,19 +173,7 @@ def _own_ahead(times: Times, zoneless: Zone | None) -> NDArray[np.int64]:
 
 
 def write_times(times: Times, ahead: NDArray[np.int64], context: Context, *, form: Form) -> Values:
-    """Write times by clocks; NULL stays where it was.
-
-    Parameters
-    ----------
-    times
-        What is written; times that no clock shows are counted as ``out-of-range``.
-    ahead
-        How far the clock of each is before UTC, in microseconds.
-    context
-        Counts.
-    form
-        As of `ZoneClock`.
-    """
+    """Write times by clocks; NULL stays where it was."""
     from halfmask.kernels.text.iso_times import LONGEST  # noqa: PLC0415 # numba is slow to import
     from halfmask.kernels.text.iso_times import write_times as write  # noqa: PLC0415 # the same
 

@@ -16,12 +16,11 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.events.block._buffers import ArrayLease
-from halfmask.events.block._level import Level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SEED", "Kind", "Level", "Values", "read_text", "written_text"]
+    from halfmask.events.block._level import Level
 
 #: So that nobody can write events whose tokens collide in our tables. No result depends on it.
 SEED = np.uint64(int.from_bytes(os.urandom(8), "little") | 1)

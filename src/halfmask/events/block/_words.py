@@ -13,17 +13,6 @@ import numpy as np
 from halfmask.events.block._levels import merged, only
 from halfmask.events.block._values import Kind, Values, read_text, written_text
 
-__all__ = [
-    "SeenKinds",
-    "Token",
-    "as_words",
-    "exact_float",
-    "identity",
-    "lookup_word",
-    "person_word",
-    "scalar_token",
-]
-
 Token = tuple[Kind, bytes]
 #: A number of more digits before or behind its point isn't written out.
 _LONGEST_NUMBER = 400
@@ -76,11 +65,6 @@ def _plain(text: str) -> str:
 
 def exact_float(word: str) -> float | None:
     """Return the number of a word as a float; None beyond 53 bits, where floats merge numbers.
-
-    Raises
-    ------
-    ValueError
-        If the word is of no number.
 
     Examples
     --------

@@ -16,10 +16,9 @@ from halfmask.events.block._paths import Path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.events.block._level import Level
     from halfmask.events.block._shape import OutputShape
-    from halfmask.events.block._values import Level, Values
-
-__all__ = ["view_block", "write_block"]
+    from halfmask.events.block._values import Values
 
 #: Quotes, a comma and the longest word.
 _AROUND = 8
@@ -90,15 +89,7 @@ def view_block(
     wanted: NDArray[np.bool_] | None,
     room: ArrayLease,
 ) -> memoryview:
-    """Write events as lines of JSON, into memory that may be used again.
-
-    Parameters
-    ----------
-    shape, columns, events, wanted
-        As of `write_block`.
-    room
-        What memory is taken by: the lines are there until it is released.
-    """
+    """Write events as lines of JSON, into memory that may be used again."""
     from halfmask.kernels.text.json_write import PIECE, write_lines  # noqa: PLC0415 # as below
 
     named = {Path.parse(path).place: values for path, values in columns.items()}

@@ -14,8 +14,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DAY", "EARLIEST", "LATEST", "OWN", "ClockText", "Zone", "ZoneText"]
-
 DAY = 86_400_000_000
 #: In place of a zone: the clock that each text was written by.
 OWN = "own"
@@ -29,16 +27,6 @@ _MOST_DAYS = 100_000
 
 class Zone:
     """A time zone of the IANA data base.
-
-    Parameters
-    ----------
-    name
-        Such as ``Europe/Berlin`` or ``UTC``.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such zone on this machine.
 
     Notes
     -----

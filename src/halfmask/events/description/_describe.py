@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["describe_events"]
-
 MOST_EVENTS: Final = 100_000
 MOST_VALUES: Final = 3_000_000
 MOST_BYTES: Final = 1 << 27

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.data._profile import ColumnProfile
     from halfmask.events.description._tree import Node
 
-__all__ = ["FieldFacts", "facts_of"]
-
 #: JSON's words for what is met, in this order.
 _WORDS: Final = {
     Kind.NULL: "null",
@@ -39,25 +37,7 @@ _LARGEST: Final = 1 << 63
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldFacts:
-    """Counts of a place, and its scalars while they are looked at.
-
-    Parameters
-    ----------
-    place
-        Where it is; with a star where names were taken for values.
-    types
-        How often it was met as each type of JSON.
-    events
-        In how many events it was met, null included.
-    profile
-        What `halfmask.data` counts of a column, of the scalars that aren't null.
-    names
-        Of an object, how many names it had.
-    longest
-        Letters of the longest text.
-    hint
-        What its name says.
-    """
+    """Counts of a place, and its scalars while they are looked at."""
 
     place: Path
     types: Mapping[str, int]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.events.description._roles import StreamRole
     from halfmask.events.policy._policy import EventPolicy
 
-__all__ = ["EventsDescription", "FieldProposal"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldProposal:

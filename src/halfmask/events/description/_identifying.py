@@ -17,23 +17,10 @@ if TYPE_CHECKING:
     from halfmask.data import SinglingOut
     from halfmask.events.description._facts import FieldFacts
 
-__all__ = ["Identifying", "Rarity", "identifying", "rarity_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identifying:
-    """What singles events out.
-
-    Parameters
-    ----------
-    sets
-        Minimal sets of paths on which at least 5 % of the events are unique; of a path in an array
-        all values of the event together count.
-    gains
-        By how much a path raised the share of unique events, at most.
-    share_unique
-        The share of events that are unique in all paths that were counted, in [0, 1].
-    """
+    """What singles events out."""
 
     sets: tuple[SinglingOut, ...]
     gains: Mapping[str, float]
@@ -42,15 +29,7 @@ class Identifying:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rarity:
-    """How many entities the values of a field are met with.
-
-    Parameters
-    ----------
-    one_entity
-        The share of different values that are met with one entity alone, in [0, 1].
-    rarest_events, rarest_entities
-        Of the rarest value: how many events, and how many entities; None where none is known.
-    """
+    """How many entities the values of a field are met with."""
 
     one_entity: float | None
     rarest_events: int
@@ -58,15 +37,7 @@ class Rarity:
 
 
 def identifying(found: Sequence[FieldFacts], events: int) -> Identifying:
-    """Count which fields single events out, alone and together.
-
-    Parameters
-    ----------
-    found
-        Fields with scalars; identifiers are left out, as they single out by themselves.
-    events
-        How many events were looked at.
-    """
+    """Count which fields single events out, alone and together."""
     frame = pl.DataFrame({facts.path: _whole(facts, events) for facts in found})
     if not frame.width or not events:
         return Identifying(sets=(), gains={}, share_unique=0.0)
@@ -79,15 +50,7 @@ def identifying(found: Sequence[FieldFacts], events: int) -> Identifying:
 
 
 def rarity_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Rarity:
-    """Count the events and entities that each value of a field is met with.
-
-    Parameters
-    ----------
-    facts
-        The field.
-    entities
-        The number of each event's entity, -1 for none; None where the stream has none.
-    """
+    """Count the events and entities that each value of a field is met with."""
     codes = _codes(facts.series)
     if not len(codes):
         return Rarity(one_entity=None, rarest_events=0, rarest_entities=None)

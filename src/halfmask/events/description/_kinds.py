@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.description._facts import FieldFacts
 
-__all__ = ["ENTITY_WORDS", "FieldKind", "KindVerdict", "judged"]
-
 FieldKind: TypeAlias = Literal[
     "identifier", "quasi-identifier", "time", "number", "category", "free-text", "boolean",
     "nested", "mixed", "empty",
@@ -52,19 +50,7 @@ _SECONDS: Final = (1_000_000_000, 4_102_444_800)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindVerdict:
-    """What a place holds.
-
-    Parameters
-    ----------
-    kind
-        What it is.
-    reasons
-        Sentences that say why; no value is in them.
-    certain
-        Whether name or values say it clearly.
-    unit
-        Of a time that is a number: what it counts since 1970.
-    """
+    """What a place holds."""
 
     kind: FieldKind
     reasons: tuple[str, ...]

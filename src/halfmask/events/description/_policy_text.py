@@ -14,8 +14,6 @@ from halfmask.data._policy_text import _comment as comment
 if TYPE_CHECKING:
     from halfmask.events.description._field_proposal import EventsDescription, FieldProposal
 
-__all__ = ["policy_text"]
-
 HEAD: Final = """\
 A policy of events that halfmask proposes. It is yours now: read each line, and change what is
 wrong. It has names of fields and no value. A kept field keeps its name: write name = "..." in

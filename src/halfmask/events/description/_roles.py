@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.events.description._facts import FieldFacts
     from halfmask.events.description._kinds import KindVerdict
 
-__all__ = ["StreamRole", "roles_of"]
-
 StreamRole: TypeAlias = Literal["time", "tenant", "session", "entity"]
 
 _TIME: Final = (

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.events.description._kinds import KindVerdict
     from halfmask.events.description._roles import StreamRole
 
-__all__ = ["FieldContext", "Suggestion", "suggested"]
-
 #: A value that is kept is met in so many events, and with so many entities.
 LEAST_EVENTS: Final = 10
 LEAST_ENTITIES: Final = 5
@@ -36,21 +34,7 @@ MOST_NAMES: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldContext:
-    """What is known of the sample around a field.
-
-    Parameters
-    ----------
-    role
-        What the field is in the stream.
-    gain
-        By how much it raised the share of unique events.
-    rarity
-        How many events and entities its values are met with.
-    entities
-        The number of each event's entity.
-    names
-        How many names the map has that it is in; 0 for none.
-    """
+    """What is known of the sample around a field."""
 
     role: StreamRole | None
     gain: float
@@ -61,17 +45,7 @@ class FieldContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """What is proposed for a field.
-
-    Parameters
-    ----------
-    rule
-        Action and options, as the policy has them; None: it is left out.
-    reason
-        Why.
-    otherwise
-        What the owner may write instead, as TOML; None where nothing comes to mind.
-    """
+    """What is proposed for a field."""
 
     rule: Mapping[str, Any] | None
     reason: str

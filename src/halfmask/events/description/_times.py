@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from halfmask.events.block._level import Level
 from halfmask.events.block._times import ZoneClock, read_times
-from halfmask.events.block._values import Level, Values
+from halfmask.events.block._values import Values
 from halfmask.events.block._zones import OWN, Zone
 from halfmask.events.policy._durations import Duration
 from halfmask.events.running._context import BlockView, Context
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.block._times import Unit
     from halfmask.events.description._facts import FieldFacts
-
-__all__ = ["GRIDS", "company_in_time", "grid_of", "has_own_clocks", "zoneless"]
 
 #: From the finest on.
 GRIDS: Final = ("1 hour", "1 day", "1 week", "1 month")
@@ -47,17 +46,7 @@ def has_own_clocks(facts: FieldFacts) -> bool:
 def grid_of(
     facts: FieldFacts, unit: Unit | None, entities: NDArray[np.int64] | None
 ) -> tuple[str, str]:
-    """Return the finest grid in whose cells nearly all events have company, and why.
-
-    Parameters
-    ----------
-    facts
-        The time of the event.
-    unit
-        What its numbers count, if it is a number.
-    entities
-        The number of each event's entity, -1 for none; None where the stream has none.
-    """
+    """Return the finest grid in whose cells nearly all events have company, and why."""
     who = np.arange(int(facts.event.max()) + 1) if entities is None else entities
     word = "events" if entities is None else "entities"
     for grid in GRIDS:

@@ -12,8 +12,6 @@ from halfmask.data._value_patterns import PATTERNS
 from halfmask.events.block._paths import Step
 from halfmask.events.block._values import Kind
 
-__all__ = ["Node", "SampleTree"]
-
 #: An object with more names than this is a map, and so is whatever is met beyond so many places.
 MOST_NAMES: Final = 200
 MOST_PLACES: Final = 20_000
@@ -38,21 +36,7 @@ _KINDS: Final = {bool: Kind.TRUE, int: Kind.INTEGER, float: Kind.NUMBER, str: Ki
 
 
 class Node:
-    """A place: how often it was met as what, and the scalars that stood there.
-
-    Parameters
-    ----------
-    kinds
-        How often it was met as what; TRUE counts both booleans.
-    values, events
-        Scalars but null, the first letters of long texts; and the number of the event of each.
-    met
-        In how many events it was met.
-    longest
-        Letters of the longest text.
-    fields, element, star
-        What is beneath it: by name, as elements, or as values of a map.
-    """
+    """A place: how often it was met as what, and the scalars that stood there."""
 
     __slots__ = (
         "_last", "_names", "element", "events", "fields", "kinds", "longest", "met", "star",
@@ -184,13 +168,7 @@ class Node:
 
 
 class SampleTree:
-    """All places of a sample.
-
-    Parameters
-    ----------
-    most_values
-        After the event with which so many scalars are kept, no more are taken.
-    """
+    """All places of a sample."""
 
     def __init__(self, most_values: int) -> None:
         self.root = Node()

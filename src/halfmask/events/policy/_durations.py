@@ -10,8 +10,6 @@ from pydantic import AfterValidator, Field
 
 from halfmask._errors import ParameterError
 
-__all__ = ["Duration", "DurationText"]
-
 _MICROS = {
     "millisecond": 1_000,
     "second": 1_000_000,
@@ -43,13 +41,7 @@ class Duration:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a duration.
-
-        Raises
-        ------
-        ParameterError
-            If it is none; the message doesn't repeat it.
-        """
+        """Read a duration."""
         stripped = text.strip()
         sign = -1 if stripped.startswith("-") else 1
         rest = stripped.removeprefix("-").removeprefix("+").strip()

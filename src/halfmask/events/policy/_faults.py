@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
     from pydantic_core import ErrorDetails
 
-__all__ = ["policy_error"]
-
 _TEXTS = {"string_too_short": "text that isn't empty", "string_too_long": "a shorter text"}
 
 

@@ -29,8 +29,6 @@ from halfmask.events.policy._together import check_together, original_paths
 if TYPE_CHECKING:
     from halfmask.events.secrets._tables import TableKind
 
-__all__ = ["UNNAMED", "EventPolicy"]
-
 #: The release of a policy that was proposed and that nobody has named yet. Keys follow from the
 #: release: two streams that ran under this word would have the same pseudonyms.
 UNNAMED: Final = "name-this-release"

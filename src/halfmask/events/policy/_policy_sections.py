@@ -22,21 +22,11 @@ from halfmask.events.block._zones import ZoneText
 from halfmask.events.policy._sections import EventSection, Text
 from halfmask.events.running._conditions import Condition
 
-__all__ = ["RuleSection", "StreamSection"]
-
 _OWN = ("path", "name", "names", "when", "otherwise")
 
 
 class StreamSection(EventSection):
-    """``[stream]``: where what rules refer to stands in an event.
-
-    Parameters
-    ----------
-    time, tenant, session, entity
-        Paths: when it happened, whose system it is from, what it belongs to, whom it is about.
-    zone
-        Of texts of times that don't say theirs.
-    """
+    """``[stream]``: where what rules refer to stands in an event."""
 
     time: Text | None = None
     tenant: Text | None = None
@@ -59,25 +49,7 @@ class StreamSection(EventSection):
 
 
 class RuleSection(EventSection):
-    """``[[rule]]``: what becomes of the values of a path.
-
-    Parameters
-    ----------
-    path
-        Which values; see `Path`.
-    do, then
-        The action with its options, and others that work on its result. Without any, the rule
-        only names an object or an array.
-    name
-        What the field is called in the output; by default as in the input.
-    names
-        What fields are called that stars found: ``keep`` their names, or write a keyed ``hash``.
-    when
-        Conditions, all of which must hold.
-    otherwise
-        What happens where an action can't do its work: ``drop`` the value, ``refuse-event``: the
-        event isn't written, ``stop`` the run. Each is counted.
-    """
+    """``[[rule]]``: what becomes of the values of a path."""
 
     path: Text
     name: Text | None = None
@@ -188,13 +160,7 @@ def _action_table(action: Action) -> dict[str, Any]:
 
 
 def place(text: str) -> Path:
-    """Return a path that is one place.
-
-    Raises
-    ------
-    PolicyError
-        If it isn't.
-    """
+    """Return a path that is one place."""
     path = Path.parse(text)
     if not path.concrete or not path.steps:
         raise PolicyError(f"the path {text!r} must be one place: without stars and type.")

@@ -9,8 +9,6 @@ from pydantic import Field, ValidationError
 from halfmask._policy_files import Section
 from halfmask.events.policy._faults import policy_error
 
-__all__ = ["EventSection", "Text", "table_of"]
-
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1_000)]
 
 

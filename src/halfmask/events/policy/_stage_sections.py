@@ -16,8 +16,6 @@ from halfmask.events.policy._durations import Duration, DurationText
 from halfmask.events.policy._policy_sections import place
 from halfmask.events.policy._sections import EventSection, Text
 
-__all__ = ["OLD_KEYS", "AggregateSection", "GuaranteeSection", "MeasureSection", "WindowSection"]
-
 #: Keys of ``[[aggregate]]`` and what they were called in 0.1, whose policies are still read.
 OLD_KEYS: Final = {"min-events": "least-events", "min-entities": "least-entities"}
 
@@ -26,31 +24,7 @@ _SUMMABLE = ("sum", "min", "max", "mean")
 
 
 class WindowSection(EventSection):
-    """``[window]``: how events are put together by their original time.
-
-    Parameters
-    ----------
-    every
-        How long a window is: such as ``1 hour``, ``1 day``, ``1 week`` (from Monday on),
-        ``1 month``. Days and what is longer begin at midnight of the zone's clock.
-    zone
-        Whose clock the windows are of.
-    lateness
-        How far behind the latest time that was met an event may be. A window closes when the
-        latest time is so far beyond its end. Files and folders need none: their windows close with
-        their last event.
-    median
-        The latest time is the latest median of the times of so many events that follow each other,
-        an odd number; 1: of each event. With it a few wrong times far ahead don't close windows.
-    late
-        What becomes of events whose window is closed: ``drop`` them, or ``update``: they are
-        released as a group of their own, which must fulfil the guarantees by itself. A pipe that
-        lost events so is an error, unless this is written.
-    unit
-        What numbers count since 1970; without it events whose time is a number have none.
-    most
-        Guarantees: a window's events are released in parts of so many: none waits for longer.
-    """
+    """``[window]``: how events are put together by their original time."""
 
     every: DurationText
     zone: ZoneText
@@ -72,24 +46,7 @@ class WindowSection(EventSection):
 
 
 class MeasureSection(EventSection):
-    """``[[aggregate.measure]]``: one number of each cell.
-
-    Parameters
-    ----------
-    name
-        What the field is called.
-    do
-        ``sum``, ``min``, ``max``, ``mean`` of numbers; ``count`` of values that are there;
-        ``distinct``: how many different values there are.
-    path
-        Of the values; elements of arrays each count.
-    of
-        The ``original`` values, or those that rules ``released``.
-    unit
-        What stands behind numbers that are texts, with its space, such as ``" EUR"``.
-    decimals
-        Digits behind the point of a mean.
-    """
+    """``[[aggregate.measure]]``: one number of each cell."""
 
     name: Text
     do: Literal["sum", "min", "max", "mean", "count", "distinct"]
@@ -119,27 +76,7 @@ def _renamed(key: str) -> Any:  # noqa: ANN401 # as pydantic's Field
 
 
 class AggregateSection(EventSection):
-    """``[[aggregate]]``: many events become one line for each window and key.
-
-    Parameters
-    ----------
-    name
-        Written in the field ``aggregate``; needed where there are several sections.
-    window
-        What the field of the window's start is called.
-    by
-        Fields of the output, and the path whose released values they have: the key.
-    count
-        What the field of the number of events is called; without it the number isn't written.
-    measures
-        ``[[aggregate.measure]]``: other numbers.
-    min_events, min_entities
-        ``min-events``, ``min-entities``: a cell of fewer events, or of events of fewer
-        distinct entities, isn't written. One of both at least; entities are those of ``[stream]``.
-    totals
-        Whether a line for all cells of a window together is written, too. Cells that could be
-        computed from it and the others are then held back with others.
-    """
+    """``[[aggregate]]``: many events become one line for each window and key."""
 
     name: Text | None = None
     window: Text = "window"
@@ -176,13 +113,7 @@ class AggregateSection(EventSection):
             raise PolicyError("'totals' can't be written where 'by' has elements of an array.")
 
     def level(self) -> Path:
-        """Return the elements that cells are made of; the empty path for events.
-
-        Raises
-        ------
-        PolicyError
-            If the paths of the key are in different arrays.
-        """
+        """Return the elements that cells are made of; the empty path for events."""
         levels = [Path.parse(place(path).level) for path in self.by.values()]
         deepest = max(levels, key=lambda path: len(path.steps), default=Path(steps=()))
         if any(deepest.steps[: len(path.steps)] != path.steps for path in levels):
@@ -191,27 +122,7 @@ class AggregateSection(EventSection):
 
 
 class GuaranteeSection(EventSection):
-    """``[[guarantee]]``: what must hold of the events that are released together.
-
-    Parameters
-    ----------
-    kind
-        ``session-k``: what a session shows in the paths is shown by sessions of at least k
-        distinct entities. ``k-m``: so is each set of at most m values of the path that a session
-        shows. ``distinct``: each value of the path is of events of at least k distinct entities.
-    paths
-        Whose released values are protected; one path for ``k-m`` and ``distinct``.
-    k
-        How many distinct entities.
-    m
-        ``k-m``: how many values somebody may know.
-    fails
-        What is left out where it doesn't hold: the ``field``, the ``element`` of the array that it
-        is in (the event, where it is in none), the ``event``, or all events of the ``session``.
-        ``session-k`` has ``field`` and ``session``.
-    hierarchies
-        For paths: hierarchies by which values are made coarser before anything is left out.
-    """
+    """``[[guarantee]]``: what must hold of the events that are released together."""
 
     kind: Literal["session-k", "k-m", "distinct"]
     paths: tuple[Text, ...] = Field(min_length=1)

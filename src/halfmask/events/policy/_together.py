@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.policy._stage_sections import AggregateSection
 
-__all__ = ["check_together", "original_paths"]
-
 
 def original_paths(policy: EventPolicy) -> tuple[str, ...]:
     """Return the paths whose original values windows, aggregates and guarantees read."""
@@ -29,13 +27,7 @@ def original_paths(policy: EventPolicy) -> tuple[str, ...]:
 
 
 def check_together(policy: EventPolicy) -> None:
-    """Check that windows, aggregates and guarantees go with each other and with the rules.
-
-    Raises
-    ------
-    PolicyError
-        If they don't.
-    """
+    """Check that windows, aggregates and guarantees go with each other and with the rules."""
     if policy.window is None:
         if policy.aggregates or policy.guarantees:
             raise PolicyError(

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.events.block._block import Block
+    from halfmask.events.block._changed import Changed
     from halfmask.events.block._limits import Limits
     from halfmask.events.block._values import Values
     from halfmask.events.policy._policy import EventPolicy
@@ -39,13 +40,10 @@ if TYPE_CHECKING:
     from halfmask.events.report._seen import DroppedPath
     from halfmask.events.running._checkpoint import Checkpoint
     from halfmask.events.running._run_summary import RunSummary
-    from halfmask.events.running._transforming import Changed
     from halfmask.events.secrets._tables import SecretTable
     from halfmask.events.stages._stage import Stage
     from halfmask.events.streams import Chunk, Position, Source
     from halfmask.vault import Vault
-
-__all__ = ["DryRun", "RuleCounts", "dry_run_events"]
 
 SAMPLE_LINES = 10_000
 

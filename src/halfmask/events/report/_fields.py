@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.policy._policy_sections import RuleSection
 
-__all__ = ["field_name", "released_fields", "telling_steps"]
-
 #: Options that say what a written value looks like. Names of tables, paths and conditions don't.
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "coarsen-time": ("every", "zone", "write", "jitter"),
@@ -63,15 +61,7 @@ def released_fields(policy: EventPolicy) -> tuple[ReleasedField, ...]:
 
 
 def telling_steps(policy: EventPolicy, path: str | None) -> tuple[str, ...] | None:
-    """Return where in the output a field of the stream stands, if it tells one from another there.
-
-    Parameters
-    ----------
-    policy
-        Whose output.
-    path
-        Of the stream's entity or session.
-    """
+    """Return where in the output a field of the stream stands, if it still tells people apart."""
     if path is None or policy.aggregates:
         return None
     place = Path.parse(path)

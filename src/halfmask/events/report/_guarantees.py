@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.claims._events_manifest import EventClaim
     from halfmask.events.policy._policy import EventPolicy
 
-__all__ = ["guarantees_of"]
-
 
 def guarantees_of(policy: EventPolicy) -> EventGuarantees:
     """Return what the manifest of any run of a policy has, whatever the run met.

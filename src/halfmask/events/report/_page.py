@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.events.running._run_summary import RunSummary
     from halfmask.release._page import AnyBlock
 
-__all__ = ["render_events_report"]
-
 #: So many rules and dropped paths are listed; the page says how many more there are.
 MOST_LISTED: Final = 500
 _LETTERS: Final = 120

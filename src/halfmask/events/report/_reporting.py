@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.events.stages._stage import Stage
     from halfmask.events.streams import Sink, Source
 
-__all__ = ["Reporting"]
-
 
 class Reporting:
     """Observes a run, and writes its manifest and report at the end.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.policy._policy import EventPolicy
 
-__all__ = ["ReleasedRisk", "RiskCounts", "counted_in", "percent"]
-
 MOST_EVENTS: Final = 200_000
 MOST_TRACES: Final = 1_000
 KNOWN: Final = (1, 2, 4, 8)
@@ -77,13 +75,6 @@ class ReleasedRisk(LinesRisk):
 
 class RiskCounts:
     """Counts in lines of the output, one after the other.
-
-    Parameters
-    ----------
-    entity, session
-        Where in the output these stand, if they are released; see `telling_steps`.
-    cells
-        Whether the lines are cells of aggregates.
 
     Notes
     -----

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.streams import Chunk, Position, Source
 
-__all__ = ["DroppedPath", "SeenPaths", "Watched"]
-
 MOST_EVENTS: Final = 5_000
 _MOST_VALUES: Final = 1_000_000
 #: Stands for a name that was taken for a value.

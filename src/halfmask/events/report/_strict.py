@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.running._run_summary import RunSummary
 
-__all__ = ["strict_gate"]
-
 
 def strict_gate(policy: EventPolicy) -> Callable[[Iterator[bytes], RunSummary], None]:
     """Return the `gate` of `run_events` that refuses outputs with a warning.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.events.stages._stage import Stage
     from halfmask.release import Published
 
-__all__ = ["Reports", "claims_of", "write_reports"]
-
 _TABLES: Final = ("parquet", "arrow")
 
 

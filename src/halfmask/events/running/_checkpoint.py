@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Vault
 
-__all__ = ["Checkpoint", "CheckpointStore", "Status"]
-
 #: ``running``: a run is at work or was broken off; ``complete``: the last one came to its end.
 Status: TypeAlias = Literal["running", "complete"]
 
@@ -30,25 +28,7 @@ _BLOBS = ("transform", "stage", "pending")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Checkpoint:
-    """All that a run needs to go on.
-
-    Parameters
-    ----------
-    status
-        Whether there is something to go on with.
-    position
-        Where the source goes on; None: at its beginning.
-    sink
-        What the sink returned at its last sync; None before the first.
-    letters
-        How long the file of dead letters is.
-    progress
-        What else the run knows, as JSON can hold it.
-    transform, stage
-        Their states.
-    pending
-        Lines that aren't in the output yet.
-    """
+    """All that a run needs to go on."""
 
     status: Status
     position: Mapping[str, Any] | None
@@ -79,13 +59,7 @@ class Checkpoint:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Return the checkpoint that `to_bytes` wrote.
-
-        Raises
-        ------
-        DataError
-            If it didn't, or is of a version that this halfmask doesn't read.
-        """
+        """Return the checkpoint that `to_bytes` wrote."""
         import pyarrow as pa  # noqa: PLC0415 # 0.2 s
 
         try:
@@ -110,15 +84,7 @@ class Checkpoint:
 
 
 class CheckpointStore:
-    """Keeps the checkpoint of one stream in a vault; one run at a time may write it.
-
-    Parameters
-    ----------
-    vault
-        Where.
-    stream
-        The name of the stream.
-    """
+    """Keeps the checkpoint of one stream in a vault; one run at a time may write it."""
 
     def __init__(self, vault: Vault, stream: str) -> None:
         self._vault = vault
@@ -139,13 +105,7 @@ class CheckpointStore:
         self._seal(self._mark, self._run)
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Seal a checkpoint in place of the one before.
-
-        Raises
-        ------
-        VaultError
-            If another run has begun on the stream since.
-        """
+        """Seal a checkpoint in place of the one before."""
         if self._vault.unseal(self._mark, context=_CONTEXT) != self._run:
             raise VaultError(
                 "Another run works on the same stream.",

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.policy._stage_sections import GuaranteeSection
 
-__all__ = ["guarantee_claim", "output_steps"]
-
 #: With fewer bits values share a hash, and the verifier would count too few.
 _TELLING_BITS: Final = 64
 
@@ -23,17 +21,7 @@ _TELLING_BITS: Final = 64
 def guarantee_claim(
     policy: EventPolicy, section: GuaranteeSection, *, least: int | None
 ) -> GuaranteeClaim:
-    """Return what is claimed by a guarantee.
-
-    Parameters
-    ----------
-    policy
-        Of the lines.
-    section
-        One of its guarantees.
-    least
-        The run's own evidence: of how many entities the smallest class, or rarest set, was.
-    """
+    """Return what is claimed by a guarantee."""
     steps = {
         where: tuple(step.removeprefix(".") for step in found)
         for where, found in output_steps(policy).items()

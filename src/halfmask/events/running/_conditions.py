@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.block._words import Token
 
-__all__ = ["Condition"]
-
 Scalar: TypeAlias = Annotated[
     StrictBool | StrictInt | StrictFloat | StrictStr, Field(union_mode="left_to_right")
 ]
@@ -30,17 +28,6 @@ _LONGEST_NUMBER = 400
 
 class Condition(EventSection):
     """``when`` of a rule: what a field must be for the rule to do its work.
-
-    Parameters
-    ----------
-    path
-        The field: of the event, of the same element, or of one that encloses it.
-    is_, in_, not_
-        ``is``: it is this; ``in``: one of these; ``not``: none of these, or it isn't there.
-    exists
-        Whether it is there, and not null.
-    above, below
-        It is a number above, below this.
 
     Notes
     -----

@@ -17,26 +17,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.events.block._values import Level, Values
-
-__all__ = ["Applier", "BlockView", "Context"]
+    from halfmask.events.block._level import Level
+    from halfmask.events.block._values import Values
 
 
 @dataclass(slots=True, kw_only=True)
 class BlockView:
-    """A block, as all rules see it.
-
-    Parameters
-    ----------
-    read
-        Returns the original values of a path.
-    events
-        How many events the block has.
-    first_event
-        The number in the stream of its first event, from 0.
-    room
-        What memory is taken by that is used until the block is written.
-    """
+    """A block, as all rules see it."""
 
     read: Callable[[str], Values]
     events: int
@@ -50,15 +37,7 @@ class BlockView:
 
 @dataclass(slots=True, kw_only=True)
 class Context:
-    """A block, as one rule sees it at one path.
-
-    Parameters
-    ----------
-    view
-        The block.
-    path
-        Where the rule works now; differs from the rule's own path where that has a wildcard.
-    """
+    """A block, as one rule sees it at one path."""
 
     view: BlockView
     path: str
@@ -80,17 +59,7 @@ class Context:
         return brought(self.view.read(path), level)
 
     def fail(self, reason: str, level: Level, slots: NDArray[np.bool_]) -> None:
-        """Count what the rule couldn't do; what it returns must be MISSING there.
-
-        Parameters
-        ----------
-        reason
-            One word, such as ``not-a-number``.
-        level
-            Of the slots.
-        slots
-            Where it couldn't.
-        """
+        """Count what the rule couldn't do; what it returns must be MISSING there."""
         count = int(np.count_nonzero(slots))
         if not count:
             return

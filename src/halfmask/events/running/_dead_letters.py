@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._block import Block
     from halfmask.events.streams import Chunk
 
-__all__ = ["DeadLetters"]
-
 _TOGETHER = 1024
 
 

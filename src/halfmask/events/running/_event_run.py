@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halfmask.events.streams import Sink, Source
     from halfmask.vault import Vault
 
-__all__ = ["run_events", "sealed_tables", "stage_of", "table_entry"]
-
 CHECKPOINT_SECONDS = 10.0
 
 

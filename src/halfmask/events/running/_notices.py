@@ -20,18 +20,11 @@ if TYPE_CHECKING:
     from halfmask.events.block._values import Values
     from halfmask.events.policy._policy import EventPolicy
 
-__all__ = ["Notices"]
-
 _STARS = {Step.FIELD, Step.BENEATH}
 
 
 class Notices:
     """Notices clocks that go back, rules whose path no event has, and that no value is written.
-
-    Parameters
-    ----------
-    policy
-        Whose.
 
     Notes
     -----
@@ -118,13 +111,7 @@ class Notices:
         }
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
-        """Go on from what `state` returned.
-
-        Raises
-        ------
-        DataError
-            If it is no such thing.
-        """
+        """Go on from what `state` returned."""
         try:
             self._unmet = {int(number) for number in state["unmet"]} & set(self._rules)
             self._last = None if state["last"] is None else int(state["last"])

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.events.running._conditions import Condition
     from halfmask.events.running._context import Applier, BlockView
 
-__all__ = ["PathRules", "RuleAt", "matching"]
-
 #: What a path that goes to all that is beneath goes through; other paths mean what is there.
 _BETWEEN = frozenset({Kind.OBJECT, Kind.ARRAY})
 #: What knows something of earlier blocks.
@@ -34,19 +32,7 @@ _KNOWING = (SequenceApplier, TokenApplier)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleAt:
-    """A rule at one path.
-
-    Parameters
-    ----------
-    number
-        Of the rule, from 0 on.
-    kinds
-        Of values that it is for.
-    when
-        Its conditions.
-    appliers
-        Its actions, made ready.
-    """
+    """A rule at one path."""
 
     number: int
     kinds: frozenset[Kind]
@@ -91,15 +77,7 @@ class RuleAt:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PathRules:
-    """All rules at one path, in the order of the policy.
-
-    Parameters
-    ----------
-    path
-        A place.
-    rules
-        The first whose conditions hold does the work.
-    """
+    """All rules at one path, in the order of the policy."""
 
     path: str
     rules: Sequence[RuleAt]

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.running._tally import Tally
 
-__all__ = ["RunSummary", "summed_up"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:

@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.events.block._block import Block
+    from halfmask.events.block._changed import Changed
     from halfmask.events.running._checkpoint import CheckpointStore, Status
     from halfmask.events.running._dead_letters import DeadLetters
     from halfmask.events.running._notices import Notices
     from halfmask.events.running._run_summary import RunSummary
-    from halfmask.events.running._transforming import Changed, Transform
+    from halfmask.events.running._transforming import Transform
     from halfmask.events.stages._stage import Stage
     from halfmask.events.streams import Chunk, Position, Sink, Source
 
     _Ahead: TypeAlias = WorkingAhead[Block, "_Taken"]
-
-__all__ = ["Gate", "OnError", "Running"]
 
 OnError: TypeAlias = Literal["stop", "skip"]
 Gate: TypeAlias = "Callable[[Iterator[bytes], RunSummary], None]"
@@ -72,32 +71,6 @@ class Running:
 
     While a block is written, the next ones are read, scanned, changed by the rules and put into
     lines, several at once.
-
-    Parameters
-    ----------
-    source, sink
-        Where events come from, and where lines go.
-    transform, stage
-        What is done to them. They are as new.
-    store
-        Where checkpoints are kept.
-    notices
-        What else is seen.
-    letters
-        Where lines that are no events are noted; None: nowhere.
-    on_error
-        Whether such a line stops the run.
-    every
-        Seconds between checkpoints, at least; 0: after each block.
-    threads
-        How many blocks are worked on at once.
-    stop
-        Ends the run between two blocks, with a checkpoint.
-    progress
-        Receives stages and counts.
-    gate
-        Is given the lines of the output and the summary before the output gets its name; if it
-        raises, the output gets none.
     """
 
     source: Source
@@ -122,13 +95,7 @@ class Running:
     _due: float = 0.0
 
     def go(self, *, restart: bool) -> RunSummary:
-        """Begin, or go on; return what was done.
-
-        Parameters
-        ----------
-        restart
-            Whether to forget all that is known of the stream.
-        """
+        """Begin, or go on; return what was done."""
         found = None if restart else self.store.load()
         self._supplied = self.transform.supplied()
         if found is not None:

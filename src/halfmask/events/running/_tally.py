@@ -8,8 +8,6 @@ from typing import Any, Self
 
 from halfmask._errors import DataError
 
-__all__ = ["Tally"]
-
 
 @dataclass(slots=True, kw_only=True)
 class Tally:

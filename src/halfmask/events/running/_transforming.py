@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from halfmask.events.secrets._tables import SecretTable
     from halfmask.vault import Secret
 
-__all__ = ["Changed", "Transform"]
-
 _FORMAT = "halfmask events state"
 #: Raised whenever the same secret, policy and lines would give other bytes.
 TRANSFORM_VERSION = 3

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from halfmask.events.streams import Chunk, Position, Source
 
-__all__ = ["Steps", "WorkingAhead"]
-
 _Read = TypeVar("_Read")
 _Taken = TypeVar("_Taken")
 _POLL_SECONDS = 0.1
@@ -31,18 +29,7 @@ _AHEAD = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps(Generic[_Read, _Taken]):
-    """What is done to each chunk, one step after the other.
-
-    Parameters
-    ----------
-    scan
-        What needs to know nothing of the chunks before: several at once.
-    take
-        What does: one chunk at a time, in their order. Once it or `scan` raises, no later chunk is
-        taken.
-    finish
-        What again doesn't.
-    """
+    """What is done to each chunk, one step after the other."""
 
     scan: Callable[[Chunk], _Read]
     take: Callable[[Chunk, _Read], _Taken]
@@ -54,17 +41,6 @@ class WorkingAhead(Generic[_Read, _Taken]):
 
     All steps of a chunk are done by one thread: processors hand memory to each other more slowly
     than they work on it.
-
-    Parameters
-    ----------
-    source
-        Is read in a thread.
-    position
-        Where to begin.
-    steps
-        What is done, in other threads.
-    threads
-        How many of them.
     """
 
     def __init__(
@@ -102,11 +78,6 @@ class WorkingAhead(Generic[_Read, _Taken]):
         """Yield what chunks became, in order, until the source ends or somebody stops it.
 
         All that was taken is yielded, also after a stop.
-
-        Raises
-        ------
-        DataError
-            What the source raises, once all before it has been yielded; what a step raises.
         """
         yielded, most = 0, None
         while True:
@@ -161,13 +132,7 @@ class _Turns:
 
     @contextmanager
     def of(self, number: int) -> Iterator[None]:
-        """Wait for a number's turn; where that raises, or doesn't come, no later one begins.
-
-        Raises
-        ------
-        InterruptedError
-            The end has come before.
-        """
+        """Wait for a number's turn; where that raises, or doesn't come, no later one begins."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._done == number)
             if self._ended:

@@ -18,10 +18,9 @@ from halfmask.events.block._words import identity, person_word
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.block._values import Level, Values
+    from halfmask.events.block._level import Level
+    from halfmask.events.block._values import Values
     from halfmask.events.secrets._keys import Words
-
-__all__ = ["EntityDraws", "event_draws", "steps"]
 
 _MOST_KNOWN = 1 << 18
 

@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from halfmask.vault import Secret
 
-__all__ = ["EventKeys", "Words"]
-
 #: The first and the last eight bytes of a SipHash key, as little-endian numbers.
 Words: TypeAlias = tuple[np.uint64, np.uint64]
 
@@ -20,14 +18,6 @@ Words: TypeAlias = tuple[np.uint64, np.uint64]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventKeys:
     """The keys that follow from a secret for one release.
-
-    Parameters
-    ----------
-    secret
-        What they follow from.
-    release
-        The policy's word. Two releases of one secret share no key, so that the pseudonyms of one
-        can't be joined to those of the other.
 
     Examples
     --------

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from halfmask.events.streams import Sink, Source
     from halfmask.vault import Vault
 
-__all__ = ["Reversed", "reverse_events"]
-
 _Undo: TypeAlias = Callable[[Kind, bytes], "JsonToken | None"]
 
 

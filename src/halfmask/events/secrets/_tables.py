@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Vault
 
-__all__ = ["ElementPart", "SecretTable", "TableKind"]
-
 TableKind: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
 _KINDS: Final = get_args(TableKind)
 _CONTEXT: Final = "halfmask events table"
@@ -37,15 +35,7 @@ _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ElementPart:
-    """One of the elements that an element becomes.
-
-    Parameters
-    ----------
-    set
-        Fields below the element, and what they are then.
-    times
-        Fields below the element, and the factor by which their number is multiplied.
-    """
+    """One of the elements that an element becomes."""
 
     set: Mapping[str, Token]
     times: Mapping[str, Decimal]

@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from halfmask.events.block._block import Block
+    from halfmask.events.block._changed import Changed
     from halfmask.events.block._limits import Limits
     from halfmask.events.policy._policy import EventPolicy
-    from halfmask.events.running._transforming import Changed
     from halfmask.events.stages._cells import Key
     from halfmask.events.stages._clock import Closing, Pane
     from halfmask.events.streams import Chunk
-
-__all__ = ["Aggregation"]
 
 _FORMAT = "halfmask events cells"
 _VERSION = 1
@@ -35,11 +33,6 @@ _VERSION = 1
 
 class Aggregation:
     """Writes lines of cells: of each key and window one, once the window is over.
-
-    Parameters
-    ----------
-    policy
-        With ``[window]`` and ``[[aggregate]]``.
 
     Notes
     -----
@@ -117,13 +110,7 @@ class Aggregation:
         return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
 
     def restore(self, state: bytes) -> None:
-        """Go on from what `state` returned.
-
-        Raises
-        ------
-        DataError
-            If the bytes aren't the state of such a stage.
-        """
+        """Go on from what `state` returned."""
         try:
             form = json.loads(state)
             if (form["format"], form["version"]) != (_FORMAT, _VERSION):

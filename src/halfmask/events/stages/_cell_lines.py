@@ -18,19 +18,9 @@ if TYPE_CHECKING:
     from halfmask.events.policy._stage_sections import AggregateSection
     from halfmask.events.stages._cells import Key
 
-__all__ = ["CellLines"]
-
 
 class CellLines:
-    """Writes the cells of a section.
-
-    Parameters
-    ----------
-    section
-        What a cell must have, and how its fields are called.
-    entity
-        The path of the entities; None if there is none.
-    """
+    """Writes the cells of a section."""
 
     __slots__ = ("_entity", "_section")
 
@@ -47,21 +37,7 @@ class CellLines:
         is_update: bool,
         counts: Counter[str],
     ) -> bytes:
-        """Return the lines of a window that may be written, in the order of their keys.
-
-        Parameters
-        ----------
-        cells
-            Of the window.
-        total
-            The cell of all of its events; None if it isn't written.
-        window
-            How the window is written.
-        is_update
-            Whether the events were late.
-        counts
-            Counted in: cells that are written and held back.
-        """
+        """Return the lines of a window that may be written, in the order of their keys."""
         wide = [(key, cell) for key, cell in cells.items() if self._is_enough(cell)]
         held = [cell for cell in cells.values() if not self._is_enough(cell)]
         if total is not None and self._is_enough(total):

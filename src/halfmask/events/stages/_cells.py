@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._words import Token
     from halfmask.events.policy._stage_sections import MeasureSection
 
-__all__ = ["Cell", "Key", "Measured", "Run", "distinct_word"]
-
 #: The released value of each field of the key; None where there is none.
 Key: TypeAlias = tuple["Token | None", ...]
 #: Numbers with so many places: places, how many, and the sum, smallest and largest of their units.
@@ -35,19 +33,7 @@ def distinct_word(kind: Kind, token: bytes) -> str | None:
 
 @dataclass(slots=True, kw_only=True)
 class Measured:
-    """One measure of a cell.
-
-    Parameters
-    ----------
-    count
-        How many values.
-    sum, least, most
-        Of numbers: times ``10 ** 18``, so that they are whole.
-    places
-        Digits behind the point: the most that any had.
-    words
-        Different values.
-    """
+    """One measure of a cell."""
 
     count: int = 0
     sum: int = 0
@@ -121,17 +107,7 @@ def _decimal(scaled: int, places: int) -> bytes:
 
 @dataclass(slots=True, kw_only=True)
 class Cell:
-    """What is known of the events of one key and window.
-
-    Parameters
-    ----------
-    events
-        How many.
-    entities
-        Whom they are about.
-    measures
-        In the order of the section.
-    """
+    """What is known of the events of one key and window."""
 
     events: int = 0
     entities: set[str] = field(default_factory=set)
@@ -148,13 +124,7 @@ class Cell:
 
     @classmethod
     def from_json(cls, state: Sequence[Any], *, measures: int) -> Cell:
-        """Return what `to_json` gave.
-
-        Raises
-        ------
-        ValueError
-            If it has another number of measures.
-        """
+        """Return what `to_json` gave."""
         events, entities, known = state
         found = [Measured.from_json(it) for it in known]
         if len(found) != measures:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.streams import Chunk
 
-__all__ = ["Closing", "EventClock", "Pane", "Placed", "pane_of"]
-
 _MOST_AT_ONCE = 1 << 22
 #: When a pane is whole, its window, and for late events the window in which they came, else None.
 Pane: TypeAlias = tuple[int, int, int | None]
@@ -36,15 +34,7 @@ Pane: TypeAlias = tuple[int, int, int | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closing:
-    """A pane that is whole.
-
-    Parameters
-    ----------
-    at
-        The event of the block with which it is.
-    pane
-        Which.
-    """
+    """A pane that is whole."""
 
     at: int
     pane: Pane
@@ -58,17 +48,7 @@ class Closing:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placed:
-    """The events of a block, by pane.
-
-    Parameters
-    ----------
-    panes
-        Which panes the block has events of.
-    number
-        For each event the number of its pane in `panes`, -1 for none.
-    closings
-        Panes that are whole within the block, in order; those of earlier blocks, too.
-    """
+    """The events of a block, by pane."""
 
     panes: tuple[Pane, ...]
     number: NDArray[np.int64]
@@ -77,11 +57,6 @@ class Placed:
 
 class EventClock:
     """Tells time by the events: the latest time that was met, less the allowed lateness.
-
-    Parameters
-    ----------
-    policy
-        With a window, and the path of the time.
 
     Notes
     -----
@@ -117,15 +92,7 @@ class EventClock:
         self.dropped: Counter[str] = Counter()
 
     def look_ahead(self, chunks: Iterable[Chunk], limits: Limits | None = None) -> None:
-        """Count the events of each window of an input that has an end, before they are placed.
-
-        Parameters
-        ----------
-        chunks
-            All of the input.
-        limits
-            Beyond what a line is refused.
-        """
+        """Count the events of each window of an input that has an end, before they are placed."""
 
         def windows(block: Block) -> NDArray[np.int64]:
             times = self._times(block, 0)
@@ -134,17 +101,7 @@ class EventClock:
         self._foreseen = Foreseen.of(chunks, self._path, windows, limits=limits)
 
     def place(self, block: Block, wanted: NDArray[np.bool_], *, first_event: int) -> Placed:
-        """Place the events of a block that are wanted.
-
-        Parameters
-        ----------
-        block
-            The original block.
-        wanted
-            Which events a rule didn't refuse.
-        first_event
-            The number in the stream of the block's first event.
-        """
+        """Place the events of a block that are wanted."""
         times = self._times(block, first_event)
         self.dropped["no-time"] += int(np.count_nonzero(wanted & ~times.fits))
         used = np.flatnonzero(wanted & times.fits)
@@ -249,13 +206,7 @@ class EventClock:
         self._foreseen = None
 
     def finish(self, *, events: int) -> tuple[Closing, ...]:
-        """Return the panes that were still open, in order: the stream is at its end.
-
-        Parameters
-        ----------
-        events
-            Where they close: behind so many events.
-        """
+        """Return the panes that were still open, in order: the stream is at its end."""
         found = [Closing(at=events, pane=pane) for pane in self._open]
         self._open.clear()
         return tuple(sorted(found, key=lambda closing: closing.order))
@@ -275,13 +226,7 @@ class EventClock:
         }
 
     def restore(self, state: Any) -> None:  # noqa: ANN401 # what JSON held
-        """Go on from what `state` returned.
-
-        Raises
-        ------
-        DataError
-            If it is no such thing.
-        """
+        """Go on from what `state` returned."""
         try:
             self._latest = int(state["latest"])
             self._recent = np.array(state["recent"], np.int64)

@@ -17,25 +17,11 @@ if TYPE_CHECKING:
     from halfmask.events.actions import HierarchySection
     from halfmask.events.block._words import Token
 
-__all__ = ["Coarser"]
-
 _MOST_KNOWN = 1 << 16
 
 
 class Coarser:
     """Looks up the labels of values.
-
-    Parameters
-    ----------
-    section
-        The policy's hierarchy.
-    folder
-        Where its file is looked for.
-
-    Raises
-    ------
-    PolicyError, HierarchyError, ParameterError
-        If the hierarchy can't be made.
 
     Examples
     --------

@@ -22,16 +22,9 @@ if TYPE_CHECKING:
     from halfmask.events.block._limits import Limits
     from halfmask.events.streams import Chunk
 
-__all__ = ["Foreseen"]
-
 
 class Foreseen:
     """Counts events down by window, so that each window closes with its last event.
-
-    Parameters
-    ----------
-    left
-        Windows in their order, and how many events of each are to come.
 
     Notes
     -----
@@ -54,19 +47,7 @@ class Foreseen:
         *,
         limits: Limits | None,
     ) -> Foreseen:
-        """Return the counts of an input.
-
-        Parameters
-        ----------
-        chunks
-            All of it. If it can't be read to its end, no window closes before the end.
-        path
-            Where the time of an event stands.
-        windows
-            Returns the window of each event of a block that has a time.
-        limits
-            Beyond what a line is refused.
-        """
+        """Return the counts of an input."""
         left: Counter[int] = Counter()
         tree = PathTree([Path.parse(path)])
         try:
@@ -82,15 +63,7 @@ class Foreseen:
         return cls(sorted(left.items()))
 
     def over(self, windows: NDArray[np.int64], events: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Count the next events; return windows that are whole, and with which event they are.
-
-        Parameters
-        ----------
-        windows
-            Of the next events that have a time.
-        events
-            The numbers of these, in order.
-        """
+        """Count the next events; return windows that are whole, and with which event they are."""
         found, first, counts = np.unique(windows[::-1], return_index=True, return_counts=True)
         last = dict(zip(found.tolist(), events[::-1][first].tolist(), strict=True))
         for window, count in zip(found.tolist(), counts.tolist(), strict=True):

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.block._block import Block
-    from halfmask.events.block._values import Level, Values
+    from halfmask.events.block._changed import Changed
+    from halfmask.events.block._level import Level
+    from halfmask.events.block._values import Values
     from halfmask.events.block._words import Token
     from halfmask.events.policy._stage_sections import AggregateSection, MeasureSection
-    from halfmask.events.running._transforming import Changed
     from halfmask.events.stages._clock import Pane, Placed
-
-__all__ = ["ALL", "Gathering"]
 
 #: The key of the cell of all events of a window.
 ALL: Key = (None,)
@@ -36,17 +35,7 @@ ALL: Key = (None,)
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Gathering:
-    """What one section has gathered.
-
-    Parameters
-    ----------
-    section
-        What is measured.
-    entity
-        The path of the entities, if they are counted.
-    cells, totals
-        By pane and key; the key of totals is `ALL`.
-    """
+    """What one section has gathered."""
 
     section: AggregateSection
     entity: str | None

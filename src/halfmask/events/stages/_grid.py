@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.policy._durations import Duration
 
-__all__ = ["Grid", "cell_of", "origin_of"]
-
 _HOUR = 3_600_000_000
 #: 1970-01-05 was a Monday.
 _MONDAY = 4 * DAY
@@ -46,13 +44,6 @@ def _month_start(months: NDArray[np.int64]) -> NDArray[np.int64]:
 
 class Grid:
     """Windows without gaps, each as long as a clock says.
-
-    Parameters
-    ----------
-    every
-        How long they are.
-    zone
-        Whose clock.
 
     Notes
     -----

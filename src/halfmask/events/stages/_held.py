@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
+from halfmask.events.block._level import Level
 from halfmask.events.block._levels import absent
 from halfmask.events.block._paths import Path
-from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._values import Kind, Values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.block._shape import OutputShape
-
-__all__ = ["Held", "names_of"]
 
 _HEAD = 8
 
@@ -28,15 +27,6 @@ _HEAD = 8
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Held:
     """Events that wait.
-
-    Parameters
-    ----------
-    names
-        What the fields of the output are called, by path, as `OutputShape` takes it.
-    columns
-        By path; others may be among them that aren't written, under words that are no path.
-    events
-        The level of the events.
 
     Notes
     -----
@@ -49,14 +39,7 @@ class Held:
     events: Level
 
     def narrowed(self, keeps: Mapping[str, NDArray[np.bool_]]) -> Held:
-        """Return a part of the events, or all without some elements of arrays.
-
-        Parameters
-        ----------
-        keeps
-            Which slots stay, by the path of their level; all of a level that isn't named. What
-            stands beneath a slot goes with it.
-        """
+        """Return a part of the events, or all without some elements of arrays."""
         narrowing = _Narrowing(keeps=keeps)
         columns = {}
         for path, values in self.columns.items():
@@ -115,13 +98,7 @@ class Held:
 
     @classmethod
     def unpacked(cls, data: bytes) -> Held:
-        """Return what `packed` gave.
-
-        Raises
-        ------
-        DataError
-            If it didn't.
-        """
+        """Return what `packed` gave."""
         try:
             return cls._read(data)
         except (ValueError, TypeError, KeyError, StopIteration):

@@ -30,13 +30,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.block._block import Block
+    from halfmask.events.block._changed import Changed
     from halfmask.events.block._limits import Limits
     from halfmask.events.policy._policy import EventPolicy
-    from halfmask.events.running._transforming import Changed
     from halfmask.events.stages._clock import Pane
     from halfmask.events.streams import Chunk
-
-__all__ = ["Holding"]
 
 _FORMAT = "halfmask events held"
 _VERSION = 1
@@ -53,18 +51,6 @@ class _Waiting:
 
 class Holding:
     """Holds events until their window is over, and lets out what fulfils all guarantees.
-
-    Parameters
-    ----------
-    policy
-        With ``[window]`` and ``[[guarantee]]``.
-    folder
-        Where hierarchy files are looked for; by default the folder of the policy file.
-
-    Raises
-    ------
-    PolicyError, HierarchyError
-        If a hierarchy can't be made.
 
     Notes
     -----
@@ -210,13 +196,7 @@ class Holding:
         return len(head).to_bytes(_HEAD, "little") + head + packed
 
     def restore(self, state: bytes) -> None:
-        """Go on from what `state` returned.
-
-        Raises
-        ------
-        DataError
-            If the bytes aren't the state of such a stage.
-        """
+        """Go on from what `state` returned."""
         try:
             at = _HEAD + int.from_bytes(state[:_HEAD], "little")
             form = json.loads(state[_HEAD:at])

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from halfmask.events.stages._coarser import Coarser
     from halfmask.events.stages._pane import PaneColumn, PaneEvents
 
-__all__ = ["hold_sets"]
-
 _LEAST_TABLE = 1 << 12
 #: So that the key of two or three values fits into 63 bits.
 _MOST_VALUES = {2: 1 << 31, 3: 1 << 20}
@@ -41,25 +39,6 @@ def hold_sets(
     left of them is left out. Then, of sets of two and of three, a session keeps values in the order
     of how many entities have them, each that makes no set of fewer than k with those before it;
     again, until nothing changes.
-
-    Parameters
-    ----------
-    pane
-        Events; changed.
-    section
-        What must hold.
-    coarser
-        Hierarchies, by path.
-
-    Returns
-    -------
-    tuple
-        Whether anything was changed; and of how many entities the rarest set is, if there is one.
-
-    Raises
-    ------
-    DataError
-        If there are too many different values to count sets of them.
     """
     path = place(section.paths[0]).place
     column = pane.columns[path]
@@ -92,17 +71,7 @@ def hold_sets(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Rows:
-    """Which values each session, or other unit, shows.
-
-    Parameters
-    ----------
-    unit, item
-        Different pairs, sorted.
-    owner
-        The entity of each; -1 where none is known.
-    of_slot
-        The row of each slot; -1 where it shows nothing.
-    """
+    """Which values each session, or other unit, shows."""
 
     unit: NDArray[np.int64]
     item: NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask.events.block._grouping import word_codes
 from halfmask.events.block._levels import enclosing
-from halfmask.events.block._values import Kind, Level, Values
+from halfmask.events.block._values import Kind, Values
 from halfmask.events.block._words import person_word
 from halfmask.events.stages._held import Held
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.events.block._level import Level
     from halfmask.events.block._words import Token
-
-__all__ = ["ENTITY", "SESSION", "PaneColumn", "PaneEvents"]
 
 #: Words under which the original entity and session wait with an event; no path is like them.
 ENTITY, SESSION = "\0entity", "\0session"
@@ -29,17 +28,7 @@ ENTITY, SESSION = "\0entity", "\0session"
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PaneColumn:
-    """The released values of a path.
-
-    Parameters
-    ----------
-    level
-        Where they stand.
-    codes
-        Of each slot the number of its token; -1 where nothing is written.
-    tokens
-        By number; no two the same.
-    """
+    """The released values of a path."""
 
     level: Level
     codes: NDArray[np.int64]
@@ -59,23 +48,7 @@ class PaneColumn:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PaneEvents:
-    """Events that are released together.
-
-    Parameters
-    ----------
-    held
-        As they came, with their entities and sessions.
-    columns
-        Of the paths that are protected.
-    alive
-        Which events are released.
-    gone
-        Which elements are left out, by the path of their level.
-    session
-        The number of each event's session; an event that has none is one of its own.
-    entity
-        The number of each event's entity, -1 where it has none.
-    """
+    """Events that are released together."""
 
     held: Held
     columns: dict[str, PaneColumn]

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.events.stages._coarser import Coarser
     from halfmask.events.stages._pane import PaneColumn, PaneEvents
 
-__all__ = ["hold_sessions"]
-
 
 def hold_sessions(
     pane: PaneEvents, section: GuaranteeSection, coarser: Mapping[str, Coarser]
@@ -30,21 +28,6 @@ def hold_sessions(
     Sessions that fail are made coarser together, one field by one level at a time: that by which
     most of them then pass for what the level costs, and of equals that by which they differ least.
     Those that pass are done with. What passes at no level is left out, with its events.
-
-    Parameters
-    ----------
-    pane
-        Events; changed.
-    section
-        What must hold.
-    coarser
-        Hierarchies, by path.
-
-    Returns
-    -------
-    tuple
-        Whether anything was changed; and of how many entities the smallest class is that passes at
-        first, if there is one.
     """
     search = _Search.of(pane, section, coarser)
     left = np.zeros(len(search.owners), np.bool_)
@@ -76,19 +59,7 @@ def hold_sessions(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Search:
-    """What sessions show at each level of each field.
-
-    Parameters
-    ----------
-    columns, levels
-        Of each field: its column, and its codes at each level, from what it is to nothing.
-    session
-        Of each released slot; -1 for others.
-    owners
-        The entity of each session.
-    k
-        How many a class must have.
-    """
+    """What sessions show at each level of each field."""
 
     columns: Sequence[PaneColumn]
     levels: Sequence[Sequence[NDArray[np.int64]]]

@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from halfmask.events.block._block import Block
+    from halfmask.events.block._changed import Changed
     from halfmask.events.block._limits import Limits
-    from halfmask.events.running._transforming import Changed
     from halfmask.events.streams import Chunk
-
-__all__ = ["PassThrough", "Stage"]
 
 
 class Stage(Protocol):

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SPARE", "Chunk", "Position", "Source"]
-
 SPARE = 128
 
 #: Where a stream goes on, as JSON can hold it. It may hold names of files: it is kept sealed.

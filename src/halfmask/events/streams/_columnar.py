@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.streams._chunk import Position
 
-__all__ = ["ColumnarFile"]
-
 _ROWS = 1 << 14
 _STREAM = ".arrows"
 

@@ -17,29 +17,13 @@ if TYPE_CHECKING:
     from halfmask.events.streams._chunk import Position
     from halfmask.events.streams._readers import ByteReader, Filling
 
-__all__ = ["Cutter", "begin_at"]
-
 _TAIL = 4096
 #: How long the beginning of a line may be that is copied to where the rest of it is read to.
 _MOST_HELD = 1 << 16
 
 
 class Cutter:
-    """Cuts the bytes of one file into chunks of whole lines.
-
-    Parameters
-    ----------
-    block_bytes
-        About how many bytes a chunk has.
-    line_bytes
-        Beyond what a line is skipped rather than held.
-    position
-        Where the first byte is that is fed; None: the beginning.
-    file
-        The number of the file.
-    more
-        What else positions hold.
-    """
+    """Cuts the bytes of one file into chunks of whole lines."""
 
     def __init__(
         self,
@@ -174,22 +158,7 @@ class Cutter:
 
 
 def begin_at(reader: ByteReader, position: Position | None, *, read: int = 0) -> None:
-    """Read up to a position, and check that what is before it is what was before it.
-
-    Parameters
-    ----------
-    reader
-        Of the whole input, from byte `read` on.
-    position
-        Where to begin; None: where the reader is.
-    read
-        Where the reader is; not behind the tail of the position.
-
-    Raises
-    ------
-    DataError
-        If it isn't.
-    """
+    """Read up to a position, and check that what is before it is what was before it."""
     if position is None:
         return
     (size, wanted), offset = position["tail"], int(position["offset"])

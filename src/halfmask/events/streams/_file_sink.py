@@ -24,8 +24,6 @@ from halfmask.events.streams._places import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["FileSink", "Packing", "check_tail"]
-
 Packing: TypeAlias = Literal["gzip", "zstd"]
 
 _MEMBER_BYTES = 1 << 22

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.streams._chunk import Chunk, Position
 
-__all__ = ["BLOCK_BYTES", "COLUMNAR", "FileSource", "FolderSource", "PipeSource", "opened"]
-
 BLOCK_BYTES = 1 << 22
 LINES = (".jsonl", ".ndjson", ".json", ".log")
 COLUMNAR = (".parquet", ".arrow", ".arrows", ".feather")

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.streams._file_sink import Packing
 
-__all__ = ["FolderSink"]
-
 _ENDINGS = {None: "", "gzip": ".gz", "zstd": ".zst"}
 _PART_BYTES = 1 << 28
 

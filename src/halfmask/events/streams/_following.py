@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.streams._chunk import Chunk, Position
 
-__all__ = ["FollowedFile"]
-
 _POLL_SECONDS = 0.2
 
 
@@ -225,17 +223,7 @@ class FollowedFile:
 
 @dataclass(slots=True, kw_only=True)
 class _Cut:
-    """Cuts what is read into lines, and knows the bytes before both places.
-
-    Parameters
-    ----------
-    cutter
-        Cuts.
-    seen
-        Where the next bytes are read.
-    place
-        Where the next line begins.
-    """
+    """Cuts what is read into lines, and knows the bytes before both places."""
 
     cutter: Cutter
     seen: Landmark

@@ -12,8 +12,6 @@ from halfmask.events.streams._readers import reading
 if TYPE_CHECKING:
     from halfmask.events.streams._chunk import Position
 
-__all__ = ["Landmark"]
-
 _BYTES = 4096
 
 
@@ -23,13 +21,6 @@ class Landmark:
 
     A file that was emptied and written again has the same inode, and may be as long as before or
     longer. Only its bytes tell.
-
-    Parameters
-    ----------
-    offset
-        The place.
-    head, tail
-        The first bytes of the file, and the last ones before the place: 4,096 at most.
 
     Notes
     -----

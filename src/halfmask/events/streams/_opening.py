@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.events.block._limits import Limits
     from halfmask.events.streams._chunk import Source
 
-__all__ = ["open_source"]
-
 
 def open_source(
     where: str | Path,

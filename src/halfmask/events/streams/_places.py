@@ -12,8 +12,6 @@ from typing import BinaryIO
 
 from halfmask._errors import ReleaseError
 
-__all__ = ["check_free", "lock", "not_ours", "partial_of", "sync_folder", "writing_out"]
-
 _PARTIAL = ".partial"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 

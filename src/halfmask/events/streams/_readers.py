@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["ByteReader", "Bytes", "Descriptor", "Filling", "reader_of", "reading", "skip"]
-
 #: No event begins with these, so that nobody has to say how an input is compressed.
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _PIECE = 1 << 18
@@ -28,13 +26,7 @@ class ByteReader(Protocol):
     """Bytes in their order."""
 
     def read(self, size: int) -> bytes:
-        """Return up to so many bytes, at least one; none at the end.
-
-        Raises
-        ------
-        DataError
-            If it can't be read, or is torn; all bytes before have been returned.
-        """
+        """Return up to so many bytes, at least one; none at the end."""
         ...
 
 
@@ -42,26 +34,12 @@ class Filling(ByteReader, Protocol):
     """A reader that reads into memory that is there already, too."""
 
     def read_into(self, view: memoryview) -> int:
-        """Write as many bytes as there are, but no more than there is room for; 0 at the end.
-
-        Raises
-        ------
-        DataError
-            As of `read`.
-        """
+        """Write as many bytes as there are, but no more than there is room for; 0 at the end."""
         ...
 
 
 class Descriptor:
-    """An open file or pipe.
-
-    Parameters
-    ----------
-    descriptor
-        Is read from where it is.
-    stop
-        When it is set, waiting for a pipe ends as the pipe's end would.
-    """
+    """An open file or pipe."""
 
     def __init__(self, descriptor: int, stop: threading.Event | None = None) -> None:
         self._descriptor = descriptor
@@ -206,16 +184,7 @@ class _Filelike:
 def reader_of(
     raw: Filling, *, rewound: Callable[[], ByteReader] | None = None
 ) -> tuple[ByteReader, bool]:
-    """Return a reader of what is in a file or pipe, and whether it was compressed.
-
-    Parameters
-    ----------
-    raw
-        Its bytes.
-    rewound
-        Returns a reader of the same bytes from their beginning; None for a pipe. A pipe loses the
-        last quarter megabyte before damage.
-    """
+    """Return a reader of what is in a file or pipe, and whether it was compressed."""
     head = b""
     while len(head) < len(_ZSTD):
         found = raw.read(len(_ZSTD) - len(head))

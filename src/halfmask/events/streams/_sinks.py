@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.streams._file_sink import Packing
 
-__all__ = ["PipeSink", "Sink", "open_sink"]
-
 _PACKINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _TABULAR = (".parquet", ".arrow")
 

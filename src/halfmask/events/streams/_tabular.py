@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["TableSink"]
-
 _GROUP_BYTES = 1 << 24
 #: Whole numbers of fewer digits have 53 bits; those of more are beyond floats.
 _LEAST_DIGITS, _MOST_DIGITS = 16, 300

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.events.streams._chunk import Position
 
-__all__ = ["Message", "TopicConsumer", "TopicSource"]
-
 _MESSAGES = 10_000
 _WAIT_SECONDS = 0.2
 _ANSWER_SECONDS = 30.0

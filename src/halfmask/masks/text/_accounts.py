@@ -8,8 +8,6 @@ from typing import Final
 from halfmask.data._value_patterns import iban, luhn
 from halfmask.masks.text._pattern import BEFORE, DetailPattern
 
-__all__ = ["CARD", "IBAN"]
-
 #: Lengths of IBANs by country (SWIFT IBAN registry, ISO 13616-2).
 _REGISTRY: Final = """
 AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28

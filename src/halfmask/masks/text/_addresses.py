@@ -9,9 +9,6 @@ from typing import Final
 from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern, whole
 from halfmask.masks.text._reading import SIGN
 
-__all__ = ["EMAIL", "IP", "MAC", "URL", "UUID"]
-
-
 #: Zeros that a decimal number begins with.
 _ZEROS: Final = re.compile(r"(?<![0-9A-Fa-f:])0+(?=\d+(?:\.|$))")
 

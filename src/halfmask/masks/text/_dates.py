@@ -8,8 +8,6 @@ from typing import Final
 
 from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern
 
-__all__ = ["DATES"]
-
 _MONTHS: Final = (
     "january|february|march|april|may|june|july|august|september|october|november|december|"
     "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|"

@@ -8,8 +8,6 @@ from typing import Final
 
 from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern, whole
 
-__all__ = ["DRIVING_LICENCES", "PASSPORTS", "POSTCODES", "POSTCODE_AFTER_WORD"]
-
 #: Words between the one that announces a number and the number: "no.", "is", "number:".
 _GAP: Final = r"(?:[\W_]{1,3}(?:no|nr|num|number|id|is|was|are|code)(?![^\W_])){0,3}[\W_]{1,4}"
 _ANY_CASE: Final = re.IGNORECASE

@@ -9,8 +9,6 @@ from typing import Any, Final
 from halfmask._errors import MissingDependencyError, ParameterError
 from halfmask._optional import need
 
-__all__ = ["ModelEntities", "check_model"]
-
 #: What Presidio calls the entities of language models, and what we call them.
 _ENTITIES: Final = {"PERSON": "name", "LOCATION": "place", "NRP": "group"}
 _MODEL: Final = re.compile(r"[a-z]{2}_\w+")
@@ -18,18 +16,6 @@ _MODEL: Final = re.compile(r"[a-z]{2}_\w+")
 
 class ModelEntities:
     """Searches texts with a spaCy model, through Presidio.
-
-    Parameters
-    ----------
-    model
-        The name of an installed spaCy model, such as ``en_core_web_lg``.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't the name of a spaCy model.
-    MissingDependencyError
-        If Presidio or the model isn't installed.
 
     Notes
     -----
@@ -62,13 +48,7 @@ class ModelEntities:
         )
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield where entities begin and end, and their type.
-
-        Parameters
-        ----------
-        text
-            Any text.
-        """
+        """Yield where entities begin and end, and their type."""
         found = self._analyzer.analyze(text=text, language=self._language, entities=list(_ENTITIES))
         for it in found:
             yield it.start, it.end, _ENTITIES[it.entity_type]

@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["Inflections"]
-
 #: Fewer letters are the stem of too many words.
 _LEAST: Final = 3
 #: Countries where names have a genitive: Annas, Müllers, Fritzens.
@@ -26,13 +24,7 @@ _GREEK: Final = "ουσ οσ ου ον οι ων ησ ην ασ αν εσ εα �
 
 
 class Inflections:
-    """What a word of a text may be the inflected form of.
-
-    Parameters
-    ----------
-    countries
-        Countries (ISO 3166-1) whose endings in Latin letters are known.
-    """
+    """What a word of a text may be the inflected form of."""
 
     __slots__ = ("_genitives", "_latin", "_stem")
 

@@ -20,8 +20,6 @@ from halfmask.masks.text._reading import (
     readings,
 )
 
-__all__ = ["INTRODUCED_NAMES", "KnownNames"]
-
 _TITLES: Final = "Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Sir|Herr|Frau|Mme|Madame|Monsieur|Sra?|Señora?"
 _PARTICLES: Final = frozenset(
     {"van", "von", "de", "der", "den", "da", "di", "la", "le", "bin", "al"}

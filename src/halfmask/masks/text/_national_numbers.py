@@ -10,8 +10,6 @@ from typing import Final
 
 from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern, whole
 
-__all__ = ["NATIONAL_COUNTRIES", "national_numbers"]
-
 _BORN: Final = r"\d\d[01]\d[0-3]\d"  # year, month, day; some countries add to the month
 _BORN_ABROAD: Final = r"[0-7]\d[01]\d\d\d"  # day, month, year; some countries add to the day
 
@@ -74,11 +72,6 @@ NATIONAL_COUNTRIES: Final = frozenset(_NUMBERS)
 @functools.cache
 def national_numbers(country: str) -> tuple[DetailPattern, ...]:
     """Return the patterns of a country's numbers for people.
-
-    Parameters
-    ----------
-    country
-        One of `NATIONAL_COUNTRIES`.
 
     Notes
     -----

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["AFTER", "BEFORE", "DetailPattern", "Length", "whole"]
-
 #: A detail is no part of a word or number: no letter and no digit stands before or after it.
 BEFORE: Final = r"(?<![^\W_])"
 AFTER: Final = r"(?![^\W_])"

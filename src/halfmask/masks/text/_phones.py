@@ -10,8 +10,6 @@ from typing import Final
 from halfmask._errors import ParameterError
 from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern
 
-__all__ = ["PHONE_FORM", "check_regions", "phones"]
-
 _NEEDS: Final = r"\d(?:[ \-./()]{0,3}\d){5}"
 _LAST_GROUP: Final = re.compile(r"[\s(./\-]+[^\s(./\-]*$")
 _LAST_PART: Final = re.compile(r"[\s(/]+[^\s(/]*$")
@@ -27,11 +25,6 @@ PHONE_FORM: Final = DetailPattern(
 @functools.cache
 def phones(regions: tuple[str, ...]) -> DetailPattern:
     """Return the pattern of numbers of some countries, and of those with a country code.
-
-    Parameters
-    ----------
-    regions
-        Countries (ISO 3166-1) whose numbers are found without a country code, too.
 
     Notes
     -----

@@ -7,17 +7,6 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = [
-    "KATAKANA",
-    "MARKS",
-    "SIGN",
-    "UNSPACED",
-    "UNSPACED_MARKS",
-    "PlainText",
-    "read_text",
-    "readings",
-]
-
 #: Scripts whose words stand without blanks, and Hangul, whose particles do: parts of a class of
 #: characters (Unicode 15, blocks). A sign of them is a word of its own.
 UNSPACED: Final = (
@@ -129,13 +118,7 @@ def read_text(text: str) -> str:
 
 
 def readings(text: str) -> Iterator[PlainText]:
-    """Yield how a text is read; what nobody sees once as nothing, then as a blank.
-
-    Parameters
-    ----------
-    text
-        Any text.
-    """
+    """Yield how a text is read; what nobody sees once as nothing, then as a blank."""
     if text.isascii():
         yield _moved(text, _MOVES) if "  " in text else PlainText(text)
         return

@@ -28,8 +28,6 @@ from halfmask.masks.text._search import (
     check_types,
 )
 
-__all__ = ["RedactedTexts", "TextRedaction"]
-
 _TOKEN_DIGITS: Final = 16
 _NOT_SIGNS: Final = re.compile(r"[\W_]+")
 #: Types whose spaces and punctuation say nothing: one number has one token, however it's written.

@@ -29,16 +29,6 @@ from halfmask.masks.text._reading import readings
 if TYPE_CHECKING:
     from halfmask.masks.text._names import KnownNames
 
-__all__ = [
-    "DETAIL_TYPES",
-    "USUAL_TYPES",
-    "Detail",
-    "DetailSearch",
-    "check_countries",
-    "check_types",
-    "count_details",
-]
-
 _Countries: TypeAlias = tuple[str, ...]
 _Patterns: TypeAlias = tuple[DetailPattern, ...]
 

@@ -11,19 +11,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["undominated"]
-
 
 def undominated(risk: Sequence[float], lost: Sequence[float]) -> NDArray[np.bool_]:
     """Return which points no other dominates.
 
     A point dominates another if it is no worse in both, and better in one. Equal points don't
     dominate each other.
-
-    Parameters
-    ----------
-    risk, lost
-        Two numbers for each point; less is better.
 
     Examples
     --------

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.microdata.exploring._grid import GridPolicy
     from halfmask.microdata.exploring._points import ExploredPoint
 
-__all__ = ["Exploration"]
-
 #: The file that marks a folder as one of an exploration.
 MARKER: Final = "exploration.json"
 #: Columns of `to_frame` that are the measures of a point, other than the detail of columns.

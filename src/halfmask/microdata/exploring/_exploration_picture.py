@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.microdata.exploring._measured_grid import MeasuredGrid
     from halfmask.microdata.exploring._points import ExploredPoint
 
-__all__ = ["exploration_picture"]
-
 _LEFT, _RIGHT, _TOP, _BOTTOM = 104.0, 846.0, 150.0, 452.0
 _TABLE, _LINE = 560.0, 22.0
 #: Points of the frontier that the table names, and lines of reasons.
@@ -74,18 +72,6 @@ class _Axes:
 
 def exploration_picture(found: MeasuredGrid) -> str:
     """Draw an exploration as SVG.
-
-    Parameters
-    ----------
-    found
-        Of any number of points; without any, the picture shows a note.
-
-    Returns
-    -------
-    str
-        An SVG of 900 units of width. Above, each point by risk (to the left: less) and by what is
-        lost (downwards: less); discs with numbers are on the frontier, a diamond is the given
-        policy. Below, a table of the frontier, what guarantees cost, and reasons of refusals.
 
     Notes
     -----

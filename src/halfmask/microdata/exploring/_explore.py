@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Classes
     from halfmask.vault import Vault
 
-__all__ = ["explore"]
-
 
 def explore(  # noqa: PLR0913 # keyword-only, each with a default
     table: object,

@@ -28,33 +28,10 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.vault import Vault
 
-__all__ = ["ExploredTable"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExploredTable:
-    """What all policies of an exploration share.
-
-    Parameters
-    ----------
-    schema
-        The columns, on the values that occur.
-    rows
-        The rows without identifiers, behind their masks.
-    summary
-        Their summary, with the columns that any policy needs.
-    unchanged
-        For each summarized row a number; rows share it if they share all columns that no class
-        covers. ``None`` without such columns.
-    raw
-        The classes of the raw rows.
-    unmasked
-        The original columns of the same rows, where a model learns and columns are masked.
-    n_rows
-        The rows of the whole table.
-    people
-        The population, where one is given.
-    """
+    """What all policies of an exploration share."""
 
     schema: Schema
     rows: pl.DataFrame
@@ -82,26 +59,7 @@ class ExploredTable:
         vault: Vault | None,
         progress: Progress,
     ) -> ExploredTable:
-        """Read a table, as `protect` does.
-
-        Parameters
-        ----------
-        table, policy, population, key, vault
-            As of `halfmask.protect`.
-        at_most
-            The limit of rows; those of a larger table are drawn.
-        random_state
-            The seed of the draw.
-        is_learnt
-            Whether models of the label will be trained.
-        progress
-            Called with how far the reading is.
-
-        Raises
-        ------
-        GuaranteeNotMetError
-            If there are no rows.
-        """
+        """Read a table, as `protect` does."""
         opened = opened_as(table, policy.read_options())
         policy.schema().check(opened.columns)
         vault_key = None if vault is None else pseudonym_key(vault)
@@ -149,13 +107,7 @@ class ExploredTable:
         )
 
     def protection(self, policy: Policy) -> Protection:
-        """Return the protection of a policy of this table.
-
-        Parameters
-        ----------
-        policy
-            One that differs in nothing that the table is read by.
-        """
+        """Return the protection of a policy of this table."""
         return protection_of(policy, self.schema, self.people)
 
 

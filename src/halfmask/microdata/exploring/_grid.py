@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.microdata._policy import Policy
 
-__all__ = ["GridPolicy", "PolicyGrid"]
-
 #: What stands in the place of k by default.
 USUAL_K = (2, 5, 10, 20, 50)
 #: A larger grid isn't drawn from.
@@ -84,17 +82,7 @@ class GridPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyGrid:
-    """What is varied, in the order of the axes; see `halfmask.explore`.
-
-    Parameters
-    ----------
-    methods, recodings, suppression
-        Names, and shares of rows.
-    vary
-        Values by the name of a parameter of guarantees, such as ``"k"`` or ``"t-closeness.t"``.
-    seconds
-        How long a search takes at most, if the policy doesn't limit it.
-    """
+    """What is varied, in the order of the axes; see `halfmask.explore`."""
 
     methods: tuple[str, ...]
     recodings: tuple[str, ...]
@@ -114,20 +102,7 @@ class PolicyGrid:
         max_suppression: Sequence[float] | None,
         search_seconds: float,
     ) -> PolicyGrid:
-        """Return the grid around a policy; what isn't given takes its usual values.
-
-        Parameters
-        ----------
-        policy
-            The policy of the owner.
-        k, vary, methods, recodings, max_suppression, search_seconds
-            As of `halfmask.explore`.
-
-        Raises
-        ------
-        ParameterError
-            If a method, recoding or parameter isn't there, or a list is empty.
-        """
+        """Return the grid around a policy; what isn't given takes its usual values."""
         own = float(policy.suppression.max_fraction)
         limits = (0.0, own, USUAL_SUPPRESSION) if max_suppression is None else max_suppression
         number_between(0.0, inf, owner=OWNER, low_open=True, search_seconds=search_seconds)
@@ -149,20 +124,7 @@ class PolicyGrid:
         at_most: int,
         random_state: int,
     ) -> tuple[list[GridPolicy], int]:
-        """Return the given policy and others of the grid, and how many there are in all.
-
-        Parameters
-        ----------
-        policy
-            The policy that was given; it comes first.
-        accepts
-            Raises if a method, a recoding and the guarantees don't go together: such a pair is
-            listed once, with the reason.
-        at_most
-            The limit of policies that go together; those of a larger grid are drawn.
-        random_state
-            The seed of the draw.
-        """
+        """Return the given policy and others of the grid, and how many there are in all."""
         given = self._given(policy, accepts)
         found, known = [given], {given.policy}
         pairs: list[tuple[str, str]] = []

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.microdata._policy import Policy
     from halfmask.microdata.exploring._explored_table import ExploredTable
 
-__all__ = ["GuaranteeTrial", "guarantee_trials", "trial_sentences"]
-
 #: Columns that a sentence names, and the detail that one must gain to be named.
 NAMED, GAINED = 3, 0.01
 
@@ -92,13 +90,7 @@ def trial_sentences(trials: Sequence[GuaranteeTrial]) -> list[str]:
 
 
 def guarantee_trials(table: ExploredTable, policy: Policy) -> tuple[GuaranteeTrial, ...]:
-    """Try a policy whole, without each of its guarantees, and without all about columns.
-
-    Parameters
-    ----------
-    table, policy
-        The table, and the policy that was given.
-    """
+    """Try a policy whole, without each of its guarantees, and without all about columns."""
     try:
         protection = table.protection(policy)
     except HalfmaskError as error:

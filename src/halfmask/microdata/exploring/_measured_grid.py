@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.microdata.exploring._guarantee_trials import GuaranteeTrial
     from halfmask.microdata.exploring._points import ExploredPoint
 
-__all__ = ["MeasuredGrid"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredGrid:

@@ -30,18 +30,11 @@ if TYPE_CHECKING:
     from halfmask.microdata.exploring._explored_table import ExploredTable
     from halfmask.microdata.exploring._grid import GridPolicy
 
-__all__ = ["Measuring", "alike_in_cuts"]
-
 
 def alike_in_cuts(policies: Iterable[GridPolicy]) -> list[list[GridPolicy]]:
     """Return policies in groups whose cells are grown alike.
 
     Recodings and, for most methods, the limit of suppression only matter afterwards.
-
-    Parameters
-    ----------
-    policies
-        Policies that differ in what a grid varies.
     """
     groups: dict[str, list[GridPolicy]] = {}
     for each in policies:
@@ -57,27 +50,13 @@ def alike_in_cuts(policies: Iterable[GridPolicy]) -> list[list[GridPolicy]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measuring:
-    """Measures policies on a table.
-
-    Parameters
-    ----------
-    table
-        The table.
-    label
-        The column that a model predicts; ``None`` if it isn't asked for.
-    """
+    """Measures policies on a table."""
 
     table: ExploredTable
     label: str | None
 
     def group(self, policies: list[GridPolicy]) -> list[ExploredPoint | GridPolicy]:
-        """Return the points of policies whose cells are grown alike, or why there is none.
-
-        Parameters
-        ----------
-        policies
-            A group of `alike_in_cuts`.
-        """
+        """Return the points of policies whose cells are grown alike, or why there is none."""
         fitted: Fitted | None = None
         found: list[ExploredPoint | GridPolicy] = []
         for each in policies:
@@ -93,20 +72,7 @@ class Measuring:
         return found
 
     def measures(self, protection: Protection, fitted: Fitted) -> PointMeasures:
-        """Measure the release that a policy would make of grown cells.
-
-        Parameters
-        ----------
-        protection
-            That of the policy.
-        fitted
-            The cells, before rows are suppressed and cells merged.
-
-        Raises
-        ------
-        GuaranteeNotMetError
-            If there can be no release.
-        """
+        """Measure the release that a policy would make of grown cells."""
         plan, fitted, counts = protection.plan_counted(fitted)
         released, class_of_cell = merged_classes(plan, counts.classes)
         placed = protection.placed_people(plan)

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from halfmask.microdata.exploring._grid import GridPolicy
 
-__all__ = ["RISKS", "UTILITIES", "ExploredPoint", "PointMeasures"]
-
 #: Risks of a point that can be an axis, in words.
 RISKS: Final[Mapping[str, str]] = {
     "highest": "highest prosecutor risk",

@@ -15,20 +15,11 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_token", "checked_url", "tls_context"]
-
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{8,512}")
 
 
 def checked_url(url: str, *, plain_http: bool) -> str:
-    """Return the address of a service without a slash at its end.
-
-    Raises
-    ------
-    ParameterError
-        If it isn't one of ``https``, or of ``http`` to this machine (or anywhere with
-        ``plain_http``), or holds a password, a query or a fragment.
-    """
+    """Return the address of a service without a slash at its end."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port  # a port that is none raises
@@ -69,13 +60,7 @@ def tls_context(
     verify: bool | str | Path,  # noqa: FBT001 # keyword-only where people give it
     certificate: str | Path | Sequence[str | Path] | None,
 ) -> ssl.SSLContext:
-    """Return how a service is verified, and how the client shows who it is.
-
-    Raises
-    ------
-    ParameterError
-        If verification is turned off, or a file can't be read as what it is to be.
-    """
+    """Return how a service is verified, and how the client shows who it is."""
     if verify is False:
         raise ParameterError(
             "An unverified service may be an attacker's.",

@@ -11,8 +11,6 @@ from halfmask.hashing import HashedRows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["MAX_BYTES", "rebatched"]
-
 #: Of one batch; a service takes twice as much.
 MAX_BYTES = 1 << 23
 #: What a row takes besides its features: an offset, a label, a weight.

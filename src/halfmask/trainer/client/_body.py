@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
 
-__all__ = ["ARROW_STREAM", "Body", "Compression", "arrow_body"]
-
 ARROW_STREAM = "application/vnd.apache.arrow.stream"
 Compression: TypeAlias = Literal["none", "lz4", "zstd"]
 #: The client library copies what a socket didn't take yet: of a large piece, again and again.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
     from halfmask.trainer.client._body import Compression
 
-__all__ = ["BATCH_ROWS", "TrainerClient"]
-
 #: Two or three megabytes of 39 features.
 BATCH_ROWS = 4096
 _MAX_AT_ONCE = 32

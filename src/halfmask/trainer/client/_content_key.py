@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
 
-__all__ = ["KEY_BYTES", "content_key", "work_name"]
-
 KEY_BYTES = 16
 _BATCH, _TARGET = b"halfmask batch/1", b"halfmask work/1"
 

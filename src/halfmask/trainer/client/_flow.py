@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
-__all__ = ["flow"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -20,15 +18,6 @@ def flow(
     items: Iterable[Item], work: Callable[[Item, threading.Event], Result], *, at_once: int
 ) -> Generator[Result]:
     """Yield what is made of each item, in the order of the items.
-
-    Parameters
-    ----------
-    items
-        Made in the caller's thread, one ahead of those that are worked on.
-    work
-        Runs in a thread; the event is set when no more is wanted, so that it needn't wait.
-    at_once
-        How many are worked on at the same time; 1 works on them one after the other.
 
     Notes
     -----

@@ -12,8 +12,6 @@ from halfmask.hashing import HashedRows
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-__all__ = ["HashedSource"]
-
 #: What a stream of Arrow ends with; without it, one that was cut between two batches looks whole.
 _END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 

@@ -27,8 +27,6 @@ from halfmask.trainer.client._content_key import KEY_BYTES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Journal", "JournalRecord"]
-
 _FORMAT = "halfmask.journal/1"
 _MAX_HEADER = 4096
 _RECORD = struct.Struct(f"<QII{KEY_BYTES}s")

@@ -8,8 +8,6 @@ from typing import Any, Self
 
 from halfmask._errors import TrainerError
 
-__all__ = ["RemoteModel"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteModel:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.client._transport import Transport
     from halfmask.trainer.defences import Defences
 
-__all__ = ["ModelAdmin", "path_of"]
-
 #: A machine that never made such a model compiles its loops first.
 _MAKING_SECONDS = 300.0
 

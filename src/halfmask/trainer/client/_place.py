@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
 
-__all__ = ["BatchPlace", "placed"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPlace:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.client._place import BatchPlace
     from halfmask.trainer.client._transport import Transport
 
-__all__ = ["predict_batches", "without_labels"]
-
 FIELD = "p"
 #: A longer answer isn't read: 8,192 rows of 8,000 classes.
 _MAX_BYTES = 1 << 28

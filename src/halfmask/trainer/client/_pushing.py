@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.client._place import BatchPlace
     from halfmask.trainer.client._transport import Transport
 
-__all__ = ["Pushed", "push_batches"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pushed:

@@ -11,8 +11,6 @@ from halfmask._errors import TrainerError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Answer", "refused"]
-
 _MAX_LETTERS = 300
 _MESSAGES = {
     400: ("The service doesn't understand the request", None),
@@ -45,13 +43,7 @@ class Answer:
     content: bytes
 
     def json(self) -> Any:  # noqa: ANN401 # what JSON holds
-        """Return the JSON of an answer.
-
-        Raises
-        ------
-        TrainerError
-            If it isn't JSON.
-        """
+        """Return the JSON of an answer."""
         try:
             return json.loads(self.content)
         except (ValueError, RecursionError):

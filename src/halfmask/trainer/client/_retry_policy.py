@@ -8,8 +8,6 @@ from secrets import SystemRandom
 
 from halfmask._validation import number_between
 
-__all__ = ["RetryPolicy", "seconds_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:

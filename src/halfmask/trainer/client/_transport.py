@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     import httpx
 
-__all__ = ["Transport"]
-
 #: Of an answer that isn't predictions: a longer one is not ours.
 MAX_BYTES = 1 << 24
 #: The statuses of a service, or of what stands before it, that pass.
@@ -86,24 +84,7 @@ class Transport:
         stopped: threading.Event | None = None,
         seconds: float = 0.0,
     ) -> Answer:
-        """Return what the service answers.
-
-        Parameters
-        ----------
-        harmless
-            Whether it may be sent again if it may have arrived already.
-        max_bytes
-            An answer that is longer is an error.
-        stopped
-            Set where waiting for another try is of no use any more.
-        seconds
-            The least wait for an answer, even if the retry policy waits less.
-
-        Raises
-        ------
-        TrainerError
-            If the service refuses, or can't be reached until it is given up.
-        """
+        """Return what the service answers."""
         began, tries, stop = 0.0, 0, stopped or self.stopped
         while True:
             found = self._once(method, path, body, headers or {}, harmless, max_bytes, seconds)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from halfmask._validation import number_between
 
-__all__ = ["ClientCaps", "Ledger"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCaps:

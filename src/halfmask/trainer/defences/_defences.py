@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.defences._defended import DefendedLearner, Learner
 
-__all__ = ["Defences"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defences:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.defences._norm_clip import NormClip
     from halfmask.trainer.defences._tally import DefenceTally
 
-__all__ = ["DefendedLearner", "Learned", "Learner"]
-
 #: A stretch of rows is judged when it takes as much memory, however few rows it has.
 STRETCH_BYTES = 64 << 20
 

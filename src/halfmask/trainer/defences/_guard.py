@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
 
-__all__ = ["Guard", "Predicting", "Quality", "Verdict"]
-
 
 class Predicting(Protocol):
     """Whatever predicts: a learner, or one that is defended."""

@@ -12,8 +12,6 @@ from halfmask.trainer.defences._tally import DefenceTally
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
 
-__all__ = ["Memory", "Strike"]
-
 #: The approximate overhead of a batch of the stretch, in bytes.
 _BATCH_BYTES = 4_096
 
@@ -28,23 +26,7 @@ class Strike:
 
 @dataclass(slots=True)
 class Memory:
-    """The state, without the learner, that decides what happens to the next batch.
-
-    Parameters
-    ----------
-    ledger
-        The weight learned of each client.
-    strikes
-        Clients whose rows were taken back.
-    best, last
-        The best that canaries were predicted, and as they were at the last judgement.
-    stretch
-        What was learned since then, batch by batch.
-    rows, size
-        How many rows the stretch has, and about how many bytes.
-    tally
-        What the defences did.
-    """
+    """The state, without the learner, that decides what happens to the next batch."""
 
     ledger: Ledger = field(default_factory=Ledger)
     strikes: dict[str, Strike] = field(default_factory=dict)

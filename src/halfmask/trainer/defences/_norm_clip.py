@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
 
-__all__ = ["NormClip"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormClip:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.defences._defended import DefendedLearner, Learner
 
-__all__ = ["restored", "saved"]
-
 _MAGIC = b"HMD1"
 _DIGEST = 32
 _LENGTH = struct.Struct("<Q")

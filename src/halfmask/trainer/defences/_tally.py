@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.defences._guard import Verdict
 
-__all__ = ["DefenceTally", "RollbackNotice"]
-
 #: So many rollbacks are listed one by one.
 _LATEST = 16
 

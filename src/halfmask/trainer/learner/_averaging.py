@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.learner._settings import LearnerSettings
 
-__all__ = ["averaged"]
-
 #: Slots are averaged in blocks: sums of 64 bits of all of them would take twice the memory.
 _BLOCK = 1 << 18
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.learner._settings import LearnerSettings
     from halfmask.trainer.learner._state import LearnerState
 
-__all__ = ["bound_after"]
-
 #: Far below where the kernels give up, and where 32 bits end.
 _SAFE = 1e12
 

@@ -28,8 +28,6 @@ from halfmask.trainer.learner._state import LearnerState
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["digest_of", "learner_from_bytes", "learner_to_bytes"]
-
 _NAME, _VERSION = b"hmlearn", b"1"
 _LENGTH = struct.Struct("<I")
 _NUMBER = np.dtype("<f4")
@@ -54,13 +52,7 @@ def learner_to_bytes(settings: LearnerSettings, state: LearnerState) -> bytes:
 
 
 def learner_from_bytes(data: bytes) -> tuple[LearnerSettings, LearnerState]:
-    """Return the settings and the state that bytes hold.
-
-    Raises
-    ------
-    DataError
-        If they hold none, a changed one, or one of another version.
-    """
+    """Return the settings and the state that bytes hold."""
     view = memoryview(data)
     if bytes(view[: len(_NAME)]) != _NAME or len(view) < len(_NAME) + 1 + _LENGTH.size + _CHECKSUM:
         raise _unreadable()

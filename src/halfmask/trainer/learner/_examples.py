@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
     from halfmask.trainer.learner._settings import LearnerSettings
 
-__all__ = ["Examples", "check_rows", "frozen"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examples:
@@ -31,15 +29,7 @@ class Examples:
 
     @classmethod
     def of(cls, rows: HashedRows, settings: LearnerSettings) -> Examples:
-        """Return rows as examples.
-
-        Raises
-        ------
-        ParameterError
-            If the rows have other bits than the learner.
-        DataError
-            If there are no labels, or some that the loss has no meaning for.
-        """
+        """Return rows as examples."""
         check_rows(rows, settings)
         indptr, indices, values = rows.flat()
         weights = np.ones(len(rows), np.float32) if rows.weights is None else rows.weights

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.learner._progress import ProgressiveValidation
     from halfmask.trainer.learner._settings import Loss, Optimizer
 
-__all__ = ["OnlineLearner"]
-
 
 class OnlineLearner:
     """A linear model of hashed features that learns from each row once, in order.

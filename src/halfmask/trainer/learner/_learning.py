@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.learner._settings import LearnerSettings
     from halfmask.trainer.learner._state import LearnerState
 
-__all__ = ["learn_all", "learn_threaded"]
-
 #: Threads see each other's bias, and the schedule of rates, once in so many rows.
 _STRIDE = 4096
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.learner._learner import OnlineLearner
     from halfmask.trainer.learner._progress import ProgressiveValidation
 
-__all__ = ["learn_batches", "learn_file"]
-
 #: Batches that may wait to be learnt: with fewer, hashing stops where learning is held up a moment.
 _WAITING = 6
 

@@ -11,16 +11,6 @@ from halfmask._validation import integer_at_least, number_between, one_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "LOSSES",
-    "OPTIMIZERS",
-    "LearnerSettings",
-    "Loss",
-    "Optimizer",
-    "current_names",
-    "rate_of",
-]
-
 Loss = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
 Optimizer = Literal["sgd", "adagrad", "ftrl"]
 #: The first four in the order of :mod:`halfmask.kernels.online.losses`.

@@ -14,28 +14,10 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.learner._settings import LearnerSettings
 
-__all__ = ["LearnerState"]
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LearnerState:
-    """The part of a learner that changes.
-
-    Parameters
-    ----------
-    model
-        ``float32`` (slots + 1, lanes, outputs): the bias is the last slot, the weights are the
-        first lane.
-    scales
-        ``float32`` (slots,): the largest magnitude each slot has had; None as long as all rows
-        came without values, or where updates aren't normalized.
-    counts
-        How many rows were learnt, and the sum of their squared norms.
-    progress
-        Of all rows so far.
-    bound
-        What no weight is beyond, in magnitude; infinity where that isn't known.
-    """
+    """The part of a learner that changes."""
 
     model: NDArray[np.float32]
     scales: NDArray[np.float32] | None

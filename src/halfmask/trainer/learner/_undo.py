@@ -12,22 +12,10 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.learner._state import LearnerState
 
-__all__ = ["Undo"]
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Undo:
-    """The slots of a batch as they were before it; all of them where that is less.
-
-    Parameters
-    ----------
-    indices
-        The slots, or None for all of them.
-    model, scales
-        What was in them.
-    bias, counts
-        What belongs to no slot.
-    """
+    """The slots of a batch as they were before it; all of them where that is less."""
 
     indices: NDArray[np.uint32] | None
     model: NDArray[np.float32]

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Final, TypeVar
 
-__all__ = ["BLOCK_BYTES", "in_steps_of", "padded"]
-
 Result = TypeVar("Result")
 #: The length of a body is a multiple of this.
 BLOCK_BYTES: Final = 4096
@@ -15,13 +13,6 @@ BLOCK_BYTES: Final = 4096
 
 def padded(body: bytes, filler: bytes) -> bytes:
     """Return a body that is filled up to a multiple of a block.
-
-    Parameters
-    ----------
-    body
-        The body.
-    filler
-        One byte that its reader skips.
 
     Examples
     --------
@@ -32,15 +23,7 @@ def padded(body: bytes, filler: bytes) -> bytes:
 
 
 async def in_steps_of(seconds: float, work: Awaitable[Result]) -> Result:
-    """Return a result, or raise an error, after a whole number of steps of time.
-
-    Parameters
-    ----------
-    seconds
-        The length of a step.
-    work
-        What makes the result.
-    """
+    """Return a result, or raise an error, after a whole number of steps of time."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
     try:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.queries._query_service import QueryService
     from halfmask.trainer.service._service import Service
 
-__all__ = ["query_application"]
-
 
 def query_application(service: QueryService) -> FastAPI:
     """Return the application over a service, which is closed when it is shut down."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.dp.queries import PrivateAnswer
     from halfmask.trainer.queries._query_service import QueryService
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["queries"], route_class=BoundedBodyRoute)
 open_router = APIRouter(tags=["operations"])
 METADATA = b"halfmask.answer"

@@ -6,8 +6,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["AskedQuestion"]
-
 
 class AskedQuestion(BaseModel):
     """A question in SQL, and what its answer may cost."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.queries._query_schemas import AskedQuestion
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["QueryService"]
-
 Result = TypeVar("Result")
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.queries import PrivateTable
 
-__all__ = ["create_query_app", "serve_queries"]
-
 
 def create_query_app(
     folder: str | Path,

@@ -15,22 +15,12 @@ from halfmask.trainer.store import RefusedError, Token, Tokens, parts_of
 if TYPE_CHECKING:
     from halfmask.trainer.store import Scope
 
-__all__ = ["Access", "demand"]
-
 #: How long a revoked token may still be valid, and how often unknown ones are looked up.
 REFRESH_SECONDS, AGAIN_SECONDS = 1.0, 0.2
 
 
 class Access:
-    """The tokens, in memory; read again every second by a thread.
-
-    Parameters
-    ----------
-    tokens
-        The tokens on the disk.
-    pool
-        What reads them: the event loop never waits for the disk.
-    """
+    """The tokens, in memory; read again every second by a thread."""
 
     def __init__(self, tokens: Tokens, pool: Executor) -> None:
         self._tokens = tokens
@@ -48,13 +38,7 @@ class Access:
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def admit(self, header: str | None) -> Token:
-        """Return whose token a header holds.
-
-        Raises
-        ------
-        RefusedError
-            401 if it holds none that is of use, 429 if its client comes too often.
-        """
+        """Return whose token a header holds."""
         kind, _, text = (header or "").partition(" ")
         parts = parts_of(text.strip()) if kind.lower() == "bearer" else None
         if parts is None:

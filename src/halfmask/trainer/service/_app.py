@@ -24,23 +24,13 @@ from halfmask.trainer.service._service import Service
 if TYPE_CHECKING:
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["application", "describe_tokens", "handle_errors"]
-
 log = logging.getLogger("halfmask.trainer")
 
 
 def application(
     folder: str | Path, options: ServiceOptions, *, opened: Callable[[], None] = lambda: None
 ) -> FastAPI:
-    """Return the application over a folder, which it has for itself until it is shut down.
-
-    Parameters
-    ----------
-    folder, options
-        As of `create_app`.
-    opened
-        Called in a thread when models are back and loops are compiled.
-    """
+    """Return the application over a folder, which it has for itself until it is shut down."""
     service = Service(folder, options)
 
     @asynccontextmanager

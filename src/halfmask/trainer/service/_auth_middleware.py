@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.service._service import Service
 
-__all__ = ["OPEN", "TOKEN", "AuthMiddleware"]
-
 #: Paths that need no token. None of them reveals a tenant, a client or a model.
 OPEN = frozenset({"/health", "/healthz", "/ready", "/docs", "/openapi.json"})
 #: Where the token of a request is, for the routes.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.store import Lease
 
-__all__ = ["Pace", "read_body"]
-
 #: How many times longer a body may be when it is unpacked.
 MAX_RATIO = 32
 #: Less than this is unpacked whatever the ratio: a short text of one letter is no attack.
@@ -24,17 +22,7 @@ SMALL = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How fast a body has to come.
-
-    Parameters
-    ----------
-    seconds
-        How long it may take in all.
-    stall_seconds
-        How long nothing may come.
-    bytes_per_second
-        How much has to come each second, on an average that begins after `stall_seconds`.
-    """
+    """How fast a body has to come."""
 
     seconds: float
     stall_seconds: float
@@ -47,25 +35,7 @@ class Pace:
 
 
 async def read_body(request: Request, lease: Lease, *, most: int, pace: Pace) -> list[bytes]:
-    """Return the pieces of a body.
-
-    Parameters
-    ----------
-    request
-        The request.
-    lease
-        Grows with what is read.
-    most
-        The most bytes, packed or unpacked.
-    pace
-        How fast it has to come.
-
-    Raises
-    ------
-    RefusedError
-        413 if it is too long, 408 if it comes too slowly, 415 if it is packed in a way that isn't
-        known, 429 if the trainer has too much to do.
-    """
+    """Return the pieces of a body."""
     length = request.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and len(length) < 20 and int(length) > most:
         raise _too_long(most)

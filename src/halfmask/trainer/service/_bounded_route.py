@@ -13,8 +13,6 @@ from halfmask.trainer.service._requests import body_of, service_of, token_of
 if TYPE_CHECKING:
     from starlette.types import Message
 
-__all__ = ["BoundedBodyRoute"]
-
 #: A body with a thousand trusted clients has a third of this.
 MAX_BYTES = 1 << 16
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["Bucket"]
-
 
 class Bucket:
     """Fills with time, and is emptied by what is done.
-
-    Parameters
-    ----------
-    per_second
-        How much it gets each second; it holds what one second brings, and 1 at least.
-    clock
-        Seconds that never go back.
 
     Guarantees
     ----------

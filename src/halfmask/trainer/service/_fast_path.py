@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from fastapi import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["FastPath", "Rows"]
-
 #: A route of rows: the name of a model, the request, and its idempotency key.
 Rows: TypeAlias = Callable[[str, Request, str | None], Awaitable["Response"]]
 
@@ -26,13 +24,6 @@ class FastPath:
 
     FastAPI's matching, dependencies and exits take more of the event loop than reading a batch, and
     predictions wait for it.
-
-    Parameters
-    ----------
-    app
-        Answers everything else, and malformed requests of rows.
-    routes
-        By their paths in FastAPI.
 
     Guarantees
     ----------

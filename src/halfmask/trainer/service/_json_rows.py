@@ -11,30 +11,11 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.hashing import HashedRows
 
-__all__ = ["rows_of_json"]
-
 _FIELDS = {"rows", "values", "labels", "weights"}
 
 
 def rows_of_json(body: bytes, *, bits: int, labels: str) -> HashedRows:
-    """Return the rows of a JSON object.
-
-    Parameters
-    ----------
-    body
-        ``{"rows": [[INDEX, ...], ...]}``, and of the same lengths ``values``; and one for each row
-        in ``labels`` and ``weights``.
-    bits
-        Indices are below ``2 ** bits``.
-    labels
-        Which labels there may be: ``"binary"``, ``"classes:N"`` or ``"number"``.
-
-    Raises
-    ------
-    DataError
-        If it is anything else: another field or one twice, a float where an index should be, a
-        number that isn't finite or too large.
-    """
+    """Return the rows of a JSON object."""
     payload = _parsed(body)
     if not isinstance(payload, dict) or not payload.keys() <= _FIELDS or "rows" not in payload:
         raise DataError(

@@ -14,8 +14,6 @@ from halfmask.trainer.service._requests import BODY_FAILURES, FAILURES, service_
 from halfmask.trainer.service._responses import json_of
 from halfmask.trainer.store import Curve, Model, RefusedError, Snapshot
 
-__all__ = ["router"]
-
 router = APIRouter(
     prefix="/v1/models", tags=["models"], responses=FAILURES, route_class=BoundedBodyRoute
 )

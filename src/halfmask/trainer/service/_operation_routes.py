@@ -13,8 +13,6 @@ from halfmask.trainer.service._page import page_of
 from halfmask.trainer.service._requests import FAILURES, service_of, token_of
 from halfmask.trainer.service._responses import error_of, json_of
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["operations"])
 _NOT_READY: dict[int | str, dict[str, Any]] = {
     503: {"model": schemas.Failed, "description": "It is bringing models back."}

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from halfmask.trainer.store import Limits
 
-__all__ = ["ServiceOptions"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceOptions:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["page_of"]
-
 _TEMPLATE = """\
 <!doctype html>
 <html lang="en">

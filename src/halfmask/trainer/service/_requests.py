@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.service._service import Service
     from halfmask.trainer.store import Lease, Token
 
-__all__ = ["BODY_FAILURES", "FAILURES", "body_of", "service_of", "token_of"]
-
 
 def _described(**why: str) -> dict[int | str, dict[str, Any]]:
     return {int(status[1:]): {"model": Failed, "description": it} for status, it in why.items()}

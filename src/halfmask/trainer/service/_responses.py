@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ARROW_STREAM", "JSON", "arrow_of", "error_of", "json_of", "refusal_of"]
-
 JSON = "application/json"
 ARROW_STREAM = "application/vnd.apache.arrow.stream"
 _WORDS = {400: "bad-request", 404: "not-found", 405: "method", 413: "too-large", 422: "body"}

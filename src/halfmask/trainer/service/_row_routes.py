@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.service._fast_path import Rows
     from halfmask.trainer.store import Batch, Model, Receipt, Token
 
-__all__ = ["fast_paths", "router"]
-
 #: Bodies that take less than a millisecond to read and to predict.
 SMALL = 1 << 15
 

@@ -6,21 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-__all__ = [
-    "Acknowledged",
-    "Done",
-    "Failed",
-    "Metrics",
-    "ModelResponse",
-    "Models",
-    "NewModel",
-    "Predictions",
-    "RollbackRequest",
-    "RowsOfJson",
-    "SnapshotList",
-    "SnapshotResponse",
-]
-
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 

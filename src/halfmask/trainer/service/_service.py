@@ -37,8 +37,6 @@ from halfmask.trainer.store import (
 if TYPE_CHECKING:
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["Service", "kind_of", "labels_of", "outputs_of"]
-
 Result = TypeVar("Result")
 #: The kinds of labels that losses learn from; a softmax has classes.
 _LABELS = {"squared": "number", "quantile": "number"}
@@ -90,15 +88,7 @@ class Service:
     def batch(
         self, model: Model, pieces: list[bytes], kind: str, lease: Lease, owner: tuple[Token, bytes]
     ) -> Batch:
-        """Return a body as a batch that the model may learn. Runs in a thread.
-
-        Raises
-        ------
-        DataError
-            If the body isn't rows with labels of the model's kind.
-        RefusedError
-            413 or 429 if it takes too much memory.
-        """
+        """Return a body as a batch that the model may learn. Runs in a thread."""
         token, _ = owner
         body, found = self._unpacked(model, pieces, kind, lease)
         wanted = labels_of(model)
@@ -118,15 +108,7 @@ class Service:
     def canaries(
         self, model: Model, pieces: list[bytes], kind: str, lease: Lease, token: Token
     ) -> Batch:
-        """Return a body as rows that the model's guard may judge by. Runs in a thread.
-
-        Raises
-        ------
-        DataError
-            If the body isn't rows with labels of the model's kind, or they are too few.
-        RefusedError
-            409 if the model has no guard, 413 or 429 if it takes too much memory.
-        """
+        """Return a body as rows that the model's guard may judge by. Runs in a thread."""
         if model.guard is None:
             raise RefusedError("This model has no guard.", status=409, word="no-guard")
         body, found = self._unpacked(model, pieces, kind, lease)

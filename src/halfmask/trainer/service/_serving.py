@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.trainer.service._options import ServiceOptions
 
-__all__ = ["run", "run_app", "server_of", "tls_context"]
-
 #: Python lets a thread run for 5 ms before another one may: that is a quarter of what a prediction
 #: may take.
 SWITCH_SECONDS = 0.0005
@@ -85,23 +83,7 @@ def server_of(
     started: Callable[[int], None],
     opened: Callable[[], None] = lambda: None,
 ) -> uvicorn.Server:
-    """Return a server that doesn't run yet.
-
-    Parameters
-    ----------
-    folder
-        The store.
-    host, port
-        Where to listen; port 0 takes one that is free.
-    options
-        How.
-    tls
-        From `tls_context`, or None to speak plainly.
-    started
-        Called with the port when it listens.
-    opened
-        As of `application`.
-    """
+    """Return a server that doesn't run yet."""
     app = application(folder, options, opened=opened)
     return _server_of(app, host=host, port=port, options=options, tls=tls, started=started)
 
@@ -146,13 +128,7 @@ def _settle() -> None:
 def tls_context(
     certificate: str | Path, key: str | Path, client_authority: str | Path | None
 ) -> ssl.SSLContext:
-    """Return TLS 1.2 or later with a certificate; clients need one if an authority is given.
-
-    Raises
-    ------
-    ParameterError
-        If a file isn't there, or isn't what it should be.
-    """
+    """Return TLS 1.2 or later with a certificate; clients need one if an authority is given."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:

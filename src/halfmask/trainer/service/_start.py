@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-__all__ = ["check_extra", "check_tls", "create_app", "serve"]
-
 
 def create_app(folder: str | Path, *, options: ServiceOptions | None = None) -> FastAPI:
     """Return the trainer as an ASGI application.

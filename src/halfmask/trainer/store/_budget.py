@@ -6,8 +6,6 @@ import threading
 
 from halfmask.trainer.store._refusal import RefusedError
 
-__all__ = ["Budget", "Lease"]
-
 #: How much of a budget one client, and one tenant, may have.
 CLIENT_SHARE, TENANT_SHARE = 0.25, 0.5
 

@@ -19,8 +19,6 @@ from halfmask.trainer.store._refusal import RefusedError
 if TYPE_CHECKING:
     from halfmask.trainer.store._log import ExampleLog
 
-__all__ = ["FULL", "Committer", "Job", "disk_failed", "disk_full"]
-
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 #: The most requests of one flush.
 MAX_TOGETHER = 256
@@ -30,23 +28,7 @@ Logged: TypeAlias = tuple[Job, Record | None]
 
 
 class Committer:
-    """Takes jobs in the order in which they come, logs them, and hands them on in that order.
-
-    Parameters
-    ----------
-    log
-        The log of the model.
-    learner
-        The queue that logged jobs are handed to.
-    remember
-        Called with the mark of a logged batch, before its receipt is given.
-    forget
-        Called with a job that couldn't be logged.
-    flushed
-        Called with the requests and seconds of each flush.
-    free_bytes
-        How much of the disk must stay free.
-    """
+    """Takes jobs in the order in which they come, logs them, and hands them on in that order."""
 
     def __init__(
         self,

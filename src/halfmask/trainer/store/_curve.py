@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Curve", "Point"]
-
 #: When there are as many, neighbours are joined: at least half as many are always shown.
 MAX_POINTS = 256
 FIRST_SPAN = 1_024
@@ -14,15 +12,7 @@ FIRST_SPAN = 1_024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """Sums over a stretch of rows.
-
-    Parameters
-    ----------
-    rows, weight
-        How many there were, and the sum of their weights.
-    loss, right
-        The weighted sums of their losses, and of those that were right.
-    """
+    """Sums over a stretch of rows."""
 
     rows: int = 0
     weight: float = 0.0

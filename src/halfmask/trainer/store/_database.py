@@ -11,8 +11,6 @@ from typing import Any
 
 from halfmask.trainer.store._refusal import RefusedError
 
-__all__ = ["Database"]
-
 VERSION = 1
 _SCHEMA = """
 CREATE TABLE models (
@@ -41,20 +39,9 @@ CREATE TABLE tokens (
 class Database:
     """One connection to SQLite, which threads use one at a time.
 
-    Parameters
-    ----------
-    path
-        The file; it is made where it isn't there.
-
     Guarantees
     ----------
     What `writing` wrote is on the disk when its block has ended, all of it or nothing.
-
-    Raises
-    ------
-    RefusedError
-        507 where the disk is full, 503 where another process holds the file for too long, or where
-        it is damaged.
     """
 
     def __init__(self, path: Path) -> None:

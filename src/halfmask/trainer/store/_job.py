@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._record import Entry
     from halfmask.trainer.store._snapshots import Snapshot
 
-__all__ = ["Batch", "ExamplesJob", "Receipt", "RollbackJob", "SnapshotJob"]
-
 
 def _started() -> Future[Any]:
     """Return a future that can't be cancelled: logged batches stay logged."""

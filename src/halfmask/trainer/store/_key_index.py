@@ -9,8 +9,6 @@ from halfmask.trainer.store._record import EXAMPLES, Mark
 if TYPE_CHECKING:
     from halfmask.trainer.store._database import Database
 
-__all__ = ["KeyIndex"]
-
 #: Keys of older batches are forgotten: a client doesn't retry after a million others.
 KEYS_KEPT = 1_000_000
 

@@ -13,8 +13,6 @@ from halfmask.trainer.store._refusal import RefusedError
 if TYPE_CHECKING:
     from halfmask.trainer.store._key_index import KeyIndex
 
-__all__ = ["BatchKeys"]
-
 
 class BatchKeys:
     """Tells a batch that came before from a new one.
@@ -32,13 +30,7 @@ class BatchKeys:
         self._moved = 0
 
     def claim(self, job: ExamplesJob) -> Future[Receipt] | None:
-        """Return None for a new batch, or what becomes of the one that came before.
-
-        Raises
-        ------
-        RefusedError
-            422 if another batch came under the same key.
-        """
+        """Return None for a new batch, or what becomes of the one that came before."""
         entry = job.entry
         while True:
             moved = self._moved

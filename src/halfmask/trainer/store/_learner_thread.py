@@ -24,30 +24,12 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._snapshots import Snapshot, Snapshots
     from halfmask.trainer.store._state import StoredState
 
-__all__ = ["LearnerThread"]
-
 #: After how many records, or seconds, keys go from memory to the index.
 INDEX_RECORDS, INDEX_SECONDS = 2_048, 2.0
 
 
 class LearnerThread:
-    """Learns what is logged, makes snapshots, and keeps the index of keys.
-
-    Parameters
-    ----------
-    state
-        What has been learned so far.
-    queue
-        Where logged jobs come from.
-    log, snapshots, index
-        What is on the disk.
-    indexed
-        Called with records that are in the index now.
-    limits
-        When snapshots are made, and what is kept.
-    rollback_targets
-        Snapshots that are held: a restart rolls back to them until there is a newer one.
-    """
+    """Learns what is logged, makes snapshots, and keeps the index of keys."""
 
     def __init__(
         self,

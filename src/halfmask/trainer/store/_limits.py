@@ -8,8 +8,6 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.trainer.store._record import MAX_BODY
 
-__all__ = ["Limits"]
-
 MEBI = 1 << 20
 
 

@@ -20,8 +20,6 @@ from halfmask._errors import IntegrityError
 from halfmask.trainer.store._record import HEAD, MAGIC, Entry, Head, Record
 from halfmask.trainer.store._refusal import RefusedError
 
-__all__ = ["SEGMENT_HEAD_BYTES", "ExampleLog", "sync_folder"]
-
 #: What a segment starts with, with the version of the format; a salt and a checksum follow.
 _START, _SALT_BYTES = b"HML2", 8
 SEGMENT_HEAD_BYTES = len(_START) + _SALT_BYTES + 4

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.store._database import Database
     from halfmask.trainer.store._limits import Limits
 
-__all__ = ["Model", "ModelFacts"]
-
 #: How many snapshots and rollbacks of one model may be waited for at once.
 _MAX_ASKED = 8
 

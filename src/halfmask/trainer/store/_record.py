@@ -6,19 +6,6 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-__all__ = [
-    "CANARIES",
-    "EXAMPLES",
-    "HEAD",
-    "MAGIC",
-    "MAX_BODY",
-    "ROLLBACK",
-    "Entry",
-    "Head",
-    "Mark",
-    "Record",
-]
-
 #: magic, checksum of the head and key, checksum of the body, sequence number, first sequence
 #: number of the group that was flushed with it, bytes of the body, rows, bytes of the key, kind,
 #: and the id of the token that sent it.

@@ -14,8 +14,6 @@ from halfmask.trainer.store._state import StoredState, new_learner
 if TYPE_CHECKING:
     from halfmask.trainer.store._snapshots import Snapshots
 
-__all__ = ["LOG", "SNAPSHOTS", "recover", "replay_log", "target_of"]
-
 LOG, SNAPSHOTS = "log", "snapshots"
 
 
@@ -28,26 +26,7 @@ def recover(
     seen: Callable[[Mark], None],
     needed: Callable[[int], None],
 ) -> StoredState:
-    """Return the state after the last record of the log.
-
-    Parameters
-    ----------
-    settings
-        The learner's.
-    log, snapshots
-        What is on the disk.
-    indexed
-        Records behind this one are shown to `seen`.
-    seen
-        Called for each of them, in order.
-    needed
-        Called with the number of each snapshot that the records behind the newest one roll back to.
-
-    Raises
-    ------
-    IntegrityError
-        If something that was on the disk is missing or was altered.
-    """
+    """Return the state after the last record of the log."""
     if log.last_seq < indexed:
         raise IntegrityError(
             "The log of a model is shorter than what was indexed of it.",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from halfmask._errors import TrainerError
 
-__all__ = ["RefusedError"]
-
 
 class RefusedError(TrainerError):
     """A refused request, with a status and a code for the client.

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["RWLock"]
-
 
 class RWLock:
     """A lock that readers share, and that its one writer has alone.

@@ -16,8 +16,6 @@ from halfmask._errors import IntegrityError
 from halfmask.data import atomic_file
 from halfmask.trainer.store._refusal import RefusedError
 
-__all__ = ["Snapshot", "Snapshots"]
-
 _MAGIC = b"halfmask snap 1\n"
 _LENGTH = struct.Struct("<I")
 #: A curve and a name need no more.
@@ -68,13 +66,7 @@ class Snapshots:
     def write(
         self, seq: int, learner: bytes, *, automatic: bool, made: float, metadata: dict[str, Any]
     ) -> None:
-        """Write a snapshot; one of the same number is replaced.
-
-        Raises
-        ------
-        ReleaseError
-            If the disk is full.
-        """
+        """Write a snapshot; one of the same number is replaced."""
         # "told" is the key in the files of 0.1.
         facts = {"seq": seq, "automatic": automatic, "made": made, "told": metadata}
         head = json.dumps(facts).encode()
@@ -85,13 +77,7 @@ class Snapshots:
             file.write(learner)
 
     def read(self, seq: int) -> tuple[Snapshot, bytes]:
-        """Return a snapshot and the learner's bytes.
-
-        Raises
-        ------
-        IntegrityError
-            If it isn't there, or isn't what was written.
-        """
+        """Return a snapshot and the learner's bytes."""
         try:
             with self._path(seq).open("rb") as file:
                 digest, head, snapshot = _head_of(file)
@@ -116,13 +102,7 @@ class Snapshots:
         return found
 
     def hold(self, seq: int) -> None:
-        """Keep a snapshot until it is let go as often as it was held.
-
-        Raises
-        ------
-        RefusedError
-            404 if there is none of that number.
-        """
+        """Keep a snapshot until it is let go as often as it was held."""
         with self._lock:
             self._find(seq)
             self._held[seq] += 1
@@ -141,13 +121,7 @@ class Snapshots:
                     self._path(seq).unlink(missing_ok=True)
 
     def remove(self, seq: int) -> None:
-        """Remove a snapshot.
-
-        Raises
-        ------
-        RefusedError
-            404 if there is none of that number, 409 if it is held, or the newest.
-        """
+        """Remove a snapshot."""
         with self._lock:
             newest = self._find(seq)
             if self._held[seq] or newest:

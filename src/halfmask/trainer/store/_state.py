@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.trainer.learner import OnlineLearner
     from halfmask.trainer.store._record import Entry
 
-__all__ = ["StoredState", "new_learner", "warm_up", "warm_up_all", "whole"]
-
 #: How many rows are learned under one lock: readers wait for no more.
 TURN_ROWS = 4_096
 #: One kind compiles at a time: a thread that waits for its kind mustn't wait for all of them.
@@ -39,13 +37,7 @@ DEFENCES = "defences"
 
 
 def new_learner(settings: dict[str, Any]) -> OnlineLearner | DefendedLearner:
-    """Return a learner that has seen nothing, with the defences of the settings.
-
-    Raises
-    ------
-    ParameterError
-        If the settings are none of a learner's, or of defences.
-    """
+    """Return a learner that has seen nothing, with the defences of the settings."""
     learner, defences = _parts(settings)
     return learner if defences is None else defences.around(learner)
 
@@ -109,20 +101,6 @@ def _warm(loss: str, optimizer: str, normalized: bool) -> None:  # noqa: FBT001 
 @dataclass(slots=True, kw_only=True)
 class StoredState:
     """A learner and its curve.
-
-    Parameters
-    ----------
-    learner
-        What learns.
-    seq
-        The number of the last record that it has learned.
-    curve
-        How it did.
-    skipped, skipped_rows
-        How many batches the learner itself refused, after they were logged, and how many of their
-        rows it didn't learn from.
-    lock
-        Guards the learner.
 
     Guarantees
     ----------

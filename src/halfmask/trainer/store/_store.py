@@ -27,8 +27,6 @@ from halfmask.trainer.store._refusal import RefusedError
 from halfmask.trainer.store._state import warm_up, warm_up_all, whole
 from halfmask.trainer.store._tokens import Tokens
 
-__all__ = ["Store", "open_lists"]
-
 DATABASE, MODELS, LOCK, KEY, FORMAT = "lists.sqlite", "models", "lock", "token.key", "format"
 _FORMAT = b"halfmask trainer 1\n"
 

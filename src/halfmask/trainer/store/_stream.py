@@ -13,8 +13,6 @@ from halfmask.trainer.store._refusal import RefusedError
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
 
-__all__ = ["Unpacked", "bytes_of", "unpack"]
-
 #: How many record batches a body may have: each costs time, however small.
 MAX_BATCHES = 256
 #: How many times longer a body may be when it is unpacked.

@@ -20,8 +20,6 @@ from halfmask.vault._private_files import read_private, write_private
 if TYPE_CHECKING:
     from halfmask.trainer.store._database import Database
 
-__all__ = ["SCOPES", "Scope", "Token", "Tokens", "parts_of"]
-
 #: What a token allows.
 Scope: TypeAlias = Literal["read", "predict", "learn", "admin", "metrics"]
 #: All scopes of tokens.

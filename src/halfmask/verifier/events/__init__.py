@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from halfmask.verifier.events._release import verify_release
 from halfmask.verifier.events._release_verdict import OutputCheck, ReleaseVerdict
-from halfmask.verifier.events._verifying import Check, EventsVerdict, verify_events
+from halfmask.verifier.events._verdict import Check, EventsVerdict
+from halfmask.verifier.events._verifying import verify_events
 
 __all__ = [
     "Check",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.claims import CellsClaim
 
-__all__ = ["recount_cells"]
-
 
 @dataclass(slots=True)
 class _Window:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from halfmask.claims import EventGuarantees
     from halfmask.claims._events_manifest import EventClaim
 
-__all__ = ["claim_text", "differences"]
-
 
 def differences(stated: EventGuarantees, required: EventGuarantees) -> Iterator[str]:
     """Yield a sentence for each difference between a manifest and its policy."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from halfmask.claims import ReleasedField
     from halfmask.claims._events_manifest import EventClaim
 
-__all__ = ["LEAST_WEAKNESSES", "form_problems"]
-
 _EQUAL: Final = ("equality-leaking", "frequency-leaking")
 #: What each action leaves visible, whatever its options are.
 LEAST_WEAKNESSES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -36,13 +34,7 @@ LEAST_WEAKNESSES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def form_problems(fields: Sequence[ReleasedField], claims: Sequence[EventClaim]) -> Iterator[str]:
-    """Yield a sentence for each field whose form, weaknesses and rule contradict each other.
-
-    Parameters
-    ----------
-    fields, claims
-        Of the manifest.
-    """
+    """Yield a sentence for each field whose form, weaknesses and rule contradict each other."""
     cells = [each for each in claims if isinstance(each, CellsClaim)]
     rules = {(it.steps, it.rule) for it in fields if it.form.get("do") != "generalize"}
     for number, each in enumerate(fields, start=1):

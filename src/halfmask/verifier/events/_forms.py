@@ -10,8 +10,6 @@ from typing import Any, Final, TypeAlias
 from halfmask.verifier.events._moments import is_moment
 from halfmask.verifier.events._reading import Number
 
-__all__ = ["OF_CELLS", "has_form", "knows"]
-
 Form: TypeAlias = Mapping[str, Any]
 
 #: AES-SIV: 16 bytes, and at least one block of 16.
@@ -26,17 +24,7 @@ _LEFT: Final = {
 
 
 def has_form(value: object, form: Form, *, exact: bool = True) -> bool:
-    """Return whether a scalar or empty container is a result of an action.
-
-    Parameters
-    ----------
-    value
-        From `event_of`.
-    form
-        ``do``, and what the manifest says besides.
-    exact
-        Whether digits behind the point keep their number; tables lose zeros.
-    """
+    """Return whether a scalar or empty container is a result of an action."""
     if form["do"] == "erase":
         return False
     if value is None:

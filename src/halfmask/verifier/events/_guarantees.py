@@ -17,23 +17,13 @@ if TYPE_CHECKING:
 
     from halfmask.claims import GuaranteeClaim
 
-__all__ = ["SHARED", "GuaranteeRecount"]
-
 _NOTHING = None
 _ABSENT = object()
 _NOBODY = {"", "true", "false"}
 
 
 class GuaranteeRecount:
-    """Counts one guarantee in one group of lines after the other.
-
-    Parameters
-    ----------
-    number
-        Of the guarantee, from 1 on.
-    claim
-        What is claimed.
-    """
+    """Counts one guarantee in one group of lines after the other."""
 
     def __init__(self, number: int, claim: GuaranteeClaim) -> None:
         self._claim = claim

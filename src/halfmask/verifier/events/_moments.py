@@ -12,8 +12,6 @@ from halfmask.verifier.events._reading import Number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["is_moment"]
-
 _DAY: Final = 86_400_000_000
 _HOUR: Final = 3_600_000_000
 _UNITS: Final = {
@@ -35,15 +33,7 @@ _SKIPPED: Final = (0, _HOUR, -_HOUR, _HOUR // 2, -_HOUR // 2)
 
 
 def is_moment(value: object, form: Mapping[str, Any]) -> bool:
-    """Return whether a value is a time as an action writes it.
-
-    Parameters
-    ----------
-    value
-        What stands in the output.
-    form
-        ``write``, and for a grid ``every``, ``zone`` and ``jitter``.
-    """
+    """Return whether a value is a time as an action writes it."""
     if form["write"] in {"seconds", "milliseconds"}:
         return _is_count(value, form)
     micros = _clock(value, form["write"])

@@ -14,8 +14,6 @@ from halfmask.verifier.events._reading import Number
 if TYPE_CHECKING:
     from halfmask.claims import ReleasedField
 
-__all__ = ["EventCheck", "Places"]
-
 _HASHED: Final = re.compile(r"f[0-9a-f]{16}")
 _STARS: Final = ("*", "**", "#", "##", "[]")
 #: So many answers are remembered.
@@ -33,23 +31,7 @@ class EventCheck:
 
 
 class Places:
-    """The fields of a manifest, by which the verifier goes through events.
-
-    Parameters
-    ----------
-    fields
-        ``fields`` of the manifest.
-    exact
-        As of `has_form`.
-    dense
-        Whether numbers of sequences within an event must have no gaps: not where events or
-        elements were held back after they were numbered.
-
-    Raises
-    ------
-    VerificationError
-        If they are none.
-    """
+    """The fields of a manifest, by which the verifier goes through events."""
 
     def __init__(self, fields: Sequence[ReleasedField], *, exact: bool, dense: bool) -> None:
         self._exact, self._dense = exact, dense

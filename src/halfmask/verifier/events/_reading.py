@@ -15,8 +15,6 @@ from halfmask.verifier._found_files import unpacked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["TABLES", "Number", "event_of", "lines_of", "same_text"]
-
 _PARTS: Final = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 #: Numbers of more digits before or behind the point aren't written out.
 _FAR: Final = 400
@@ -59,13 +57,7 @@ def same_text(value: object) -> str | None:
 
 
 def lines_of(path: Path, form: str) -> Iterator[bytes]:
-    """Yield the lines of a file, plain or packed, without their ends; of a table its rows as JSON.
-
-    Raises
-    ------
-    VerificationError
-        If it can't be read to its end in its format.
-    """
+    """Yield the lines of a file, plain or packed, without ends; of a table its rows as JSON."""
     if form not in {*TABLES, "jsonl"}:
         raise VerificationError(f"No output of events is {form}.")
     try:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from halfmask.claims import EventGuarantees, EventsManifest
     from halfmask.verifier.events._verdict import Check
 
-__all__ = ["verify_release"]
-
 
 def verify_release(where: str | Path, *, required: EventGuarantees | None = None) -> ReleaseVerdict:
     """Count again, from the files, what the manifest of an output claims.

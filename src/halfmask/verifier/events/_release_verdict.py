@@ -10,8 +10,6 @@ from halfmask._errors import VerificationError
 if TYPE_CHECKING:
     from halfmask.verifier.events._verdict import Check
 
-__all__ = ["OutputCheck", "ReleaseVerdict"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputCheck:

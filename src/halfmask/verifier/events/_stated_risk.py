@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.claims import LinesRisk
     from halfmask.claims._events_manifest import EventClaim
 
-__all__ = ["FirstLines", "risk_problems", "unverified_risk"]
-
 #: The format's own bound: the risk is about so many first lines.
 _MOST: Final = 200_000
 
@@ -43,19 +41,7 @@ class FirstLines:
 def risk_problems(
     risk: LinesRisk | None, *, lines: int, unique: int | None, claims: Sequence[EventClaim]
 ) -> Iterator[str]:
-    """Yield a sentence for each number of the risk that can't be true.
-
-    Parameters
-    ----------
-    risk
-        Of the manifest.
-    lines
-        How many lines the output has.
-    unique
-        How many of the first lines equal no other; None where this can't be counted.
-    claims
-        Of the manifest: they say whether entities or sessions are released.
-    """
+    """Yield a sentence for each number of the risk that can't be true."""
     looked = min(lines, _MOST)
     if risk is None:
         if lines:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Check", "EventsVerdict"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:

@@ -10,14 +10,12 @@ from halfmask._errors import VerificationError
 from halfmask.claims import CellsClaim, GuaranteeClaim
 from halfmask.verifier.events._cells import recount_cells
 from halfmask.verifier.events._guarantees import SHARED, GuaranteeRecount
-from halfmask.verifier.events._verdict import Check, EventsVerdict
+from halfmask.verifier.events._verdict import EventsVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from halfmask.claims import EventClaims
-
-__all__ = ["Check", "EventsVerdict", "verify_events"]
 
 
 def verify_events(lines: Iterable[bytes], claims: EventClaims) -> EventsVerdict:

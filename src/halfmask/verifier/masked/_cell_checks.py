@@ -12,8 +12,6 @@ from halfmask.verifier._checks import ClaimCount
 if TYPE_CHECKING:
     from halfmask.claims import Claim
 
-__all__ = ["check_columns", "check_one_value", "check_tokens", "check_unit", "columns_of"]
-
 #: Units of time, as `Expr.dt.truncate` writes them; weeks begin on Monday.
 UNITS: Final = {
     "year": "1y",
@@ -27,13 +25,7 @@ UNITS: Final = {
 
 
 def columns_of(claim: Claim) -> list[str]:
-    """Return the columns that a claim is about.
-
-    Raises
-    ------
-    VerificationError
-        If they aren't a list of different names.
-    """
+    """Return the columns that a claim is about."""
     columns = claim.about.get("columns")
     if (
         not isinstance(columns, list)
@@ -46,15 +38,7 @@ def columns_of(claim: Claim) -> list[str]:
 
 
 def check_columns(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count the rows and columns of the table.
-
-    Parameters
-    ----------
-    claim
-        ``"released-columns"``, with the parameters rows and columns.
-    table
-        The released table.
-    """
+    """Count the rows and columns of the table."""
     names = table.collect_schema().names()
     rows = int(table.select(pl.len()).collect(engine="streaming").item())
     stated = claim.parameters["rows"], claim.parameters["columns"]
@@ -65,15 +49,7 @@ def check_columns(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 
 def check_unit(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count the times that aren't the first moment of their year, month or other unit.
-
-    Parameters
-    ----------
-    claim
-        ``"truncated-dates"``, with the parameter unit.
-    table
-        The released table; in CSV the cells are texts of ISO 8601.
-    """
+    """Count the times that aren't the first moment of their year, month or other unit."""
     every = UNITS[str(claim.parameters["unit"])]
     found = 0
     for name in columns_of(claim):
@@ -87,15 +63,7 @@ def check_unit(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 
 def check_one_value(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count the different values of redacted columns: each may have one, or be missing.
-
-    Parameters
-    ----------
-    claim
-        ``"one-value"``; its parameter text is the value where there is one.
-    table
-        The released table.
-    """
+    """Count the different values of redacted columns: each may have one, or be missing."""
     columns = columns_of(claim)
     text = claim.parameters.get("text")
     most = other = 0
@@ -108,15 +76,7 @@ def check_one_value(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 
 def check_tokens(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count the cells that aren't tokens of the stated number of hexadecimal digits.
-
-    Parameters
-    ----------
-    claim
-        ``"token-format"``, with the parameter digits.
-    table
-        The released table.
-    """
+    """Count the cells that aren't tokens of the stated number of hexadecimal digits."""
     digits = claim.parameters["digits"]
     if not isinstance(digits, int) or digits < 1:
         raise VerificationError("The number of digits must be a whole number above 0.")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim
 
-__all__ = ["check_groups", "check_suppression"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: More sets of columns than this are not counted: the claim then doesn't hold.
@@ -31,15 +29,7 @@ MOST_SUBSETS: Final = 100_000
 
 
 def check_groups(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count the rows of each written combination: at least k, missing being a value of its own.
-
-    Parameters
-    ----------
-    claim
-        ``"groups-of-k"``, with the parameter k, and smallest as evidence.
-    table
-        The released table.
-    """
+    """Count the rows of each written combination: at least k, missing being a value of its own."""
     k, counted = _k_of(claim), _counted(table, columns_of(claim))
     smallest = int(counted.sizes.min())
     holds = smallest >= k and _evidence(claim, "smallest") <= smallest
@@ -48,14 +38,6 @@ def check_groups(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 def check_suppression(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     """Count the rows that each row agrees with, a missing cell agreeing with every value.
-
-    Parameters
-    ----------
-    claim
-        ``"k-anonymity-with-suppression"``, with the parameter k. With the parameter subsets = m,
-        rows are compared on each m of the claim's columns.
-    table
-        The released table.
 
     Notes
     -----

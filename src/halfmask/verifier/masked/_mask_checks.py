@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim, StatedMask
     from halfmask.verifier._checks import ClaimCount
 
-__all__ = ["MASK_CHECKS", "MaskCheck", "claims_lacking"]
-
 #: A check takes a claim and the released table; the claim's columns are there.
 MaskCheck: TypeAlias = "Callable[[Claim, pl.LazyFrame], ClaimCount]"
 
@@ -58,13 +56,7 @@ DUE: Final[dict[str, tuple[str, dict[str, str]]]] = {
 
 
 def claims_lacking(masks: Sequence[StatedMask], claims: Sequence[Claim]) -> list[str]:
-    """Say which techniques are stated without the claim that they must have.
-
-    Parameters
-    ----------
-    masks, claims
-        Of one manifest.
-    """
+    """Say which techniques are stated without the claim that they must have."""
     made = [(each.model, each.about.get("columns"), dict(each.parameters)) for each in claims]
     problems = []
     for mask in masks:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask.claims._manifest import MANIFEST_NAME
 from halfmask.claims._masked_manifest import MaskedManifest, masked_manifest
-from halfmask.claims._released_files import released_file
+from halfmask.claims._released_files import MANIFEST_NAME, released_file
 from halfmask.verifier._checks import ClaimCount
 from halfmask.verifier._released import CheckedClaim, CheckedRelease, file_faults
 from halfmask.verifier.masked._mask_checks import MASK_CHECKS, claims_lacking
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim, DataFile, Manifest, MaskedColumn
-
-__all__ = ["check_masked", "open_stated"]
 
 #: Formats whose files state the type of each column.
 TYPED: Final = ("parquet", "arrow")

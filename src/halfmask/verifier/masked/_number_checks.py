@@ -19,21 +19,12 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim
 
-__all__ = ["check_multiples", "check_tails"]
-
 #: How many units in the last place a float may lie from a multiple: what arithmetic loses.
 ROUNDING_UNITS: Final = 4
 
 
 def check_multiples(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     """Count the cells that aren't multiples of a base.
-
-    Parameters
-    ----------
-    claim
-        ``"multiples"``, with the parameter base.
-    table
-        The released table.
 
     Notes
     -----
@@ -54,15 +45,7 @@ def check_multiples(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 
 def check_tails(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count the cells below the lower bound or above the upper one.
-
-    Parameters
-    ----------
-    claim
-        ``"bounded"``, with the parameters low and high, or one of them.
-    table
-        The released table.
-    """
+    """Count the cells below the lower bound or above the upper one."""
     low, high = (
         _number(claim.parameters[name]) if name in claim.parameters else None
         for name in ("low", "high")

@@ -17,8 +17,6 @@ from halfmask.verifier.masked._cell_checks import columns_of
 if TYPE_CHECKING:
     from halfmask.claims import Claim
 
-__all__ = ["check_sets"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: More sets of m items than this, rows taken one by one, are not counted: the claim doesn't hold.
@@ -27,14 +25,6 @@ MOST_COUNTED: Final = 10_000_000_000
 
 def check_sets(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     """Count the rows of each set of at most m items that a row has: at least k.
-
-    Parameters
-    ----------
-    claim
-        ``"km-anonymity"`` of one column, with the parameters k, m and separator. Its evidence are
-        the different items, and the items of the largest set.
-    table
-        The released table.
 
     Notes
     -----

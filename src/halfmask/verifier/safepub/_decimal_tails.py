@@ -9,8 +9,6 @@ import math
 from decimal import Decimal, localcontext
 from typing import Final
 
-__all__ = ["delta_of", "least_epsilon"]
-
 _DIGITS: Final = 50
 #: A delta that needs the sums of more rows than this isn't computed.
 _MOST_ROWS: Final = 200_000
@@ -23,13 +21,7 @@ def least_epsilon(share: float) -> Decimal:
 
 
 def delta_of(k: int, epsilon: Decimal, share: float) -> Decimal:
-    """Return the largest P(Bin(n, share) > gamma n) over all n from k / gamma - 1 on.
-
-    Raises
-    ------
-    ValueError
-        If it takes too many sums.
-    """
+    """Return the largest P(Bin(n, share) > gamma n) over all n from k / gamma - 1 on."""
     with localcontext(prec=_DIGITS):
         beta = Decimal(share)
         gamma = 1 - (1 - beta) * (-epsilon).exp()

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim, Manifest
 
-__all__ = ["check_private_rows"]
-
 
 def check_private_rows(manifest: Manifest, path: Path) -> CheckedRelease:
     """Check the files of a release of SafePub, and each claim.

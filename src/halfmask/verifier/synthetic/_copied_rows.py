@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim, DataFile, MaskedColumn
     from halfmask.claims._synthetic_manifest import SyntheticManifest
 
-__all__ = ["check_copies", "copies_of", "open_originals"]
-
 #: CSV files have an apostrophe before texts that a spreadsheet would run as a formula.
 GUARDED: Final = FORMULA_NAME.pattern.replace("'+", "^'('*", 1) + ")"
 #: Files of several copies are named after them.
@@ -64,22 +62,7 @@ PLAIN: Final[dict[str, pl.DataType]] = {
 
 
 def open_originals(originals: object, columns: Sequence[MaskedColumn]) -> pl.LazyFrame:
-    """Open the original rows: the released columns of them.
-
-    Parameters
-    ----------
-    originals
-        A frame, or the path of a plain file: Parquet, CSV, Arrow or JSON lines.
-    columns
-        The released columns.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If a released column isn't there.
-    VerificationError
-        If it can't be read as a table.
-    """
+    """Open the original rows: the released columns of them."""
     try:
         table = open_given(originals, what="originals")
         known = table.collect_schema().names()
@@ -94,13 +77,7 @@ def open_originals(originals: object, columns: Sequence[MaskedColumn]) -> pl.Laz
 
 
 def copies_of(files: Sequence[DataFile]) -> dict[int, list[DataFile]]:
-    """Return the files of each copy, by its number; of a single one, 1.
-
-    Parameters
-    ----------
-    files
-        All files of the release.
-    """
+    """Return the files of each copy, by its number; of a single one, 1."""
     found: dict[int, list[DataFile]] = {}
     for file in files:
         named = COPY.match(file.name)
@@ -119,20 +96,6 @@ def check_copies(
 
     The second is chance: so often does the row of a person equal that of somebody else. Rows that
     more than five people have are nobody's, and aren't judged. Each copy is judged by itself.
-
-    Parameters
-    ----------
-    claim
-        ``"copied-rows"``, about all columns, with both counts as evidence. Earlier versions made
-        one claim for all copies, and counted no rows of few people.
-    files
-        The files of each released copy, by its number.
-    folder
-        Where they are.
-    originals
-        The original rows.
-    stated
-        The released columns with their types, and how many original rows there are.
     """
     columns = stated.columns
     if columns_of(claim) != [each.name for each in columns]:

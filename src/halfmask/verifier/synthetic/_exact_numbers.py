@@ -9,8 +9,6 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["as_comparable", "as_exact", "as_floats"]
-
 #: Texts of whole numbers; files without types hold numbers as text.
 WHOLE: Final = r"^-?\d{1,38}$"
 #: What a decimal has at most.
@@ -18,15 +16,7 @@ DIGITS: Final = 38
 
 
 def as_exact(names: Sequence[str], table: pl.LazyFrame) -> list[pl.Expr] | None:
-    """Return columns of whole numbers or decimals as such; ``None`` where one holds fractions.
-
-    Parameters
-    ----------
-    names
-        The columns.
-    table
-        The released table.
-    """
+    """Return columns of whole numbers or decimals as such; ``None`` where one holds fractions."""
     schema = table.collect_schema()
     dtypes = [schema[name] for name in names]
     if all(
@@ -41,26 +31,12 @@ def as_exact(names: Sequence[str], table: pl.LazyFrame) -> list[pl.Expr] | None:
 
 
 def as_floats(names: Sequence[str]) -> list[pl.Expr]:
-    """Return columns as floating-point numbers.
-
-    Parameters
-    ----------
-    names
-        The columns.
-    """
+    """Return columns as floating-point numbers."""
     return [pl.col(name).cast(pl.Float64) for name in names]
 
 
 def as_comparable(names: Sequence[str], table: pl.LazyFrame) -> list[pl.Expr]:
-    """Return columns that can be compared: exact numbers, fractions, or times.
-
-    Parameters
-    ----------
-    names
-        The columns; files without types hold numbers, and ISO dates, as text.
-    table
-        The released table.
-    """
+    """Return columns that can be compared: exact numbers, fractions, or times."""
     exact = as_exact(names, table)
     if exact is not None:
         return exact

@@ -13,21 +13,12 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim
 
-__all__ = ["check_privacy"]
-
 #: Orders at which the loss is bounded; each gives an epsilon, and the least of them holds.
 ORDERS: Final = tuple(1 + 1.05**step for step in range(-200, 250))
 
 
 def check_privacy(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     """Add up what the stated mechanisms cost: no more than the claimed epsilon at its delta.
-
-    Parameters
-    ----------
-    claim
-        ``"differential-privacy"``, with the parameters epsilon and delta, and events as evidence.
-    table
-        The released table. The noise can't be seen in it.
 
     Notes
     -----

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim
     from halfmask.claims._claim import Basis
 
-__all__ = ["SYNTHETIC_CHECKS", "rules_lacking"]
-
 #: A check takes a claim and the released table; the claim's columns are there.
 SyntheticCheck: TypeAlias = "Callable[[Claim, pl.LazyFrame], ClaimCount]"
 
@@ -27,15 +25,7 @@ TOLERANCE: Final = 1e-9
 
 
 def check_at_most(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count rows whose lesser value is above the greater; a missing cell breaks no rule.
-
-    Parameters
-    ----------
-    claim
-        ``"at-most"``, about two columns.
-    table
-        The released table.
-    """
+    """Count rows whose lesser value is above the greater; a missing cell breaks no rule."""
     low, high = as_comparable(columns_of(claim), table)
     kinds = table.select(low, high).collect_schema().dtypes()
     if kinds[0].is_float() != kinds[1].is_float():  # polars would round the whole number
@@ -45,15 +35,7 @@ def check_at_most(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 
 def check_sum(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count rows whose first column isn't the sum of the others: exactly, except fractions.
-
-    Parameters
-    ----------
-    claim
-        ``"sum-of"``, about the column of the sum and its parts.
-    table
-        The released table.
-    """
+    """Count rows whose first column isn't the sum of the others: exactly, except fractions."""
     names = columns_of(claim)
     exact = as_exact(names, table)
     total, *parts = as_floats(names) if exact is None else exact
@@ -65,15 +47,7 @@ def check_sum(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 
 
 def check_combinations(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
-    """Count different combinations: no more than the original table has.
-
-    Parameters
-    ----------
-    claim
-        ``"fixed-combinations"``, with the number of the original's combinations as evidence.
-    table
-        The released table.
-    """
+    """Count different combinations: no more than the original table has."""
     most = _number(claim, "combinations")
     found = table.select(columns_of(claim)).unique().select(pl.len()).collect().item()
     return ClaimCount(holds=found <= most, found={"combinations": int(found)})
@@ -83,13 +57,6 @@ def check_hybrid_groups(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     """Look for a contradiction: the smallest group has k rows, and together they have all.
 
     Files can't show which rows were one group, so that nothing bears the claim out.
-
-    Parameters
-    ----------
-    claim
-        ``"hybrid-groups"``, with the parameter k, and groups, smallest and rows as evidence.
-    table
-        The released table.
     """
     k, smallest = claim.parameters.get("k"), _number(claim, "smallest")
     groups, rows = _number(claim, "groups"), _number(claim, "rows")
@@ -117,15 +84,7 @@ SYNTHETIC_CHECKS: Final[dict[str, tuple[Basis, SyntheticCheck]]] = {
 
 
 def rules_lacking(rules: object, made: list[tuple[str, list[str]]]) -> list[str]:
-    """Say which rules the manifest states without their claim.
-
-    Parameters
-    ----------
-    rules
-        As the manifest's parameters have them.
-    made
-        The models of its claims, with their columns.
-    """
+    """Say which rules the manifest states without their claim."""
     problems = []
     for rule in rules if isinstance(rules, list) else []:
         names = {

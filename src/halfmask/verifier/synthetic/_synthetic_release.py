@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from halfmask.claims._manifest import MANIFEST_NAME
+from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._synthetic_manifest import SyntheticManifest, synthetic_manifest
 from halfmask.verifier._checks import ClaimCount
 from halfmask.verifier._released import CheckedClaim, CheckedRelease, file_faults
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims import Claim, Manifest
-
-__all__ = ["check_synthetic"]
 
 #: The model whose check takes the original rows.
 COPIED_ROWS: Final = "copied-rows"

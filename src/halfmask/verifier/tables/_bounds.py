@@ -13,21 +13,11 @@ if TYPE_CHECKING:
     from halfmask.claims._table_manifest import ReleasedColumn, TableManifest
     from halfmask.verifier.tables._stored_rows import StoredRows
 
-__all__ = ["misplaced_bounds"]
-
 
 def misplaced_bounds(
     stored: StoredRows, dtypes: Mapping[str, pl.DataType], manifest: TableManifest
 ) -> list[str]:
-    """Say which columns of bounds aren't the two ends of ranges in every row.
-
-    Parameters
-    ----------
-    stored, dtypes
-        The released rows, and the types of their columns.
-    manifest
-        What it says of columns.
-    """
+    """Say which columns of bounds aren't the two ends of ranges in every row."""
     ends: dict[str, list[ReleasedColumn]] = {}
     for column in manifest.columns:
         if column.bound_of is not None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.claims._table_manifest import TableManifest
     from halfmask.claims._table_reader import StatedSets
 
-__all__ = ["check_sets", "count_sets", "misnamed_sets"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: Whole numbers within such a range are their own codes.
@@ -105,17 +103,7 @@ def count_sets(
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The exact keys of the rows that aren't known to be unique yet.
-
-    Attributes
-    ----------
-    keys, span
-        The keys, all below the span; ``None`` before the first column.
-    rows
-        The rows that have them; ``None``: all.
-    unique
-        How many rows were put aside.
-    """
+    """The exact keys of the rows that aren't known to be unique yet."""
 
     keys: Ints | None = None
     span: int = 1

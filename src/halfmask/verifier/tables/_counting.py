@@ -22,24 +22,12 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.tables._values import Dictionary, SensitiveValues
 
-__all__ = ["Cells", "Counted", "count_classes", "merge_counted", "starts_of", "sum_cells"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """How often each value occurs in each class: the counts that aren't 0.
-
-    Attributes
-    ----------
-    starts
-        Where the cells of each class begin, and the end of the last: (classes + 1,).
-    values, counts
-        The number of the value, ascending within a class, and how many rows have it.
-    persons
-        The persons of each class, where counts are of persons, who may have several values.
-    """
+    """How often each value occurs in each class: the counts that aren't 0."""
 
     starts: Ints
     values: Ints
@@ -61,19 +49,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The classes of the table.
-
-    Attributes
-    ----------
-    sizes
-        The rows of each class.
-    cells
-        For each sensitive column its cells.
-    codes
-        The code of each class in each quasi-identifier, 0 for missing: (classes, columns).
-    class_of_row, values_of_rows
-        The class of each row, and its value of each sensitive column, where they were asked for.
-    """
+    """The classes of the table."""
 
     sizes: Ints
     cells: Mapping[str, Cells]
@@ -101,17 +77,6 @@ def count_classes(
     of_rows: bool = False,
 ) -> Counted:
     """Group a table with rows by its quasi-identifiers and count the values of each class.
-
-    Parameters
-    ----------
-    table
-        The released table.
-    quasi_identifiers
-        The dictionaries of the columns that make a class; one at least.
-    sensitive
-        For each column to count its dictionary and values.
-    of_rows
-        Whether to return the class and the values of each row, too.
 
     Notes
     -----
@@ -145,13 +110,6 @@ def count_classes(
 
 def merge_counted(spans: Sequence[int], left: Counted, right: Counted) -> Counted:
     """Add up the classes of some rows and of others.
-
-    Parameters
-    ----------
-    spans
-        The number of codes of each quasi-identifier.
-    left, right
-        What `count_classes` found, by the same dictionaries and not of rows.
 
     Notes
     -----

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.claims._manifest import MANIFEST_NAME, REPORT_NAME, DataFile
-from halfmask.claims._released_files import entries_of, released_file
+from halfmask.claims._manifest import REPORT_NAME, DataFile
+from halfmask.claims._released_files import MANIFEST_NAME, entries_of, released_file
 from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError
 from halfmask.verifier.tables._stored_rows import (
     StoredPart,
@@ -29,28 +29,10 @@ if TYPE_CHECKING:
     from halfmask.claims._table_manifest import SupportFile, TableManifest
     from halfmask.verifier._workers import Workers
 
-__all__ = ["Files", "check_files"]
-
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What was found on disk.
-
-    Attributes
-    ----------
-    checks
-        One for each file of the manifest.
-    problems
-        What doesn't agree with the manifest.
-    stored
-        The rows of all parts, or None where they can't be judged.
-    schema
-        The table's columns and their types.
-    support
-        The support files that are there, by name.
-    rows
-        The rows of all parts, or None where one can't be read.
-    """
+    """What was found on disk."""
 
     checks: tuple[FileCheck, ...]
     problems: tuple[str, ...]
@@ -61,20 +43,7 @@ class Files:
 
 
 def check_files(folder: Path, manifest: TableManifest, workers: Workers | None = None) -> Files:
-    """Look at every file of a release, and at what else is in its folder.
-
-    Parameters
-    ----------
-    folder, manifest
-        The release, and what it states.
-    workers
-        Who reads the data files; by default this process.
-
-    Raises
-    ------
-    EngineError
-        If a worker doesn't see a file that this process sees.
-    """
+    """Look at every file of a release, and at what else is in its folder."""
     problems = [*_unlisted(folder, manifest), *_contradictions(manifest)]
     checks: list[FileCheck] = []
     parts = _parts(folder, manifest, workers)

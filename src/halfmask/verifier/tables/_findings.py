@@ -14,29 +14,12 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._rules import LevelRule, PeopleRule, Rule, TableRule
     from halfmask.verifier.tables._support import Tree
 
-__all__ = ["ClassTask", "Finding", "PeopleTask", "WholeTask", "compare", "compare_rows"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(slots=True)
 class Finding:
-    """What was counted for one claim, and every reason why it doesn't hold.
-
-    Attributes
-    ----------
-    counted, wildcard
-        The level of the worst class, and of the worst record with missing cells as wildcards; of
-        the whole table where that is what has one.
-    of_table
-        Whether it is the level of the whole table.
-    classes, rows, smallest
-        As counted; ``None`` where the claim couldn't be counted.
-    reasons
-        Parts of a sentence; empty where the claim holds.
-    unchecked
-        Why the claim can't be checked from what is there; ``None`` where it can.
-    """
+    """What was counted for one claim, and every reason why it doesn't hold."""
 
     counted: float | None = None
     wildcard: float | None = None

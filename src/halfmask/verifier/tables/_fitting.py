@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._people import People
     from halfmask.verifier.tables._values import Dictionary
 
-__all__ = ["Bound", "ClassPeople", "WrittenColumn", "fitting_people"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: A cell that a spreadsheet would run as a formula, with the apostrophe that CSV files have.
@@ -33,15 +31,7 @@ BLOCK_BITS: Final = 1 << 27
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One of the two columns of a range.
-
-    Attributes
-    ----------
-    column
-        The quasi-identifier that it is a bound of.
-    is_least
-        Whether it is the least value; otherwise the greatest.
-    """
+    """One of the two columns of a range."""
 
     column: str
     is_least: bool
@@ -49,19 +39,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumn:
-    """A quasi-identifier as the release has it.
-
-    Attributes
-    ----------
-    dictionary
-        Its labels.
-    kind, recoding
-        As the manifest states them.
-    is_csv
-        Whether the file is CSV, where cells like formulas have an apostrophe in front.
-    bound
-        Where a range is two columns: whose bound it is, and which.
-    """
+    """A quasi-identifier as the release has it."""
 
     dictionary: Dictionary
     kind: str
@@ -77,21 +55,7 @@ class WrittenColumn:
 
 @dataclass(frozen=True, slots=True)
 class ClassPeople:
-    """The people who fit each class.
-
-    Attributes
-    ----------
-    sizes
-        The rows of each class.
-    people
-        How many people fit each.
-    shared
-        How many of these fit another class, too.
-    outside
-        How many people fit no class.
-    n_people
-        How many people there are.
-    """
+    """The people who fit each class."""
 
     sizes: Ints
     people: Ints
@@ -104,22 +68,6 @@ def fitting_people(
     counted: Counted, written: Sequence[WrittenColumn], people: People, *, overlaps: bool = True
 ) -> ClassPeople:
     """Count the people who fit each class.
-
-    Parameters
-    ----------
-    counted
-        The classes, missing being a value of its own.
-    written
-        Their quasi-identifiers, in the order of ``counted.codes``.
-    people
-        The population.
-    overlaps
-        Whether to find people who fit several classes or none; otherwise there are none.
-
-    Raises
-    ------
-    VerificationError
-        If a label or a value of the population can't be read, or a hierarchy is lacking.
 
     Notes
     -----

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.tables._counting import Cells
 
-__all__ = ["prosecutor_payout", "prosecutor_without_attack"]
-
 
 def prosecutor_payout(parameters: Parameters) -> LevelRule:
     """Bound what an attack that pays is expected to cost the publisher, for each row."""

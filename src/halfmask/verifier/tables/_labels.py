@@ -18,8 +18,6 @@ from halfmask._errors import VerificationError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["bound_fits", "node_fits", "value_fits"]
-
 Fits: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 _Key: TypeAlias = "Decimal | datetime | time"
@@ -50,28 +48,6 @@ def value_fits(
 ) -> Fits:
     """Return which values fit each label of a column of ranges and sets.
 
-    Parameters
-    ----------
-    labels
-        What is written for classes, missing left out.
-    values
-        The different values of the people, missing left out.
-    is_number
-        Whether the people's column holds numbers: ``21`` and ``21.0`` are then the same.
-    is_scale
-        Whether the column is declared to hold numbers or times.
-
-    Returns
-    -------
-    ndarray
-        (labels + 1, values + 1); the first of each stands for missing.
-
-    Raises
-    ------
-    VerificationError
-        If a label can't be read, or values of the people can't be compared with it. Messages hold
-        counts only.
-
     Notes
     -----
     The root covers everyone who has a value in the column, as in ARX; not who has none.
@@ -94,15 +70,7 @@ def value_fits(
 def node_fits(
     labels: Sequence[str], values: Sequence[str], rows: Mapping[str, Sequence[str]]
 ) -> Fits:
-    """Return which values fit each label of a column of nodes: those with it in their row.
-
-    Parameters
-    ----------
-    labels, values
-        As of `value_fits`.
-    rows
-        For each leaf of the hierarchy its own label and all above it.
-    """
+    """Return which values fit each label of a column of nodes: those with it in their row."""
     fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
     fits[0, 0] = True
     below: dict[str, list[int]] = {}
@@ -118,17 +86,7 @@ def node_fits(
 
 
 def bound_fits(labels: Sequence[str], values: Sequence[str], *, is_least: bool) -> Fits:
-    """Return which values are on the right side of each bound, itself included.
-
-    Parameters
-    ----------
-    labels
-        The bounds, missing left out.
-    values
-        As of `value_fits`.
-    is_least
-        Whether the bounds are the least values of ranges; otherwise the greatest.
-    """
+    """Return which values are on the right side of each bound, itself included."""
     fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
     fits[0, 0] = True
     low, high, rank = _ranks([_Label("values", (label,), False) for label in labels], values)

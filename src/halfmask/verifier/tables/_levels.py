@@ -15,18 +15,6 @@ from numpy.typing import NDArray
 
 from halfmask.verifier.tables._counting import Cells, sum_cells
 
-__all__ = [
-    "distinct_values",
-    "entropy_values",
-    "equal_distances",
-    "hierarchical_distances",
-    "largest_gains",
-    "largest_log_ratios",
-    "largest_shares",
-    "ordered_distances",
-    "recursive_ratios",
-]
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -133,16 +121,6 @@ def _stretches(p: Floats, begins: Ints, ends: Ints, q: Floats, sums: Floats) -> 
 
 def hierarchical_distances(cells: Cells, totals: Ints, parents: list[Ints]) -> Floats:
     """Return what must move in the tree of values, weighted by how high it must climb.
-
-    Parameters
-    ----------
-    cells
-        The counts of each class.
-    totals
-        The counts of the whole table, for each value.
-    parents
-        For each level from 1 to the root the number of the node that each node of the level
-        below belongs to.
 
     Notes
     -----

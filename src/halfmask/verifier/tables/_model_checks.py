@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._support import Tree
 
-__all__ = ["level_rule_of", "register_check", "rows_asked"]
-
 Levels: TypeAlias = "NDArray[np.float64]"
 
 
@@ -83,13 +81,7 @@ def register_check(model: str, check: ModelCheck) -> None:
 
 
 def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule | PeopleRule:
-    """Return what a claim guarantees.
-
-    Raises
-    ------
-    Unjudgeable
-        If the model or a parameter is none that this verifier can count.
-    """
+    """Return what a claim guarantees."""
     if claim.model not in _checks:
         raise Unjudgeable("its model is none that the verifier knows")
     check = _checks[claim.model]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["READ_ERRORS", "UnreadableError", "open_part"]
-
 #: All that reading an untrusted file can end in. A panic of the reader is no bug of
 #: the verifier: the file is not what it says it is.
 READ_ERRORS: Final = (
@@ -39,22 +37,7 @@ class UnreadableError(VerificationError):
 
 
 def open_part(path: Path, fmt: str) -> pl.LazyFrame:
-    """Open one data file.
-
-    Parameters
-    ----------
-    path
-        A plain file.
-    fmt
-        ``"parquet"``, ``"csv"``, ``"arrow"`` or ``"jsonl"``. In CSV every cell is read as text,
-        so that ``007`` and ``7`` stay two values; an empty cell without quotes is missing.
-
-    Raises
-    ------
-    UnreadableError
-        If a JSON-lines file isn't a table of plain values, or a CSV file has rows of different
-        length. Other formats fail when collected.
-    """
+    """Open one data file."""
     if fmt == "parquet":
         return pl.scan_parquet(path, glob=False, hive_partitioning=False)
     with path.open("rb") as file:

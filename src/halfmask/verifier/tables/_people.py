@@ -17,8 +17,6 @@ from halfmask.verifier.tables._support import read_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HierarchyFiles", "People", "open_given", "open_people"]
-
 #: A folder with a file for each column, such as ``town.csv``; or a file, or its rows, by column.
 HierarchyFiles: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
 
@@ -33,15 +31,7 @@ FORMATS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """A population, and the hierarchies in whose nodes it is written.
-
-    Attributes
-    ----------
-    table
-        A row for each person.
-    hierarchies
-        Where the hierarchies are.
-    """
+    """A population, and the hierarchies in whose nodes it is written."""
 
     table: pl.DataFrame
     hierarchies: HierarchyFiles
@@ -50,18 +40,7 @@ class People:
         return f"People({self.table.height} rows)"
 
     def tree(self, column: str) -> dict[str, list[str]] | None:
-        """Return the labels of each leaf of a column, its own first; None without a hierarchy.
-
-        Parameters
-        ----------
-        column
-            The name of the column.
-
-        Raises
-        ------
-        VerificationError
-            If the file can't be read as a hierarchy.
-        """
+        """Return the labels of each leaf of a column, its own first; None without a hierarchy."""
         given = self._given(column)
         if given is None:
             return None
@@ -86,25 +65,7 @@ class People:
 def open_people(
     population: object, hierarchies: HierarchyFiles | None, columns: Sequence[str]
 ) -> People:
-    """Read a population.
-
-    Parameters
-    ----------
-    population
-        A frame, or the path of a plain file: Parquet, CSV, Arrow or JSON lines. Missing cells are
-        empty; numbers have a point and no marks of thousands, dates and times are ISO 8601.
-    hierarchies
-        Where the hierarchies of columns are that are written as nodes.
-    columns
-        The quasi-identifiers; no other column is read.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If the population lacks a quasi-identifier.
-    VerificationError
-        If it can't be read, or has no rows.
-    """
+    """Read a population."""
     try:
         table = open_given(population, what="population")
         known = table.collect_schema().names()
@@ -122,20 +83,7 @@ def open_people(
 
 
 def open_given(given: object, *, what: str) -> pl.LazyFrame:
-    """Open a table that a release doesn't hold.
-
-    Parameters
-    ----------
-    given
-        A frame, or the path of a plain file.
-    what
-        What it is called in errors.
-
-    Raises
-    ------
-    VerificationError
-        If it is neither.
-    """
+    """Open a table that a release doesn't hold."""
     if isinstance(given, pl.LazyFrame | pl.DataFrame):
         return given.lazy()
     if isinstance(given, str | os.PathLike):

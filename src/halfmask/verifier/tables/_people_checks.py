@@ -22,18 +22,6 @@ from halfmask.verifier.tables._rules import (
 if TYPE_CHECKING:
     from halfmask.verifier.tables._fitting import ClassPeople
 
-__all__ = [
-    "average_journalist_risk",
-    "delta_presence",
-    "estimated_k_map",
-    "journalist_payout",
-    "journalist_records_at_risk",
-    "journalist_without_attack",
-    "k_map",
-    "largest_journalist_risk",
-    "marketer_risk",
-]
-
 #: Digits of the sums of probabilities.
 DIGITS: Final = 60
 

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.claims._table_manifest import TableManifest
 
-__all__ = [
-    "COLUMN",
-    "FILES_KEY",
-    "PersonCells",
-    "Persons",
-    "count_persons",
-    "read_persons",
-    "smallest_classes",
-]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: The column of the file, and the key of its metadata.
@@ -45,35 +35,14 @@ _PACKED: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Persons:
-    """The number of each row's person, and the number of persons.
-
-    Attributes
-    ----------
-    of_row
-        Numbers from 0, in the order of the rows.
-    n
-        How many persons there are.
-    """
+    """The number of each row's person, and the number of persons."""
 
     of_row: Ints
     n: int
 
 
 def read_persons(path: Path, manifest: TableManifest) -> Persons:
-    """Read the persons of a release's rows.
-
-    Parameters
-    ----------
-    path
-        The file that the owner kept.
-    manifest
-        The manifest of the release.
-
-    Raises
-    ------
-    VerificationError
-        If it can't be read, or is of other data files than the manifest lists.
-    """
+    """Read the persons of a release's rows."""
     import pyarrow as pa  # noqa: PLC0415 # 0.2 s
     import pyarrow.parquet as pq  # noqa: PLC0415 # the same
 
@@ -100,18 +69,7 @@ def read_persons(path: Path, manifest: TableManifest) -> Persons:
 
 @dataclass(frozen=True, slots=True)
 class PersonCells:
-    """The persons of each class, for one sensitive column or for none.
-
-    Attributes
-    ----------
-    pairs
-        Each value and person that occur together in a class, once:
-        ``value * n_persons + person``; without a column the value is 0.
-    codes
-        The code of each class in each quasi-identifier.
-    n_persons
-        How many persons there are.
-    """
+    """The persons of each class, for one sensitive column or for none."""
 
     pairs: Cells
     codes: Ints
@@ -156,19 +114,7 @@ class PersonCells:
 def count_persons(
     class_of_row: Ints, value_of_row: Ints | None, persons: Persons, codes: Ints
 ) -> PersonCells:
-    """Count the persons of each class, and their values of a sensitive column.
-
-    Parameters
-    ----------
-    class_of_row
-        The class of each row; each class has one at least.
-    value_of_row
-        The value of each row; ``None``: no column.
-    persons
-        Whose rows they are.
-    codes
-        The code of each class in each quasi-identifier.
-    """
+    """Count the persons of each class, and their values of a sensitive column."""
     values = np.zeros_like(class_of_row) if value_of_row is None else value_of_row
     pairs = values * persons.n + persons.of_row
     span = int(pairs.max()) + 1
@@ -185,15 +131,7 @@ def count_persons(
 
 
 def smallest_classes(found: PersonCells, sizes: Ints) -> Ints:
-    """Return for each person the smallest of the sizes of their classes.
-
-    Parameters
-    ----------
-    found
-        The persons of each class, without a column.
-    sizes
-        The size of each class.
-    """
+    """Return for each person the smallest of the sizes of their classes."""
     smallest = np.full(found.n_persons, np.iinfo(np.int64).max, dtype=np.int64)
     np.minimum.at(smallest, found.pairs.values, sizes[found.pairs.owners])
     return smallest

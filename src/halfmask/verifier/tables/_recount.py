@@ -42,36 +42,12 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._persons import Persons
     from halfmask.verifier.tables._stored_rows import StoredRows
 
-__all__ = ["Finding", "Released", "recount"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The released table, open, and what is known of its columns.
-
-    Attributes
-    ----------
-    stored
-        The rows of all parts.
-    dictionaries
-        The different values of each column that a claim names.
-    kinds
-        The kind of each column.
-    support
-        The support files, by name.
-    persons
-        Whose rows they are, where that is known.
-    recodings
-        How each quasi-identifier is written, as the manifest states it.
-    bounds
-        Of which column a column is a bound, and which, for ranges in two columns.
-    is_csv
-        Whether the files are CSV.
-    people
-        The population, where it was given.
-    """
+    """The released table, open, and what is known of its columns."""
 
     stored: StoredRows
     dictionaries: Mapping[str, Dictionary]

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.tables._counting import Counted
 
-__all__ = ["count_class_persons", "count_whole_persons"]
-
 
 def count_class_persons(
     tasks: Sequence[ClassTask], counted: Counted, persons: Persons | None

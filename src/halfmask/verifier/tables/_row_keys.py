@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KEY_LIMIT", "RowKeys", "pack"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: Keys stay below this.
@@ -40,18 +38,7 @@ def pack(spans: Sequence[int]) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class RowKeys:
-    """The key of each row, and the way back to the words that it was made from.
-
-    Attributes
-    ----------
-    keys
-        The key of each row.
-    span
-        Keys are below this.
-    steps
-        What was done to the words, first to last: the distinct keys before, and those of the word
-        that was joined to them, or None where keys were only numbered again.
-    """
+    """The key of each row, and the way back to the words that it was made from."""
 
     keys: Ints
     span: int

@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from halfmask.verifier.tables._fitting import ClassPeople
     from halfmask.verifier.tables._support import Tree
 
-__all__ = [
-    "SLACK",
-    "LevelRule",
-    "ModelCheck",
-    "Parameters",
-    "PeopleRule",
-    "Rule",
-    "TableRule",
-    "Unjudgeable",
-    "number",
-    "whole",
-]
-
 #: How far apart two ways of adding up the same fractions may end. A level that misses its
 #: threshold by less counts as kept; counts of rows and of values have no slack.
 SLACK: Final = 1e-9

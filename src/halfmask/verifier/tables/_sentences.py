@@ -8,10 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from halfmask.claims._table_manifest import ClassClaim, TableManifest
-    from halfmask.verifier.tables._recount import Finding
+    from halfmask.verifier.tables._findings import Finding
     from halfmask.verifier.tables._verification import ColumnSetCheck
-
-__all__ = ["sentence_of", "weaknesses_of"]
 
 
 def sentence_of(claim: ClassClaim, finding: Finding) -> str:
@@ -45,17 +43,7 @@ def sentence_of(claim: ClassClaim, finding: Finding) -> str:
 def weaknesses_of(
     manifest: TableManifest, missing: Collection[str], *, unchanged: ColumnSetCheck | None = None
 ) -> tuple[str, ...]:
-    """Name what no claim protects from.
-
-    Parameters
-    ----------
-    manifest
-        What the release says of itself.
-    missing
-        Released columns that claims name and that miss cells.
-    unchanged
-        What was counted over the columns that are released unchanged, if it was.
-    """
+    """Name what no claim protects from."""
     diverse = {claim.column for claim in manifest.claims}
     sensitive = _names(manifest, "sensitive")
     unclaimed = [name for name in sensitive if name not in diverse]

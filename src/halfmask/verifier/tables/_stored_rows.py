@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.verifier._workers import Workers
 
-__all__ = ["StoredPart", "StoredRows", "opened", "sha256_of", "unseen"]
-
 _Found = TypeVar("_Found")
 
 
@@ -48,26 +46,14 @@ def unseen() -> EngineError:
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """A data file that was checked.
-
-    Attributes
-    ----------
-    path, format, sha256
-        Where it is, how it is read, and its hash.
-    """
+    """A data file that was checked."""
 
     path: Path
     format: str
     sha256: str
 
     def checked(self) -> pl.LazyFrame:
-        """Open the file, once it is found to be the one that was checked.
-
-        Raises
-        ------
-        EngineError
-            If it isn't: a machine may have another file of that name.
-        """
+        """Open the file, once it is found to be the one that was checked."""
         if not self.path.is_file() or sha256_of(self.path) != self.sha256:
             raise unseen()
         return opened(self.path, self.format)
@@ -75,15 +61,7 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """All rows of a release.
-
-    Attributes
-    ----------
-    table
-        The rows as one table, where this process reads them.
-    parts, workers
-        The files, and who reads them, where it doesn't.
-    """
+    """All rows of a release."""
 
     table: pl.LazyFrame | None
     parts: tuple[StoredPart, ...] = ()
@@ -100,15 +78,7 @@ class StoredRows:
         summarize: Callable[[pl.LazyFrame], _Found],
         merge: Callable[[_Found, _Found], _Found],
     ) -> _Found:
-        """Return what a function finds in the table, or what it finds in each file, merged.
-
-        Parameters
-        ----------
-        summarize
-            Counts some rows.
-        merge
-            Adds up what was counted; associative.
-        """
+        """Return what a function finds in the table, or what it finds in each file, merged."""
         if self.workers is None:
             return summarize(self.whole())
         return self.workers.fold(self.parts, partial(_of_part, summarize), merge)

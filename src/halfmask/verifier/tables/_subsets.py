@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.tables._counting import Cells
 
-__all__ = ["worst_of_subsets"]
-
 #: More sets than these take hours.
 MOST_SETS: Final = 100_000
 
@@ -31,26 +29,7 @@ def worst_of_subsets(
     level: Callable[[Cells], float],
     worst: Callable[[float, float], float],
 ) -> tuple[float, float]:
-    """Return the worst level over all sets of columns: missing as a value, and as a wildcard.
-
-    Parameters
-    ----------
-    counted
-        The classes over all quasi-identifiers.
-    column
-        The sensitive column whose values are counted, or None to count rows.
-    size
-        How many quasi-identifiers each set has.
-    level
-        From the cells of classes to the level of the worst one.
-    worst
-        `min` or `max`: which of two levels is worse.
-
-    Raises
-    ------
-    Unjudgeable
-        If there are no sets of so many columns, or too many.
-    """
+    """Return the worst level over all sets of columns: missing as a value, and as a wildcard."""
     n_columns = counted.codes.shape[1]
     if not 1 <= size <= n_columns or comb(n_columns, size) > MOST_SETS:
         raise Unjudgeable("it is about more quasi-identifiers than there are, or too many sets")

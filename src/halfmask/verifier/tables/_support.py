@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.verifier.tables._values import SensitiveValues
 
-__all__ = ["Tree", "read_rows", "read_tree"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 MAX_BYTES: Final = 1024 * 1024 * 1024
@@ -27,15 +25,7 @@ MAX_BYTES: Final = 1024 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The values of a column in the order of its support file, and the nodes above them.
-
-    Attributes
-    ----------
-    place_of
-        For each number of `SensitiveValues` its place in the order; missing is the last.
-    parents
-        For each level from 1 to the root the node that each node of the level below belongs to.
-    """
+    """The values of a column in the order of its support file, and the nodes above them."""
 
     place_of: Ints
     parents: list[Ints]
@@ -49,22 +39,6 @@ class Tree:
 
 def read_tree(path: Path, values: SensitiveValues) -> Tree:
     """Read a support file and check it against the values that the data has.
-
-    Parameters
-    ----------
-    path
-        The file: a row for each value, the value first, then the node above it at each level,
-        with ``;`` between.
-    values
-        What the column holds.
-
-    Raises
-    ------
-    VerificationError
-        If it isn't UTF-8 text, has rows of different length, names a value twice, lacks a value
-        of the data or has one that the data lacks (an unused value stretches an ordered distance
-        and tells of people who aren't in the release), or a level is no coarsening of the one
-        below it. Messages hold counts only.
 
     Notes
     -----

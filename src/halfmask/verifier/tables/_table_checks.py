@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["average_risk", "population_uniqueness", "records_at_risk", "sample_uniqueness"]
-
 
 def average_risk(parameters: Parameters) -> TableRule:
     """Bound the mean over the rows of 1 over the rows that are compatible with each."""

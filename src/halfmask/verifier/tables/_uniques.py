@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from halfmask.verifier.tables._rules import Unjudgeable
 
-__all__ = ["ESTIMATORS", "unique_share"]
-
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -47,24 +45,7 @@ class _Sizes:
 
 
 def unique_share(rows: Ints, compatible: Ints, *, population: int, estimator: str) -> float:
-    """Return the share of the population that is unique, by an estimator.
-
-    Parameters
-    ----------
-    rows
-        The rows of each class.
-    compatible
-        The rows that are compatible with each class.
-    population
-        The people of the population.
-    estimator
-        A key of `ESTIMATORS`, or ``"dankar"``.
-
-    Raises
-    ------
-    Unjudgeable
-        If the population is smaller than the table, or the estimator has no solution.
-    """
+    """Return the share of the population that is unique, by an estimator."""
     j, group = np.unique(compatible, return_inverse=True)
     s = np.bincount(group, weights=rows / compatible).astype(np.float64)
     sizes = _Sizes(j, s, int(rows.sum()), float(s.sum()), population)

@@ -16,19 +16,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = [
-    "Dictionary",
-    "SensitiveValues",
-    "dictionaries",
-    "dictionaries_of",
-    "different_texts",
-    "exact_texts",
-    "is_judgeable",
-    "joined_texts",
-    "label_of",
-    "sensitive_values",
-]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 
@@ -55,17 +42,7 @@ def _text(name: str, dtype: pl.DataType) -> pl.Expr:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """The different values of a column.
-
-    Attributes
-    ----------
-    name, dtype
-        The column as the file has it.
-    texts
-        Its values that aren't missing, as text, each once.
-    has_missing
-        Whether a cell of it is missing.
-    """
+    """The different values of a column."""
 
     name: str
     dtype: pl.DataType
@@ -115,24 +92,7 @@ def dictionaries_of(
 
 @dataclass(frozen=True, slots=True)
 class SensitiveValues:
-    """What a sensitive column can hold.
-
-    Attributes
-    ----------
-    value_of_code
-        For each code of the dictionary the number of its value; texts that are the same number
-        share one. Missing is a value of its own, the last; not-a-number is missing.
-    n_values
-        How many values there are, missing counted where the column has it.
-    has_missing
-        Whether a cell of it is missing.
-    in_order
-        Whether the numbers of the values follow the values' own order.
-    is_scale
-        Whether that order is what the column means: it holds numbers or times.
-    labels
-        What the values are called in a support file, missing left out.
-    """
+    """What a sensitive column can hold."""
 
     value_of_code: Ints
     n_values: int

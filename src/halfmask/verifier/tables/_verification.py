@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from halfmask.claims._claim import Json
 
-__all__ = ["ClaimCheck", "ColumnSetCheck", "FileCheck", "Verification"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
@@ -102,19 +100,7 @@ class ClaimCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnSetCheck:
-    """A set of released columns, and the rows that few others equal on it, counted again.
-
-    Attributes
-    ----------
-    columns, k
-        As the manifest states them.
-    stated_unique, stated_under_k
-        The rows that the manifest says are unique, and in classes under k.
-    unique, under_k
-        As counted, a missing cell being a value of its own.
-    holds
-        Whether no more rows were counted than are stated.
-    """
+    """A set of released columns, and the rows that few others equal on it, counted again."""
 
     columns: tuple[str, ...]
     k: int

@@ -12,11 +12,12 @@ from halfmask.claims._table_reader import StatedSets, stated_sets
 from halfmask.verifier.tables._bounds import misplaced_bounds
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
+from halfmask.verifier.tables._findings import Finding
 from halfmask.verifier.tables._fitting import Bound
 from halfmask.verifier.tables._part import READ_ERRORS
 from halfmask.verifier.tables._people import HierarchyFiles, open_people
 from halfmask.verifier.tables._persons import Persons, read_persons
-from halfmask.verifier.tables._recount import Finding, Released, recount
+from halfmask.verifier.tables._recount import Released, recount
 from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
 from halfmask.verifier.tables._values import dictionaries_of, different_texts, joined_texts
 from halfmask.verifier.tables._verification import ClaimCheck, ColumnSetCheck, Verification
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.verifier._workers import Workers
     from halfmask.verifier.tables._people import People
     from halfmask.verifier.tables._stored_rows import StoredRows
-
-__all__ = ["verify"]
 
 
 def verify(

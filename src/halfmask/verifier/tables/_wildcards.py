@@ -14,8 +14,6 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["compatible_cells", "compatible_rows", "in_class_order", "row_ids"]
-
 Ints: TypeAlias = NDArray[np.int64]
 
 #: Classes that are judged at once; their compatible rows are held as counts meanwhile.
@@ -26,19 +24,6 @@ def compatible_cells(counted: Counted, column: str | None) -> Iterator[Cells]:
     """Yield, for each class with its own missing cells, the counts of all compatible rows.
 
     Two rows are compatible when they agree in every quasi-identifier that neither of them misses.
-
-    Parameters
-    ----------
-    counted
-        The classes, missing being a value of its own.
-    column
-        The sensitive column whose values are counted, or None to count rows.
-
-    Yields
-    ------
-    Cells
-        The compatible rows of some classes, one owner for each class; all blocks together cover
-        every class once.
 
     Notes
     -----
@@ -61,27 +46,13 @@ def compatible_cells(counted: Counted, column: str | None) -> Iterator[Cells]:
 
 
 def compatible_rows(counted: Counted) -> Ints:
-    """Return for each class how many rows are compatible with its own, in the order of classes.
-
-    Parameters
-    ----------
-    counted
-        The classes, missing being a value of its own.
-    """
+    """Return for each class how many rows are compatible with its own, in the order of classes."""
     sizes = np.concatenate([block.sizes for block in compatible_cells(counted, None)])
     return in_class_order(counted, sizes)
 
 
 def in_class_order(counted: Counted, found: Ints) -> Ints:
-    """Return one number for each class, in the order of classes.
-
-    Parameters
-    ----------
-    counted
-        The classes.
-    found
-        The numbers in the order in which `compatible_cells` yields classes.
-    """
+    """Return one number for each class, in the order of classes."""
     _, pattern_of = _patterns(counted)
     ordered = np.empty(len(counted.sizes), dtype=np.int64)
     ordered[np.argsort(pattern_of, kind="stable")] = found

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
-__all__ = ["BlackBoxInference"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlackBoxInference(AttributeInference):

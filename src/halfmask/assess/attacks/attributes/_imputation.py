@@ -12,23 +12,13 @@ from halfmask._foreign import foreign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Imputation", "fitted_imputation"]
-
 #: The weight of the values' frequencies in a guess: no value is ever ruled out by a learner.
 DOUBT = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Imputation:
-    """A fitted classifier of the secret column.
-
-    Parameters
-    ----------
-    model
-        The fitted classifier.
-    frequencies
-        The frequency of each value in the training rows.
-    """
+    """A fitted classifier of the secret column."""
 
     model: Any
     frequencies: NDArray[np.float64]

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["MAX_KNOWN", "NEEDED", "InferenceSetup", "Subpopulation", "inference_setup"]
-
 #: The fewest people of each subpopulation.
 NEEDED = 50
 #: The most known people that the attacker trains on: more take time and change little.
@@ -34,23 +32,7 @@ MAX_KNOWN = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subpopulation:
-    """A subpopulation: some of the members, or some of the non-members.
-
-    Parameters
-    ----------
-    places
-        Where they stand among the members, or among the non-members.
-    rows
-        Their rows as the model takes them.
-    labels
-        The column of the model's output that is of their true label; -1 for a label it never saw.
-    true
-        Their true label itself.
-    features
-        Their other columns and their label, as numbers for a learner.
-    secret
-        The number of their value of the secret column.
-    """
+    """A subpopulation: some of the members, or some of the non-members."""
 
     places: NDArray[np.int64]
     rows: Any
@@ -65,23 +47,7 @@ class Subpopulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class InferenceSetup:
-    """The subpopulations of one inference.
-
-    Parameters
-    ----------
-    secret
-        The column that is inferred.
-    known
-        Members whose secret the attacker knows; empty if the attack needs none.
-    targets
-        The members that are attacked.
-    held_out
-        Non-members whose secret is known: they train the imputation.
-    controls
-        The non-members that are attacked.
-    imputed
-        The guess without the model.
-    """
+    """The subpopulations of one inference."""
 
     secret: SecretColumn
     known: Subpopulation
@@ -105,11 +71,6 @@ def inference_setup(
 
     Half of the non-members are held out, the others are controls. There are as many known members
     as held-out people, so that both training sets are of one size.
-
-    Raises
-    ------
-    DataError
-        If a subpopulation would be too small, or a label is missing.
     """
     secret = secret_of(target.members, target.non_members, column, bins=bins, positive=positive)
     n_members, n_others = target.n_members, target.n_non_members

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
-__all__ = ["outcomes_of"]
-
 
 def outcomes_of(
     name: str,

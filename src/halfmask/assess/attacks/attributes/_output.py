@@ -19,18 +19,11 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.attributes._inference_setup import Subpopulation
     from halfmask.assess.attacks.attributes._secret import SecretColumn
 
-__all__ = ["chances_of_label", "output_of"]
-
 
 def output_of(target: ModelTarget, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any rows
     """Return the model's probabilities of its own classes: (rows, classes).
 
     Of a regressor it is one column, what it predicts.
-
-    Raises
-    ------
-    DataError
-        If the model fails, or what it gives are no probabilities of these rows and classes.
     """
     labels = pool_labels(target)
     if is_regressor(target.model, labels):

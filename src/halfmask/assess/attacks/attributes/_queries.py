@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
-__all__ = ["QueryInference"]
-
 #: What the model is believed to give at least to any label: it may be sure and wrong.
 MIN_CHANCE = 1e-3
 

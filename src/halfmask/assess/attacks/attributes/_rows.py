@@ -12,8 +12,6 @@ from halfmask._foreign import foreign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["column_names", "column_of", "taken", "with_column"]
-
 
 def column_names(rows: Any) -> list[str | int]:  # noqa: ANN401 # a frame or an array
     """Return the names of a frame's columns, the numbers of an array's."""
@@ -37,13 +35,7 @@ def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # the sa
 
 
 def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
-    """Return the rows with the same value in all of one column, which keeps its type.
-
-    Raises
-    ------
-    DataError
-        If the column can't hold the value: members' rows aren't of the type of non-members'.
-    """
+    """Return the rows with the same value in all of one column, which keeps its type."""
     with foreign(f"Column {column!r} of some people can't hold a value of others"):
         return _changed(rows, column, value)
 

@@ -15,24 +15,10 @@ from halfmask.data._arrays import is_missing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SecretColumn", "factorised", "numbers_apart", "origin_of", "secret_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SecretColumn:
-    """A column's values as numbers.
-
-    Parameters
-    ----------
-    column
-        Which column.
-    members, non_members
-        The number of each person's value.
-    candidates
-        A value for each number, to put into a row.
-    positive
-        The number of the value whose precision and recall are wanted; -1 if none is.
-    """
+    """A column's values as numbers."""
 
     column: str | int
     members: NDArray[np.int64]
@@ -58,13 +44,6 @@ def secret_of(
     """Give each value a number; numbers of more values than `bins` are cut at quantiles.
 
     What is missing has a number of its own, whatever stands for it.
-
-    Raises
-    ------
-    DataError
-        If there is but one value, and so no secret.
-    ParameterError
-        If `positive` isn't a value of the column, or is missing itself.
     """
     ours, theirs = column_of(members, column), column_of(non_members, column)
     values = np.concatenate([ours, theirs])

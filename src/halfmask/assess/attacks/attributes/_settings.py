@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
 
-__all__ = ["AttributeInference"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeInference:

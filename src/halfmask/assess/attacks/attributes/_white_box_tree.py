@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.attributes._inference_setup import InferenceSetup, Subpopulation
     from halfmask.assess.attacks.attributes._secret import SecretColumn
 
-__all__ = ["WhiteBoxTreeInference"]
-
 #: The least mass of a path: if no path fits, the prior decides.
 MIN_MASS = 1e-9
 

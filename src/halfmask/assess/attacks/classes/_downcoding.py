@@ -16,8 +16,6 @@ from halfmask.assess.attacks.classes._restored import Restored, restored_column
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Downcoding"]
-
 #: A node is restored in records where one child holds more than this share of those below it.
 MOST = 0.5
 

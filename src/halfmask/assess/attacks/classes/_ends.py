@@ -7,29 +7,12 @@ import polars as pl
 from halfmask.assess.attacks._reading import spelt
 from halfmask.data import leaf_text
 
-__all__ = ["OR_MISSING", "ends_of_texts"]
-
 #: What a cell ends in whose class has missing values too.
 OR_MISSING = " or missing"
 
 
 def ends_of_texts(texts: pl.Series, population: pl.Series) -> pl.DataFrame:
-    """Return for each text that is a range or a set its two ends, and how likely each is in it.
-
-    Parameters
-    ----------
-    texts
-        Different cells of a released column.
-    population
-        The column of people of the same population, for the frequencies of values.
-
-    Returns
-    -------
-    frame
-        Columns ``label``, ``child`` (an end, as hierarchies spell values) and ``prior``, the share
-        of the end among the population's values from the first end to the last; 0 where no person
-        of the population has it.
-    """
+    """Return for each text that is a range or a set its two ends, and how likely each is in it."""
     bare = pl.col("label").str.strip_suffix(OR_MISSING)
     parted = (
         texts.drop_nulls()

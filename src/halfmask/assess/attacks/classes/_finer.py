@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._targets import TableTarget
     from halfmask.guarantees import Guarantee
 
-__all__ = ["finer_ways"]
-
 Ints = NDArray[np.int64]
 Ways: TypeAlias = "Callable[[Ints, Sequence[Guarantee]], list[Finer]]"
 NOBODY: Ints = np.zeros(0, dtype=np.int64)

@@ -12,8 +12,6 @@ from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
 
-__all__ = ["Homogeneity"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Homogeneity:

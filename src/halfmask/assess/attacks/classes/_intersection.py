@@ -18,8 +18,6 @@ from halfmask.assess.attacks.classes._people import (
     secret_columns,
 )
 
-__all__ = ["Intersection"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intersection:

@@ -20,8 +20,6 @@ from halfmask.assess.attacks.classes._worlds import believed
 if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
 
-__all__ = ["Minimality"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

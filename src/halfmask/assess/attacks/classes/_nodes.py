@@ -11,8 +11,6 @@ from halfmask.data import leaf_text
 if TYPE_CHECKING:
     from halfmask.data import Hierarchy
 
-__all__ = ["children_of_nodes", "paths_to_children"]
-
 #: The weight of a leaf without people, so that no child is excluded by chance.
 UNSEEN = 1e-6
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import TableTarget
 
-__all__ = ["class_numbers", "lacking", "people", "posteriors", "secret_columns"]
-
 
 def secret_columns(target: TableTarget, *, more_than: int = 1) -> tuple[str, ...]:
     """Return the secrets with more than `more_than` values: the others disclose nothing."""
@@ -61,11 +59,6 @@ def people(target: TableTarget, secret: str, *, dtype: pl.DataType | None = None
     Both secrets are spelt as hierarchies spell values of one type, so that a table that went
     through text is compared by what it means. Where ``dtype`` doesn't name it, it is the type of
     people's own secrets, or the one that `common_type` finds.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If the release lacks the secret.
     """
     if secret not in target.released.columns:
         raise ColumnNotFoundError.of([secret], target.released.columns, where="the released table")

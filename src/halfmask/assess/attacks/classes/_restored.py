@@ -15,27 +15,10 @@ from halfmask.data import leaf_text
 if TYPE_CHECKING:
     from halfmask.data import Hierarchy
 
-__all__ = ["Restored", "restored_column"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """One released column, read by an attacker who assumes a minimal release.
-
-    Parameters
-    ----------
-    rows
-        For each released row its ``class`` and the class's ``size``; the released ``label`` and its
-        owner's value, ``truth``; whether the cell is ``general``; and the finer value of its owner,
-        ``child``, ``null`` where it isn't below the label.
-    certain
-        For each label, the finer values (``child``) that the class must contain, with the
-        probability of each (``prior``) for a person, given the label alone.
-    nodes
-        For each label of a hierarchy its ``child`` nodes, their ``prior`` and ``place``.
-    most_frequent
-        The most frequent value of the population, and its share.
-    """
+    """One released column, read by an attacker who assumes a minimal release."""
 
     rows: pl.DataFrame
     certain: pl.DataFrame
@@ -79,19 +62,7 @@ def restored_column(
     classes: pl.DataFrame,
     hierarchy: Hierarchy | None,
 ) -> Restored:
-    """Read a released column.
-
-    Parameters
-    ----------
-    released, truth
-        The released cell of each row, and its owner's value.
-    population
-        The column of people of the same population.
-    classes
-        The ``class`` of each row and its ``size``.
-    hierarchy
-        The published hierarchy, if there is one.
-    """
+    """Read a released column."""
     if not is_text(truth.dtype):  # texts stay as hierarchies spell them
         dtype = common_type(released.dtype, truth.dtype)
         truth, population = recast(truth, dtype), recast(population, dtype)

@@ -17,8 +17,6 @@ from halfmask.assess.attacks._reading import is_text, read_numbers, recast
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
 
-__all__ = ["Skewness"]
-
 #: Classes are compared with the table in blocks of so many numbers at most.
 BLOCK = 1 << 22
 

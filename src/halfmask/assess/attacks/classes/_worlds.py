@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.guarantees import Guarantee
 
-__all__ = ["Finer", "believed", "worlds"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -31,22 +29,7 @@ class Finer(NamedTuple):
 
 
 def worlds(sizes: Sequence[int], counts: Sequence[int], *, most: int) -> Ints | None:
-    """Return every assignment of secrets to groups of indistinguishable people.
-
-    Parameters
-    ----------
-    sizes
-        How many people each group has.
-    counts
-        How often each secret occurs; as many in all as there are people.
-    most
-        How many ways there may be.
-
-    Returns
-    -------
-    ndarray of shape (worlds, groups, secrets) or None
-        How many of each group have each secret; ``None`` if there are too many ways.
-    """
+    """Return every assignment of secrets to groups of indistinguishable people."""
     left = np.asarray(counts, dtype=np.int64)[None, :]
     found = np.zeros((1, 0, len(counts)), dtype=np.int64)
     # Every start can be carried on to a whole world, so too many starts are too many worlds.
@@ -87,26 +70,6 @@ def believed(
     most: int,
 ) -> Floats | None:
     """Return the posterior of each secret, given that no finer way kept the guarantees.
-
-    Parameters
-    ----------
-    finer
-        The finer ways, each of which missed a guarantee and discloses something.
-    codes
-        The secrets of the class's people, in any order.
-    guarantees
-        What the release had to keep.
-    column, n_values
-        The secret and how many values it has.
-    most
-        How many worlds to look at.
-
-    Returns
-    -------
-    ndarray of shape (people, values) or None
-        The probability of each secret for each person; without rows if in no world every finer way
-        misses a guarantee: then the release wasn't made like this. ``None`` if there are too many
-        worlds.
 
     Notes
     -----

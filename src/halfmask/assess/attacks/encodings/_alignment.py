@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Whitened", "alignments", "distance_to"]
-
 _GRID = np.linspace(0.01, 0.99, 99)
 _MATCHED = 800
 _AMONG = 4000

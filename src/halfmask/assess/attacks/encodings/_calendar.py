@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["VIEWS", "carried", "phases", "profile"]
-
 #: The views: an encoding that masks a level may show it in changes, or in their size.
 VIEWS = ("level", "change", "size of level", "size of change")
 
@@ -49,15 +47,6 @@ def phases(
     windows: NDArray[np.float64], usual: NDArray[np.float64], which: str
 ) -> NDArray[np.int64]:
     """Return for each window at which place of the cycle it seems to begin.
-
-    Parameters
-    ----------
-    windows
-        Stretches of the encoded series, one a row.
-    usual
-        The `profile` of another stretch that the attacker knows.
-    which
-        One of `VIEWS`.
 
     Notes
     -----

@@ -20,24 +20,10 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._encoding_target import EncodingTarget
 
-__all__ = ["CategoryColumn", "category_columns", "lacking_categories", "named_outcome"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CategoryColumn:
-    """A column of categories, its codes, and how frequent its categories are in the population.
-
-    Parameters
-    ----------
-    name, holder
-        The original column's name, and the encoded column that holds it.
-    code
-        The number of each row's code, below `n_codes`.
-    truth
-        The number of each row's category, below `n_values`: the evaluator's.
-    sampled
-        The number of the category of each row of the population.
-    """
+    """A column of categories, its codes, and how frequent its categories are in the population."""
 
     name: str
     holder: str

@@ -10,18 +10,6 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "codes",
-    "filled",
-    "is_number",
-    "mixed_columns",
-    "number_columns",
-    "numbers",
-    "some_rows",
-    "table_codes",
-]
-
-
 # A column of fewer values isn't taken for one of numbers that were mixed.
 _FEWEST_VALUES = 8
 # Types whose order is a matter of the file, and those that polars doesn't rank.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks.encodings._category_column import CategoryColumn
 
-__all__ = ["Context", "binned_numbers", "named_by_context"]
-
 _BINS = 10
 
 
@@ -53,14 +51,6 @@ def named_by_context(
     context: Context,
 ) -> NDArray[np.int64]:
     """Return the most likely category of each code, given its context.
-
-    Parameters
-    ----------
-    column
-        The column.
-    context
-        Other columns, as far as they can be read: numbers of cells of the encoded rows, and the
-        same numbers for the population's rows.
 
     Notes
     -----

@@ -18,8 +18,6 @@ from halfmask.assess.attacks.encodings._cells import number_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DateRecovery"]
-
 _MAX_WINDOWS = 400
 
 

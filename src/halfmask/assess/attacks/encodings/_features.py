@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-__all__ = ["Features"]
-
 _MAX_CODES = 250
 
 
@@ -24,15 +22,6 @@ class Features:
 
     Ordered columns are taken as they are and as their ranks; those of few different cells also cell
     by cell, since they may be codes.
-
-    Parameters
-    ----------
-    rows
-        A row for each encoded one.
-    products
-        ``rows.T @ rows / n``, found once for all columns that are attacked.
-    column
-        Of which encoded column each number is.
     """
 
     rows: NDArray[np.float32]

@@ -18,8 +18,6 @@ from halfmask.assess.attacks.encodings._cells import number_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FoldedCycle"]
-
 _VIEWS = ("levels", "sizes", "squares", "products")
 # Of noise's ordinates, this share lies below the low or above the high bound: both ends alike.
 _TAILS = 0.05

@@ -18,8 +18,6 @@ from halfmask.assess.attacks.encodings._category_column import (
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["FrequencyMatching"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequencyMatching:

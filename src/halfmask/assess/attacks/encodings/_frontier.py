@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.encode import Codec, Task
 
-__all__ = ["Frontier", "FrontierPoint", "frontier"]
-
 _FEWEST_ROWS = 50
 _FROM = "variance_from_"
 

@@ -10,8 +10,6 @@ from halfmask.assess.attacks._svg import circle, line, rect, safe, text
 if TYPE_CHECKING:
     from halfmask.assess.attacks.encodings._frontier import Frontier, FrontierPoint
 
-__all__ = ["frontier_picture"]
-
 _LEFT, _RIGHT, _TOP, _BOTTOM = 96.0, 640.0, 128.0, 392.0
 _TABLE, _LINE = 482.0, 26
 _FIRST, _WIDE = 330.0, 92.0
@@ -29,18 +27,6 @@ _COLUMNS = (
 
 def frontier_picture(found: Frontier) -> str:
     """Draw a frontier as SVG.
-
-    Parameters
-    ----------
-    found
-        Of any number of points.
-
-    Returns
-    -------
-    str
-        An SVG of 900 units of width. Above, each codec by the variance of numbers that known rows
-        give back (to the right: more) and by the learner's accuracy (upwards: more), a ring where
-        the learner stands with plain rows. Below, a table of what each attack recovers.
 
     Notes
     -----

@@ -13,20 +13,12 @@ from halfmask.assess.attacks._several import several
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["murmur3", "salts_given", "unkeyed"]
-
 _DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "sha3_256")
 _MASK = 0xFFFFFFFF
 
 
 def salts_given(salts: object, *, owner: str) -> tuple[bytes, ...]:
-    """Return salts as a tuple.
-
-    Raises
-    ------
-    ParameterError
-        If they are no list of bytes.
-    """
+    """Return salts as a tuple."""
     found = several(salts, parameter="salts", owner=owner, of="salts", or_none=True)
     if not all(isinstance(salt, bytes) for salt in found):
         raise ParameterError(

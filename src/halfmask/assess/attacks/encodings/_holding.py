@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._encoding_target import EncodingTarget
 
-__all__ = ["category_holders", "number_holders"]
-
 # A column of more codes than rows by so much isn't one of categories.
 _ROWS_A_CODE = 10
 

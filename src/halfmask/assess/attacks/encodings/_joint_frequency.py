@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.encodings._category_column import CategoryColumn
     from halfmask.assess.attacks.encodings._context import Context
 
-__all__ = ["JointFrequencyMatching"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointFrequencyMatching:

@@ -28,8 +28,6 @@ from halfmask.assess.attacks.tables import Expected
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["KnownPlaintext"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownPlaintext:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from halfmask.encode import Codec
 
-__all__ = ["accuracies"]
-
 _MAX_CATEGORIES = 255
 
 
@@ -23,13 +21,6 @@ def accuracies(codec: Codec, train: pl.DataFrame, test: pl.DataFrame) -> tuple[f
 
     Shares of right classes, or the share of a number's variance that is explained (R2, at least 0),
     both on the test rows at home: predictions from encoded rows are decoded first.
-
-    Parameters
-    ----------
-    codec
-        Fitted with a target.
-    train, test
-        Rows with the target.
     """
     plan = codec.plan_
     name = plan.target.name if plan.target is not None else ""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.encodings._features import Features
 
-__all__ = ["agreement", "agreement_of", "by_chains", "by_context", "by_counts", "cut_direction"]
-
 _DIRECTIONS = 6
 _PENALTY = 1e-3
 _ENDS = (0.02, 0.98)

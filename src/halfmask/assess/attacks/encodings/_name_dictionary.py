@@ -11,8 +11,6 @@ from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._hashes import salts_given, unkeyed
 
-__all__ = ["NameDictionary"]
-
 # Names of columns of other tables: an attacker who claims one of them is wrong.
 _DECOYS = (
     "customer_id account balance price volume open close high low date time timestamp "

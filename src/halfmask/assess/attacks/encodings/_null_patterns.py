@@ -17,8 +17,6 @@ from halfmask.assess.attacks.tables import Expected
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NullPatterns"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NullPatterns:

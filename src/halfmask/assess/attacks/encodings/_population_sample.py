@@ -25,8 +25,6 @@ from halfmask.assess.attacks.encodings._recovered import recovered, variance_rec
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PopulationSample"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PopulationSample:

@@ -19,8 +19,6 @@ from halfmask.assess.attacks.encodings._recovered import recovered, variance_rec
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["QuantileMatching", "matched_quantiles"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantileMatching:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.encodings._category_column import CategoryColumn
 
-__all__ = ["ReMerge"]
-
 _REPLICATES = 200
 # An attacker sees that a column is split, and how many categories there are, in the population.
 _WAYS = {"context": by_context, "chains": by_chains, "counts": by_counts}

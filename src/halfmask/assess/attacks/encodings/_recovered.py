@@ -11,8 +11,6 @@ from halfmask.assess.attacks._arms import Resampled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["recovered", "variance_recovered"]
-
 _REPLICATES = 200
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["REGRESSIONS", "interpolated"]
-
 _PENALTIES = (1e-8, 1e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 _NEIGHBOURS = 5
 _HIDDEN = 64

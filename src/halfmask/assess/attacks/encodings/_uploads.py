@@ -19,8 +19,6 @@ from halfmask.assess.attacks.tables import Expected
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Fingerprints", "SecretReuse"]
-
 # Cells of one column that differ more often than this are numbers, whose codes aren't counted.
 _ROWS_A_CODE = 2
 

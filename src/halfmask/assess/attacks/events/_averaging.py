@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Averaging"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Averaging:
@@ -162,16 +160,7 @@ class Averaging:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Repeated:
-    """Numbers that stay the same over the rows of a group.
-
-    Attributes
-    ----------
-    truth, means, one_draw, counts
-        Of each group: the number, the mean of what was released, one released value, and how many
-        there are.
-    spread
-        Between the quartiles of all such numbers; of all, where quartiles are alike.
-    """
+    """Numbers that stay the same over the rows of a group."""
 
     truth: NDArray[np.float64]
     means: NDArray[np.float64]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["merged_codes"]
-
 
 def merged_codes(
     frames: Sequence[tuple[pl.DataFrame, Sequence[str]]],
@@ -24,11 +22,6 @@ def merged_codes(
     """Return a code for each row of some frames: alike where all of the named cells are, as text.
 
     Texts are those of leaves of hierarchies: 7 and 7.0 are the same number.
-
-    Parameters
-    ----------
-    frames
-        Each with as many names of columns; without any, all rows are alike.
 
     Examples
     --------

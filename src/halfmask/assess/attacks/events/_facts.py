@@ -12,24 +12,10 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.events._linking_setup import KnownPeople
 
-__all__ = ["Facts", "drawn_facts"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Facts:
-    """Facts about some targets, one target after the other.
-
-    Attributes
-    ----------
-    entity
-        Who each target is.
-    offsets
-        The first fact about each target, and the number of facts.
-    item, time, numbers, weight
-        Of each fact.
-    needed
-        How many of a target's facts are true.
-    """
+    """Facts about some targets, one target after the other."""
 
     entity: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -51,26 +37,7 @@ def drawn_facts(
     most: int,
     rng: np.random.Generator,
 ) -> Facts:
-    """Draw events of people who have enough of them, and rows of these events.
-
-    Parameters
-    ----------
-    known
-        Rows of people; rows without an entity belong to no person.
-    n_events, n_wrong
-        How many events are known of each, and how many of them are wrong: drawn from everyone's
-        events.
-    rows
-        How many rows of each event are known at most; ``None``: all of them.
-    consecutive
-        Whether known events follow each other, or are drawn from all of a person's.
-    time_noise
-        Up to how many seconds known times are wrong, in either direction.
-    most
-        How many people are drawn at most.
-    rng
-        Draws.
-    """
+    """Draw events of people who have enough of them, and rows of these events."""
     order = rng.permutation(len(known.event))
     order = order[np.argsort(known.event[order], kind="stable")]  # rows of an event, at random
     events, first, counts = np.unique(known.event[order], return_index=True, return_counts=True)

@@ -12,8 +12,6 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["flattened"]
-
 
 def flattened(
     events: Sequence[Mapping[str, Any]], paths: Sequence[str]
@@ -22,11 +20,6 @@ def flattened(
 
     An event whose array is empty or absent has one row. What is missing is ``None``, and so is a
     container: it has no value of its own.
-
-    Raises
-    ------
-    ParameterError
-        If paths follow two different arrays: rows can't be elements of both.
 
     Examples
     --------

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["IntervalFingerprint"]
-
 #: Times are numbers of floating point: gaps that differ by less are the same.
 _ROUNDING = 1e-3
 #: Up to this quantile of its errors a released gap still fits.
@@ -113,15 +111,7 @@ class IntervalFingerprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Hits:
-    """Which traces fit which targets.
-
-    Attributes
-    ----------
-    of, trace
-        Pairs of a target and a trace, each once.
-    counts
-        How many traces fit each target.
-    """
+    """Which traces fit which targets."""
 
     of: NDArray[np.int64]
     trace: NDArray[np.int64]
@@ -136,15 +126,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gaps:
-    """The time from each event of a person to the next one; NaN after the last.
-
-    Attributes
-    ----------
-    who, gap
-        Of each event, by person and time.
-    low, high
-        By how much released gaps lie above these at least and at most.
-    """
+    """The time from each event of a person to the next one; NaN after the last."""
 
     who: NDArray[np.int64]
     gap: NDArray[np.float64]
@@ -160,15 +142,7 @@ class Gaps:
         *,
         released_time: NDArray[np.float64] | None = None,
     ) -> Gaps:
-        """Take each event of each person once, in the order of time.
-
-        Parameters
-        ----------
-        who, event, time
-            Of each row; without a person or a time it is left out.
-        released_time
-            The released time of each row, to learn by how much released gaps differ.
-        """
+        """Take each event of each person once, in the order of time."""
         kept = np.flatnonzero((who >= 0) & np.isfinite(time))
         order = kept[np.lexsort((event[kept], time[kept], who[kept]))]
         same = (who[order][1:] == who[order][:-1]) & (event[order][1:] == event[order][:-1])

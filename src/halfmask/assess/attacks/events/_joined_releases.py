@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["JoinedReleases"]
-
 _MAX_AT_ONCE = 4_000_000
 _TIE = 1e-9
 #: Times are also compared by steps of seconds, where two releases write them differently.

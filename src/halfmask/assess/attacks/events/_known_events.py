@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.events._linking_setup import KnownPeople
     from halfmask.assess.attacks.events._scoring import TargetScores
 
-__all__ = ["KnownEvents"]
-
 #: One hundredth of the stream: two weeks of four years, as in the paper.
 _SHARE_OF_SPAN = 0.01
 _NEEDED = 100

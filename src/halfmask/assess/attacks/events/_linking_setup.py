@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._events_target import EventsTarget
 
-__all__ = ["KnownPeople", "LinkingSetup", "ReleasedCodes"]
-
 #: Released cells are compared with original ones if so many of them are unchanged; values of
 #: tokens and other names can't be compared.
 _STAYED = 0.1
@@ -29,15 +27,7 @@ _MOST = 0.99
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownPeople:
-    """Rows of people as an attacker may know them.
-
-    Attributes
-    ----------
-    entity, event
-        The entity of each row (-1: none), and its event.
-    time, item, numbers
-        What is known of it; an item of -1 is in no released row.
-    """
+    """Rows of people as an attacker may know them."""
 
     entity: NDArray[np.int64]
     event: NDArray[np.int64]
@@ -48,15 +38,7 @@ class KnownPeople:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleasedCodes:
-    """Released rows in the codes of what may be known.
-
-    Attributes
-    ----------
-    owned
-        Which trace each row belongs to, and whose it is.
-    time, item, numbers
-        As of `KnownPeople`.
-    """
+    """Released rows in the codes of what may be known."""
 
     owned: TraceOwners
     time: NDArray[np.float64]
@@ -66,21 +48,7 @@ class ReleasedCodes:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkingSetup:
-    """A target's rows, as a linking attack needs them.
-
-    Attributes
-    ----------
-    released
-        The released rows.
-    people, controls
-        Known rows of people in the release, and of people outside it, if there are any.
-    low, high
-        By how many seconds a released time lies behind the true one.
-    scales, reaches
-        Of each number, how far released ones usually lie from true ones, and at most.
-    timed
-        Whether times were released.
-    """
+    """A target's rows, as a linking attack needs them."""
 
     released: ReleasedCodes
     people: KnownPeople
@@ -95,18 +63,7 @@ class LinkingSetup:
     def of(
         cls, target: EventsTarget, rng: np.random.Generator, *, sizes: bool = False
     ) -> LinkingSetup:
-        """Bring a target's rows into codes.
-
-        Parameters
-        ----------
-        target
-            Released and original events.
-        rng
-            Draws the traces' numbers.
-        sizes
-            Whether how many rows an event has is one more number of each, where most events that
-            were released kept theirs.
-        """
+        """Bring a target's rows into codes."""
         owners, original, left = target.owner_of_row, target.original, target.released
         who = RowOwners.of(target)
         items = _comparable_items(target)

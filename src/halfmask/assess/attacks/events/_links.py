@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.events._trace_owners import TraceOwners
 
-__all__ = ["doubles", "link_outcome", "share"]
-
 
 def share(which: NDArray[np.bool_]) -> float:
     """Return the share of true values; 0 of none."""
@@ -45,20 +43,7 @@ def link_outcome(
     needed_of: str,
     details: Mapping[str, float],
 ) -> Outcome:
-    """Return how many links are right.
-
-    Parameters
-    ----------
-    name, measure, needed, needed_of, details
-        As of an outcome.
-    released
-        What was linked to: guessing one of its traces is the baseline.
-    right
-        How probably each link is right.
-    by_chance
-        The probability that each link of control people hits their double's trace; without control
-        people, of the same links.
-    """
+    """Return how many links are right."""
     return Outcome(
         attack=name,
         measure=measure,

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["blocks_of", "laid_out"]
-
 _MAX_AT_ONCE = 4_000_000
 
 

@@ -13,25 +13,13 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.events._facts import Facts
     from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 
-__all__ = ["Board", "TargetScores"]
-
 #: An agreement in time falls off within a second at least: what is exact is written in fractions.
 _MIN_DECAY = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetScores:
-    """Scores of the scoreboard for each target.
-
-    Attributes
-    ----------
-    top
-        The trace with the highest score; -1 where none agrees in anything.
-    lead
-        How far it leads, in standard deviations of all scores: the eccentricity.
-    n_fit, sole
-        How many traces fit all that is truly known, and one of them.
-    """
+    """Scores of the scoreboard for each target."""
 
     top: NDArray[np.int64]
     lead: NDArray[np.float64]
@@ -68,15 +56,7 @@ class Board:
         )
 
     def scores(self, facts: Facts, *, time_noise: float) -> TargetScores:
-        """Score all traces by the facts about each target.
-
-        Parameters
-        ----------
-        facts
-            What is known.
-        time_noise
-            Up to how many seconds known times are wrong.
-        """
+        """Score all traces by the facts about each target."""
         from halfmask.kernels.attacks.scoreboard import scoreboard  # noqa: PLC0415 # numba loads late
 
         setup, n, m = self.setup, self.setup.released.owned.n, len(facts.entity)

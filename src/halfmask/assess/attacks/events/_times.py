@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["floats", "seconds"]
-
 _MICROSECONDS = 1e6
 
 
@@ -33,11 +31,6 @@ def floats(columns: Sequence[pl.Series]) -> list[NDArray[np.float64]]:
 
 def seconds(column: pl.Series) -> NDArray[np.float64]:
     """Return dates, times, ISO 8601 texts or numbers as seconds; NaN where missing or infinite.
-
-    Raises
-    ------
-    DataError
-        If a text is no time, or a column holds neither times nor numbers.
 
     Examples
     --------

@@ -16,27 +16,10 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._events_target import EventsTarget
 
-__all__ = ["RowOwners", "TraceOwners", "ownerships"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TraceOwners:
-    """Which trace each released row belongs to, and whose traces are.
-
-    Attributes
-    ----------
-    trace
-        Of each row, what a pseudonym joins; without one each event is a trace. Their numbers
-        are drawn at random, so that the lower of two is as good as either.
-    event
-        Of each row, its event.
-    n, n_entities
-        How many traces there are, and how many entities in all.
-    owned
-        Pairs of a trace and an entity that has events in it, as sorted numbers.
-    crowd
-        How many entities each trace has.
-    """
+    """Which trace each released row belongs to, and whose traces are."""
 
     trace: NDArray[np.int64]
     event: NDArray[np.int64]

@@ -20,8 +20,6 @@ from halfmask.assess.attacks.events._trace_owners import ownerships
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TrajectoryUniqueness"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryUniqueness:
@@ -116,17 +114,7 @@ class TrajectoryUniqueness:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Points:
-    """Which traces have which points.
-
-    Attributes
-    ----------
-    point, starts
-        The points of each trace, each once, and where those of a trace begin.
-    trace, first
-        The traces of each point, and where those of a point begin.
-    keys
-        Pairs of a trace and a point as sorted numbers.
-    """
+    """Which traces have which points."""
 
     point: NDArray[np.int64]
     starts: NDArray[np.int64]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["BruteForce"]
-
 _AT_ONCE = 1 << 18
 _MAX_BITS = 32
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._hashing_target import HashingTarget
 
-__all__ = ["BucketColumn", "bucket_columns", "lacking_population"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BucketColumn(CategoryColumn):

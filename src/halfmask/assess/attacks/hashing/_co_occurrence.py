@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.hashing._bucket_column import BucketColumn
 
-__all__ = ["CoOccurrence"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoOccurrence:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.hashing._hash_schemes import HashScheme
     from halfmask.assess.attacks.hashing._reading import Hashed
 
-__all__ = ["Dictionary"]
-
 # What people type where a secret is asked for.
 _PASSWORDS = ("", "secret", "password", "changeme", "test", "key", "salt", "123456", "halfmask")
 

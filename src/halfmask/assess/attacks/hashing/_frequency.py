@@ -15,8 +15,6 @@ from halfmask.assess.attacks.hashing._bucket_column import bucket_columns, lacki
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["BucketFrequencies"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketFrequencies:

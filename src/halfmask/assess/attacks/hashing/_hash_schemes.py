@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["JOINED", "HashScheme", "unkeyed_schemes"]
-
 #: How a column's name and a value are put together. Drake's article has "firstName-Adam".
 JOINED = ("{c}={v}", "{c}-{v}", "{c}:{v}", "{c}_{v}", "{c}{v}", "{c}|{v}", "{c}^{v}", "{v}")
 _DIGESTS = ("md5", "sha1", "sha256", "blake2b")
@@ -32,23 +30,7 @@ _PAPER_KEY = int.from_bytes(bytes(range(16)), "little")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashScheme:
-    """One way to hash cells without a secret.
-
-    Parameters
-    ----------
-    base
-        ``"murmur3"``, ``"namespace"`` (Vowpal Wabbit: the value, seeded by the name's hash),
-        ``"siphash"``, ``"crc32"``, ``"fnv32"``, ``"fnv64"`` or the name of a digest.
-    seed
-        The seed of murmur3, or the key of SipHash as a number.
-    joined
-        How name and value are put together.
-    fold
-        How a hash becomes a bucket: its ``"low"`` bits, its ``"high"`` bits, or its ``"size"`` as a
-        signed number (scikit-learn).
-    salt
-        Bytes before all.
-    """
+    """One way to hash cells without a secret."""
 
     base: str
     seed: int = 0

@@ -18,8 +18,6 @@ from halfmask.assess.attacks.hashing._poison import batches_of, lost, n_poisoned
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
 
-__all__ = ["LabelFlip"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelFlip:

@@ -11,21 +11,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["blocks_of", "murmur3"]
-
 _C1, _C2 = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 _Word = TypeVar("_Word", np.uint32, np.uint64)
 
 
 def murmur3(messages: Sequence[bytes], seed: int | NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return MurmurHash3 (x86, 32 bits), as Appleby's reference code does.
-
-    Parameters
-    ----------
-    messages
-        Many messages, or one that is hashed under many seeds.
-    seed
-        One seed, or one for each message.
 
     Examples
     --------

@@ -11,8 +11,6 @@ from halfmask.hashing import HashedRows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["labels_of", "matrix_of", "picked"]
-
 
 def labels_of(rows: HashedRows) -> NDArray[np.int64]:
     """Return labels of 0 and 1."""

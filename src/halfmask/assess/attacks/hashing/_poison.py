@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._trainer_target import TrainerTarget
     from halfmask.hashing import HashedRows
 
-__all__ = ["INTRUDER", "Trained", "batches_of", "lost", "n_poisoned", "trained", "woven"]
-
 INTRUDER = "the attacker"
 _REPLICATES = 200
 

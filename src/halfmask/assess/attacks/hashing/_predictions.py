@@ -14,17 +14,9 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._trainer_target import Trainer
     from halfmask.hashing import HashedRows
 
-__all__ = ["predicted"]
-
 
 def predicted(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
-    """Return what a trainer holds for the probability of 1 of each row.
-
-    Raises
-    ------
-    DataError
-        If it fails, or gives anything but one probability for each row.
-    """
+    """Return what a trainer holds for the probability of 1 of each row."""
     with foreign("The trainer failed to predict"):
         predictions = as_numbers(trainer.predict(rows))
     return probabilities_of(predictions, (len(rows),), who="The trainer")

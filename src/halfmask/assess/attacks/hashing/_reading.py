@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._hashing_target import HashingTarget
     from halfmask.assess.attacks.hashing._hash_schemes import HashScheme
 
-__all__ = ["Hashed", "candidates", "n_seen", "named", "read_outcome", "seen", "unkeyed_best"]
-
 #: The buckets of a column's values, as an attacker computes them.
 Hashed: TypeAlias = "Callable[[str, list[str]], NDArray[np.uint32]]"
 
@@ -50,17 +48,7 @@ def unkeyed_best(
     *,
     sample: int,
 ) -> tuple[HashScheme | None, int, int]:
-    """Return the way whose buckets are seen most often among the rows', how often, and of how many.
-
-    Parameters
-    ----------
-    schemes
-        Those that differ by their folding alone follow each other.
-    tried
-        The candidates of each column.
-    sample
-        How many values of a column decide between the ways.
-    """
+    """Return the way whose buckets are most often among the rows', how often, of how many."""
     cells = [(name, value) for name, words in tried.items() for value in words[:sample]]
     place = np.repeat(np.arange(len(tried)), [len(words[:sample]) for words in tried.values()])
     there = seen(target)

@@ -13,21 +13,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["siphash"]
-
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 _MASK = (1 << 64) - 1
 
 
 def siphash(messages: Sequence[bytes], key: int | NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return SipHash-2-4.
-
-    Parameters
-    ----------
-    messages
-        Many messages under one key, or one message under many keys.
-    key
-        A key of 128 bits as a little-endian number, or many whose upper half is 0.
 
     Notes
     -----

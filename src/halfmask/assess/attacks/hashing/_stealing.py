@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import HashedRows
 
-__all__ = ["ModelStealing"]
-
 _CLIP = 1e-7
 _RIDGE = 1e-6
 

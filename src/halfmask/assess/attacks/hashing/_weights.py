@@ -20,8 +20,6 @@ from halfmask.assess.attacks.hashing._hash_schemes import unkeyed_schemes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["WeightReading"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightReading:

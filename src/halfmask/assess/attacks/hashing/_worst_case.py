@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     #: Which of the public rows are sent, and under which labels.
     _Recipe: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-__all__ = ["WorstCasePoisoning"]
-
 _PLACES = ("last", "late", "spread")
 
 

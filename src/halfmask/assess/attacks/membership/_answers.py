@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["features", "of_truth"]
-
 #: Below this a probability counts as this, where its logarithm is taken.
 LEAST = 1e-6
 

@@ -12,21 +12,10 @@ from halfmask._validation import number_between
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Area"]
-
 
 @dataclass(frozen=True, slots=True)
 class Area:
     """The probability that a member scores higher than a non-member (a tie counts half).
-
-    Parameters
-    ----------
-    value
-        In [0, 1]; a half is guessing.
-    effective
-        How many plain trials would be as sure.
-    trials
-        The members or the non-members, whichever are fewer.
 
     Notes
     -----

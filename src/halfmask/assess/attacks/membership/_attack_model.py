@@ -16,25 +16,13 @@ from halfmask.assess.attacks.membership._area import Area
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LearnedAttack", "checked_widths", "learn"]
-
 #: More rows don't make a model of a handful of inputs better, only slower.
 MAX_ROWS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LearnedAttack:
-    """An attack model that was chosen on rows that it didn't learn from.
-
-    Parameters
-    ----------
-    model
-        The chosen model; its second column is the probability of being a member.
-    held
-        The places of the rows that were held back to choose it.
-    areas
-        The area that each candidate reached on them, by its name.
-    """
+    """An attack model that was chosen on rows that it didn't learn from."""
 
     model: Any
     held: NDArray[np.int64]
@@ -46,13 +34,7 @@ class LearnedAttack:
 
 
 def checked_widths(hidden: object, trees: int, *, owner: str) -> tuple[int, ...]:
-    """Return the widths of hidden layers as a tuple, if these settings can be learned with.
-
-    Raises
-    ------
-    ParameterError
-        If widths are no list, or a width or the number of trees is below 1.
-    """
+    """Return the widths of hidden layers as a tuple, if these settings can be learned with."""
     widths = several(hidden, parameter="hidden", owner=owner, of="widths", or_none=True)
     for width in widths:
         integer_at_least(1, owner=owner, hidden=width)
@@ -71,24 +53,6 @@ def learn(
     """Train a network and a forest on two thirds of the rows, and keep the better on the last.
 
     Learns from as many members as non-members, of whichever there are fewer.
-
-    Parameters
-    ----------
-    inputs
-        (rows, inputs), finite.
-    member
-        Which of the rows are of members.
-    hidden
-        The widths of the network's hidden layers.
-    trees
-        How many trees the forest has.
-    random_state
-        What is drawn from.
-
-    Raises
-    ------
-    DataError
-        If fewer than three rows are of members, or of non-members.
     """
     rng = np.random.default_rng((random_state, 3))
     held = np.zeros(len(member), dtype=bool)

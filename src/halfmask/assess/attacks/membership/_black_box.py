@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["BlackBox"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlackBox:

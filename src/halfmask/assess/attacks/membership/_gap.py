@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["Gap"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:

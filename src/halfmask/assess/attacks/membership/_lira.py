@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["Lira", "likelihood_ratios", "logits"]
-
 #: The smallest spread: the models' answers are no finer.
 MIN_SPREAD = 1e-3
 
@@ -137,20 +135,6 @@ def likelihood_ratios(
     per_person_spread: bool,
 ) -> NDArray[np.float64]:
     """Return each person's score, higher for likelier members.
-
-    Parameters
-    ----------
-    seen
-        (people,): the attacked model's scaled confidence.
-    by_shadows
-        (models, people): that of the shadow models.
-    inside
-        (models, people): whose rows trained which; everyone at least one, and not all.
-    online
-        log N(seen; inside) - log N(seen; outside), or else (seen - mean) / spread of the outside,
-        which orders people as the one-sided test of the paper does.
-    per_person_spread
-        Whether each person has their own spread.
 
     Examples
     --------

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._targets import ModelTarget
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["held_out", "reference_view"]
-
 
 def reference_view(target: ModelTarget, view: View, *, random_state: int) -> View | None:
     """Return the reference model's view, by trained rows, of people who didn't train it.
@@ -31,11 +29,6 @@ def reference_view(target: ModelTarget, view: View, *, random_state: int) -> Vie
     Its predictions separate members from non-members only by their *rows*: the protection changed
     members' rows and not the others'. ``None`` for original rows, where nothing but membership
     differs, and for a target without `train`.
-
-    Raises
-    ------
-    DataError
-        If the model can't be trained or fails to answer.
     """
     if view.rows != TRAINED or target.train is None:
         return None

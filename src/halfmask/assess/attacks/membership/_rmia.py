@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.membership._shadows import Shadows
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["Rmia", "dominated", "typical"]
-
 #: The values of a that are tried by the offline attack.
 TRIED = np.linspace(0.0, 1.0, 11)
 
@@ -114,17 +112,7 @@ class Rmia:
 def typical(
     by_shadows: NDArray[np.float64], inside: NDArray[np.bool_], *, weight: float | None
 ) -> NDArray[np.float64]:
-    """Return p(x): the mean probability of each label, over models with and without the person.
-
-    Parameters
-    ----------
-    by_shadows
-        (models, people): the probability of the true label.
-    inside
-        (models, people): who trained which.
-    weight
-        The a in [0, 1] of the offline attack; ``None``: the online attack.
-    """
+    """Return p(x): the mean probability of each label, over models with and without the person."""
     outside = np.where(inside, 0.0, by_shadows).sum(axis=0) / (~inside).sum(axis=0)
     if weight is None:
         within = np.where(inside, by_shadows, 0.0).sum(axis=0) / inside.sum(axis=0)

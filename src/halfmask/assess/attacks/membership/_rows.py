@@ -13,8 +13,6 @@ from halfmask._foreign import foreign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["joined", "taken"]
-
 _CODED = (pl.Categorical, pl.Enum)
 
 
@@ -31,11 +29,6 @@ def joined(first: Any, second: Any) -> Any:  # noqa: ANN401 # frames or arrays
     """Return the rows of both, one below the other, as the kind that they are.
 
     A column of two types gets the wider one, such as float for whole numbers and fractions.
-
-    Raises
-    ------
-    DataError
-        If no type holds the values of both.
     """
     with foreign("The rows of members and non-members couldn't be joined"):
         if isinstance(first, pl.DataFrame):

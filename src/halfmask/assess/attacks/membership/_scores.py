@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["RATES", "WORST", "MembershipScores", "best_threshold", "caught_at", "measured"]
-
 #: The false positive rates at which true positives are counted, each with the scale of its excess:
 #: at a tolerance of 0.03 at most 0.02 are caught at 1 %, and 0.005 at 0.1 %.
 RATES = {0.01: 1 / 3, 0.001: 2 / 15}
@@ -38,25 +36,7 @@ MIN_GROUP = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MembershipScores:
-    """Scores of an attack for everyone in a view.
-
-    Parameters
-    ----------
-    values
-        Higher: more likely a member.
-    choosing
-        The people on whom the threshold (and the worst subgroup) is chosen.
-    judged
-        The people on whom balanced accuracy and subgroups are measured: none of `choosing`.
-    ranked
-        The people on whom areas and true positive rates are measured: no training rows.
-    threshold
-        The least score of a person who is called a member; ``None``: chosen on `choosing`.
-    ranks
-        Whether there are more than two different scores: else there is no curve to measure.
-    details
-        Other numbers, by name.
-    """
+    """Scores of an attack for everyone in a view."""
 
     values: NDArray[np.float64]
     choosing: NDArray[np.bool_]

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.membership._shadows import Shadow
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["ShadowModels"]
-
 #: The attack model is trained on so many answers, in all.
 MAX_ANSWERS = 30_000
 

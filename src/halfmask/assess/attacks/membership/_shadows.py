@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = [
-    "LACKS_TRAIN",
-    "Shadow",
-    "Shadows",
-    "balanced_splits",
-    "check_shadows",
-    "shadow",
-    "shadows",
-]
-
 #: The missing input of a target that can't train shadow models.
 LACKS_TRAIN = "'train', which trains shadow models as the owner trains"
 
@@ -41,20 +31,7 @@ _TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, int], Shadow]] = WeakKe
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shadow:
-    """The answers of one shadow model about everyone, members first and then non-members.
-
-    Parameters
-    ----------
-    inside
-        (people,): whose rows trained it.
-    probabilities
-        (people, classes), by the kind of rows that members were scored by. The first model, which
-        is the reference model, alone has those by trained rows.
-    of_truth
-        (people,): the probability of each one's true label, by the same.
-    truth
-        The number of each person's true class.
-    """
+    """The answers of one shadow model about everyone, members first and then non-members."""
 
     inside: NDArray[np.bool_]
     probabilities: dict[str, NDArray[np.float32]]
@@ -64,16 +41,7 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shadows:
-    """The answers of all shadow models.
-
-    Parameters
-    ----------
-    inside
-        (models, people): whose rows trained which model; everyone trained exactly half of them.
-    of_truth
-        (models, people): the probability of each person's true label, by the kind of rows that
-        members were scored by.
-    """
+    """The answers of all shadow models."""
 
     inside: NDArray[np.bool_]
     of_truth: dict[str, NDArray[np.float64]]
@@ -111,13 +79,7 @@ def balanced_splits(n_people: int, n_models: int, *, random_state: int) -> NDArr
 
 
 def shadows(target: ModelTarget, n_models: int, *, random_state: int) -> Shadows:
-    """Return the target's shadow models, each trained once for a target and a seed.
-
-    Raises
-    ------
-    DataError
-        If a model can't be trained, or its answers are no probabilities of all rows.
-    """
+    """Return the target's shadow models, each trained once for a target and a seed."""
     trained = [shadow(target, number, random_state=random_state) for number in range(n_models)]
     kinds = trained[0].of_truth
     return Shadows(
@@ -127,13 +89,7 @@ def shadows(target: ModelTarget, n_models: int, *, random_state: int) -> Shadows
 
 
 def shadow(target: ModelTarget, number: int, *, random_state: int) -> Shadow:
-    """Return one shadow model, trained by ``target.train`` on original rows, protection included.
-
-    Raises
-    ------
-    DataError
-        If it can't be trained, or its answers are no probabilities of all rows.
-    """
+    """Return a shadow model, trained by ``target.train`` on original rows, protection included."""
     kept = _TRAINED.setdefault(target, {})
     if (random_state, number) not in kept:
         kept[random_state, number] = _trained(target, number, random_state)

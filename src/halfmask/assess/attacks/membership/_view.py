@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._targets import ModelTarget
 
-__all__ = ["ORIGINAL", "TRAINED", "View", "views"]
-
 ORIGINAL = "original rows"
 TRAINED = "trained rows"
 
@@ -26,23 +24,7 @@ MIN_PEOPLE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class View:
-    """A target's answers about all people, members first and then non-members.
-
-    Parameters
-    ----------
-    rows
-        By which rows members were scored: ``ORIGINAL`` or ``TRAINED``.
-    probabilities
-        (people, classes); of a regressor the answers of :class:`ModelQueries`.
-    truth
-        The number of each person's true class.
-    member
-        Whether each person is a member.
-    known
-        Whose membership the attacker knows: a random half of members and of non-members.
-    group
-        The number of each person's subgroup, -1 for none; ``None`` without subgroups.
-    """
+    """A target's answers about all people, members first and then non-members."""
 
     rows: str
     probabilities: NDArray[np.float64]
@@ -67,12 +49,6 @@ def views(target: ModelTarget, *, random_state: int) -> tuple[View, ...]:
     """Ask the model about everyone: by original rows and, where they differ, by trained rows.
 
     Non-members have only original rows. Both views know the same half.
-
-    Raises
-    ------
-    DataError
-        If there are fewer than 20 members or non-members, or the model's answers are no
-        probabilities of all rows.
     """
     counts = target.n_members, target.n_non_members
     if min(counts) < MIN_PEOPLE:

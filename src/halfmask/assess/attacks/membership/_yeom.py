@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.membership._view import View
 
-__all__ = ["Yeom"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Yeom:

@@ -12,20 +12,10 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._trees import Trees
 
-__all__ = ["GroupCounts", "groups_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupCounts:
-    """How many rows each group has, by label where the labels are known.
-
-    Parameters
-    ----------
-    sizes
-        The rows of each group, at least 1.
-    by_label
-        The same for each label: (groups, labels); ``None`` where it isn't known.
-    """
+    """How many rows each group has, by label where the labels are known."""
 
     sizes: NDArray[np.int64]
     by_label: NDArray[np.int64] | None = None

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._arms import Arm
 
-__all__ = ["TreeStructure"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeStructure:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks._outcome import Outcome
 
-__all__ = ["AssignmentLinkage"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentLinkage:

@@ -11,18 +11,9 @@ from halfmask.assess.attacks.tables._matching import usual_numbers
 if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._links import Linkable
 
-__all__ = ["d_risk"]
-
 
 def d_risk(linkable: Linkable, interval: float) -> float:
     """Return the share of people with every number near what was released of them.
-
-    Parameters
-    ----------
-    linkable
-        The people; the first row of each person counts.
-    interval
-        How many standard deviations of the released column are near.
 
     Notes
     -----

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["DensityMembership"]
-
 #: Below so many people whose membership is guessed, nothing is shown.
 NEEDED = 100
 #: Outliers are this share of people, the farthest from other people.

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["Comparison", "Known", "Metric", "Silence", "nearest", "nearest_few"]
-
 Metric: TypeAlias = Literal["gower", "standardised"]
 Silence: TypeAlias = Literal["anything", "average", "nothing"]
 #: By column what is known of people, as `Matched.known` has it.
@@ -34,21 +32,7 @@ NOTHING = 1e-15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Known people against released rows, over some columns.
-
-    Parameters
-    ----------
-    columns
-        The columns that are compared.
-    metric
-        ``"gower"``: sums of gaps, numbers in units of their spread (Gower, "A general coefficient
-        of similarity and some of its properties", Biometrics 1971); ``"standardised"``: sums of
-        squares, numbers in units of their standard deviation.
-    silence
-        The distance of a released cell without information from a known value: ``"anything"``
-        hardly anything, for it may stand for the value; ``"average"`` what two people differ by;
-        ``"nothing"`` more than any value.
-    """
+    """Known people against released rows, over some columns."""
 
     columns: tuple[Matched, ...]
     metric: Metric = "gower"

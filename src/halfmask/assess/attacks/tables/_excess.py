@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from halfmask.assess.attacks._arms import Arm
 
-__all__ = ["MeasuredExcess", "residual_details", "residual_risk", "wilson"]
-
 
 class MeasuredExcess(NamedTuple):
     """A number and half the width of its interval."""

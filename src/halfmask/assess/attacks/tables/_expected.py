@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between
 
-__all__ = ["Expected"]
-
 HALVINGS = 60
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["ProbabilisticLinkage", "agreement_weights"]
-
 #: Patterns of more columns don't fit in memory; the most distinctive ones are taken.
 MAX_COLUMNS = 16
 #: How many standard deviations apart numbers agree: only the same, or nearly the same.
@@ -136,19 +134,7 @@ def _look_alike(
 def agreement_weights(
     counts: NDArray[np.int64], n_columns: int, *, prevalence: float, rounds: int = ROUNDS
 ) -> NDArray[np.float64]:
-    """Return the weight of each agreement pattern: the logarithm of how much likelier it is.
-
-    Parameters
-    ----------
-    counts
-        How many pairs have each pattern; bit j is set if column j agrees.
-    n_columns
-        How many columns there are; as many bits.
-    prevalence
-        The share of pairs that are of one person, in (0, 1).
-    rounds
-        How many rounds of expectation maximization there are at most; 0 leaves m at 0.9.
-    """
+    """Return the weight of each agreement pattern: the logarithm of how much likelier it is."""
     every = (np.arange(1 << n_columns)[:, None] >> np.arange(n_columns)) & 1
     # Of all patterns most are never seen, and add nothing to any sum.
     seen = np.flatnonzero(counts)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["guesses_of_many", "guesses_of_one"]
-
 #: How many predicates are put together for each that is wanted.
 ATTEMPTS = 5
 #: On how many rows a predicate is tried before it is tried on all.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._distances import Known
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["Inference", "farthest_worthwhile"]
-
 #: How many released rows are guessed from the others to learn which distance is near enough.
 MAX_TRIED = 2000
 #: A row this near is used whatever the reach.
@@ -163,19 +161,7 @@ class Inference:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Offers:
-    """The guess of each released row for the secret.
-
-    Attributes
-    ----------
-    codes
-        The category or the bin of each row's secret, -1 where it gives none.
-    values
-        The category's code or the number.
-    n_codes
-        How many categories or bins there are.
-    within
-        By how much a guess may miss.
-    """
+    """The guess of each released row for the secret."""
 
     codes: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -262,13 +248,6 @@ def farthest_worthwhile(
     far: NDArray[np.float64], by_nearest: NDArray[np.bool_], by_usual: NDArray[np.bool_]
 ) -> float:
     """Return the largest distance up to which the nearest row is no worse a guess.
-
-    Parameters
-    ----------
-    far
-        How far each of some rows is from its nearest.
-    by_nearest, by_usual
-        Whether each is guessed right by its nearest row, and by the usual secret.
 
     Notes
     -----

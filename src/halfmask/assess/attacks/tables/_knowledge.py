@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._distances import Known
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = [
-    "known_people",
-    "lacking_control",
-    "lacking_links",
-    "matched_columns",
-    "quasi_identifiers_of",
-    "sample",
-    "secrets_of",
-    "shared_columns",
-]
-
 
 def shared_columns(target: TableTarget) -> tuple[str, ...]:
     """Return the released columns that the original has and that have more than one value."""

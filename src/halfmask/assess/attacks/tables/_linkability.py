@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks.tables._distances import Known
 
-__all__ = ["Linkability"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linkability:

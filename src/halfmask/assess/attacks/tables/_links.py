@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._expected import Expected
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = [
-    "ALL",
-    "LOOK_ALIKE",
-    "QUASI_IDENTIFIERS",
-    "Linkable",
-    "expected_right",
-    "link_outcome",
-    "look_alike",
-    "most_similar",
-    "right_of_block",
-]
-
 #: What an attacker may know, as measures call it.
 QUASI_IDENTIFIERS = "quasi-identifiers"
 ALL = "any columns"
@@ -52,21 +40,7 @@ LOOK_ALIKE = "look_alike"
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Linkable:
-    """People whose row was released, and what there is to link them by.
-
-    Attributes
-    ----------
-    columns
-        All columns that the original and the released table share.
-    quasi_identifiers
-        Which of them an attacker is thought to know.
-    people
-        The numbers of the people who are attacked.
-    known
-        What is known of them.
-    owners
-        For each released row the number of the person it was made of.
-    """
+    """People whose row was released, and what there is to link them by."""
 
     columns: tuple[Matched, ...]
     quasi_identifiers: tuple[Matched, ...]
@@ -95,15 +69,7 @@ def expected_right(
     people: NDArray[np.int64],
     owners: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return for each person the probability of the right link, ties broken at random.
-
-    Parameters
-    ----------
-    blocks
-        Which people, and their distances to all released rows.
-    people, owners
-        As of `Linkable`.
-    """
+    """Return for each person the probability of the right link, ties broken at random."""
     right = np.zeros(len(people))
     for some, distances in blocks:
         right[some] = right_of_block(distances, people[some], owners)
@@ -160,17 +126,7 @@ def look_alike(comparison: Comparison, linkable: Linkable, target: TableTarget) 
 def most_similar(
     comparison: Comparison, linkable: Linkable, target: TableTarget
 ) -> pl.DataFrame | None:
-    """Return for each of the attacked the most similar other person; None if there is no other.
-
-    Parameters
-    ----------
-    comparison
-        How people are compared.
-    linkable
-        The people.
-    target
-        Others are those of its control table, or without one the other people of the original.
-    """
+    """Return for each of the attacked the most similar other person; None if there is no other."""
     names = [column.name for column in comparison.columns]
     original, control = target.original, target.control
     has_control = control is not None and control.height and set(names) <= set(control.columns)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Hierarchy
 
-__all__ = ["Matched", "ReleasedCells", "match", "usual_numbers"]
-
 #: The code of a category that no known row has.
 FOREIGN = np.iinfo(np.int32).max
 #: Numbers this many times as far from nearly all others as those lie apart set no scale.
@@ -39,24 +37,7 @@ FAR_OUT, FAR_OUT_OF_FEW, MANY_VALUES = 5.0, 100.0, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReleasedCells:
-    """The released cells of one column.
-
-    Attributes
-    ----------
-    low, high
-        Of numbers: the ends of each cell; infinite where it has none (``>= 30``), both where it
-        has no information. Empty for categories.
-    codes
-        Of categories: the code of each cell's, -1 where it holds none, -2 - s for the set s.
-    sets
-        (sets, categories and one for all that aren't known): which are in a set.
-    silent
-        Whether the cell holds no information: suppressed, missing or ``*``.
-    null
-        Whether the cell is missing.
-    admits
-        Whether it may stand for a missing value.
-    """
+    """The released cells of one column."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -99,28 +80,7 @@ class ReleasedCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Matched:
-    """One column of a released table, with the original column.
-
-    Attributes
-    ----------
-    name
-        The column.
-    is_number
-        Whether it holds numbers, dates or times, or text that spells numbers.
-    cells
-        What was released.
-    categories
-        The categories that people have, by code; empty for numbers.
-    spread, deviation
-        Of usual numbers: the largest less the smallest, and the standard deviation; 1 where all are
-        equal.
-    average_gap
-        How far two people are apart on average, in spreads (numbers) or as a share (categories).
-    is_rounded
-        Whether numbers are rounded to single precision, as they were on one side.
-    reader
-        Reads its numbers; ``None`` for categories.
-    """
+    """One column of a released table, with the original column."""
 
     name: str
     is_number: bool
@@ -152,17 +112,6 @@ def match(
     hierarchy: Hierarchy | None = None,
 ) -> Matched:
     """Read a released column against the values that people have in it.
-
-    Parameters
-    ----------
-    name
-        The column.
-    released
-        Its cells, as they were released.
-    people
-        The column in tables of people, the original first: they define the kind of its values.
-    hierarchy
-        Its published hierarchy.
 
     Notes
     -----

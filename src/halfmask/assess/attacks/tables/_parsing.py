@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Hierarchy
 
-__all__ = ["EVERYTHING", "label_ranges", "label_sets", "split_missing"]
-
 Read: TypeAlias = "Callable[[pl.Series], pl.Series]"
 
 OR_MISSING = " or missing"
@@ -51,19 +49,7 @@ def split_missing(labels: pl.Series) -> tuple[pl.Series, pl.Series]:
 def label_ranges(
     labels: pl.Series, read: Read, tree: Hierarchy | None, *, step: float = 0.0
 ) -> pl.DataFrame:
-    """Return ``low`` and ``high`` of each label, as numbers; missing where it gives no number.
-
-    Parameters
-    ----------
-    labels
-        Different released labels, without ``or missing``.
-    read
-        Returns the numbers that texts spell.
-    tree
-        The column's published hierarchy.
-    step
-        How far the next value is from an end that is left out, as that of 40 in ``[30, 40)``.
-    """
+    """Return ``low`` and ``high`` of each label, as numbers; missing where it gives no number."""
     plain = read(labels)
     readings = [
         pl.DataFrame({"low": plain, "high": plain}),
@@ -142,17 +128,7 @@ def _end(texts: pl.Series, read: Read) -> pl.Series:
 
 
 def label_sets(labels: list[str], known: dict[str, int], tree: Hierarchy | None) -> list[list[int]]:
-    """Return the codes of the categories that each label may stand for; may be none.
-
-    Parameters
-    ----------
-    labels
-        Labels that are no category themselves.
-    known
-        The code of each category.
-    tree
-        The column's published hierarchy.
-    """
+    """Return the codes of the categories that each label may stand for; may be none."""
     nodes = {} if tree is None else _node_sets(tree, known)
     return [nodes.get(label) or _braced(label, known) for label in labels]
 

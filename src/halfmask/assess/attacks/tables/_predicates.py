@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._distances import Known
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["Kind", "Predicate", "Test", "count_known", "possible_rows"]
-
 #: At least the cell's high end, at most its low end, within the cell, at its high or low end.
 Kind: TypeAlias = Literal["above", "below", "within", "top", "bottom"]
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._distances import Comparison
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["RankLinkage"]
-
 #: How far two ranks are apart on average, as a share of the rows.
 AVERAGE_GAP = 1 / 3
 

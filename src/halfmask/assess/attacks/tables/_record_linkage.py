@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._distances import Metric, Silence
     from halfmask.assess.attacks.tables._matching import Matched
 
-__all__ = ["DistanceLinkage", "worst_links"]
-
 METRICS: tuple[Metric, ...] = ("gower", "standardised")
 SILENCES: tuple[Silence, ...] = ("anything", "average")
 
@@ -110,21 +108,7 @@ class DistanceLinkage:
 def worst_links(
     linkable: Linkable, rng: np.random.Generator
 ) -> tuple[dict[str, tuple[NDArray[np.float64], Comparison]], dict[str, float]]:
-    """Link by what an attacker may know, in every way of comparing.
-
-    Parameters
-    ----------
-    linkable
-        The people and the released rows.
-    rng
-        Draws the columns of an attacker who knows only some.
-
-    Returns
-    -------
-    worst, rates
-        By measure the probability of the right link of each person and how it was compared, both
-        of the way with most right links; and the highest share of right links by scenario.
-    """
+    """Link by what an attacker may know, in every way of comparing."""
     rates: dict[str, float] = {}
     worst: dict[str, tuple[NDArray[np.float64], Comparison]] = {}
     for measure, scenario, columns in _scenarios(linkable, rng):

@@ -20,22 +20,9 @@ from halfmask.assess.attacks.tables._expected import Expected
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["alone_arm", "alone_in_part"]
-
 
 def alone_arm(counts: NDArray[np.int64], n_guesses: int, *, size: int, part: int) -> Arm:
     """Return how often guesses single out a person in a random part of a table.
-
-    Parameters
-    ----------
-    counts
-        Of how many people of the table each guess is true.
-    n_guesses
-        How many guesses the attacker has; those beyond `counts` fail.
-    size
-        How many people the table has.
-    part
-        How many the part has, at most as many.
 
     Notes
     -----

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._matching import Matched
     from halfmask.assess.attacks.tables._predicates import Predicate
 
-__all__ = ["SinglingOutMultivariate", "SinglingOutUnivariate"]
-
 #: The fewest guesses of an attack: a table that offers fewer makes it fail.
 MIN_GUESSES = 500
 

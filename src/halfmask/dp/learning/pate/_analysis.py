@@ -14,8 +14,6 @@ from halfmask._validation import number_between
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["data_dependent_epsilon"]
-
 _ORDERS: Final = np.concatenate([np.arange(1.25, 10, 0.25), np.arange(10, 100), [128, 256, 512]])
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
 
-__all__ = ["PateClassifier"]
-
 #: One row, or person, moves one teacher's vote: from one count to another.
 _VOTE_SENSITIVITY: Final = math.sqrt(2)
 #: The share of the privacy loss for the tests whether enough teachers agree.
@@ -188,11 +186,6 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
 
         It costs nothing: the student learned from noisy labels alone. A class that no label named
         gets 0. Only students that have probabilities have this method.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
         """
         check_is_fitted(self, "student_")
         rows = self._rows(X)

@@ -1,11 +1,16 @@
-"""Docstrings of public names: short summaries, parameters in three lines, the field's words."""
+"""Docstrings of public names: short summaries, parameters in three lines, the field's words.
+
+Sections stand on public names and in `kernels/`; elsewhere a docstring is a line and the reason.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from enum import Enum
 from functools import cache
 from typing import NamedTuple
@@ -21,6 +26,11 @@ INNER = re.compile(r"halfmask\.(cli|kernels)\b")
 RULE = re.compile(r"-{3,}")
 #: Methods that pydantic names, and a room whose techniques are being written.
 LATER = re.compile(r"halfmask\.masks\.\w+\.|.*\.model_post_init$")
+#: What only the docstring of a public name, or of a kernel, describes in a section.
+SECTION = re.compile(
+    r"^(Attributes|Other Parameters|Parameters|Raises|Returns|See Also|Yields)\n-{3,}$",
+    re.MULTILINE,
+)
 #: Words that we wrote once in place of the field's own.
 RETIRED = re.compile(
     r"\b(anew|beside|but for|lessons?|of account|of which|promis(e|es|ed)|said|seldom|strangers?"
@@ -113,9 +123,9 @@ def _public():
                             yield Documented(f"{room}.{name}.{inner}", own)
 
 
-def _rooms():
+def _rooms(*, inner=False):
     found = (room.name for room in pkgutil.walk_packages(halfmask.__path__, "halfmask."))
-    return [name for name in found if "._" not in name and not INNER.match(name)]
+    return [name for name in found if "._" not in name and (inner or not INNER.match(name))]
 
 
 @pytest.fixture(scope="module")
@@ -241,3 +251,55 @@ def test_main_names_have_examples_and_neighbours(it):
     sections = Documented(it.__name__, it).sections
 
     assert {"Parameters", "See Also", "Examples"} <= set(sections)
+
+
+def test_sections_stand_only_on_public_names_and_in_kernels(modules):
+    public = _defined_as_public()
+    wide = [
+        f"{path}: {name}"
+        for path, tree in modules.items()
+        if not path.startswith("kernels/")
+        for name, node in _definitions(tree)
+        if (path, name) not in public and SECTION.search(ast.get_docstring(node) or "")
+    ]
+    assert wide == [], "say it in one line, or in a comment at the field that needs it"
+
+
+def test_private_modules_list_no_names(modules):
+    listing = [
+        path
+        for path, tree in modules.items()
+        if any(part.startswith("_") and part != "__init__.py" for part in path.split("/"))
+        if path != "_errors.py"  # its names are ours and the tests' list of all errors
+        if any("__all__" in ast.unparse(node).partition("=")[0] for node in tree.body)
+    ]
+    assert listing == []
+
+
+def _defined_as_public():
+    """Return file and qualified name of what rooms export, and of the members of their classes."""
+    found = set()
+    for room in ["halfmask", *_rooms(inner=True)]:
+        for name in getattr(importlib.import_module(room), "__all__", ()):
+            it = getattr(importlib.import_module(room), name)
+            bases = it.__mro__ if inspect.isclass(it) else ()
+            inner = (_own(value) for base in bases for value in vars(base).values())
+            found |= {
+                _place(each) for each in [it, *bases, *inner] if hasattr(each, "__qualname__")
+            }
+    return found
+
+
+def _place(it):
+    file = sys.modules[it.__module__].__file__ if it.__module__.startswith("halfmask") else None
+    return (file or "").partition("/src/halfmask/")[2], it.__qualname__
+
+
+def _definitions(tree, above=""):
+    """Yield the classes and functions of a syntax tree, each with its qualified name."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield above + node.name, node
+            yield from _definitions(node, f"{above}{node.name}.")
+        else:
+            yield from _definitions(node, above)

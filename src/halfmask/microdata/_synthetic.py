@@ -246,16 +246,19 @@ def _copies_block(rows: SyntheticRows, claims: Sequence[Claim]) -> list[AnyBlock
     counted = [it.evidence for it in claims if it.model == "copied-rows"]
     if not counted:
         return []
-    names = ("rows", "copied", "copied_of_few", "repeated_of_few", "original_rows")
+    names = ("rows", "copied", "copied_of_few", "repeated_of_few", "original_rows", "moved_of_few")
     lines = []
-    for number, (evidence, left_out) in enumerate(zip(counted, rows.left_out, strict=True), 1):
-        drawn, equal, of_few, repeated, originals = (int(str(evidence[it])) for it in names)
-        chance = round(repeated * drawn / max(1, originals))
-        lines.append([f"{it:,}" for it in (number, drawn, equal, of_few, chance, left_out)])
-    columns = ("copy", "rows", "equal an original", "of few people", "by chance", "left out")
+    each = zip(counted, rows.left_out, rows.leaves, strict=True)
+    for number, (evidence, left_out, leaf) in enumerate(each, 1):
+        drawn, equal, of_few, repeated, originals, moved = (int(str(evidence[it])) for it in names)
+        chance = max(round(repeated * drawn / max(1, originals)), moved)
+        lines.append([f"{it:,}" for it in (number, drawn, equal, of_few, chance, left_out, leaf)])
+    counts = ("rows", "equal an original", "of few people", "by chance", "left out", "least leaf")
+    columns = ("copy", *counts)
     caption = (
         f"Rows that equal an original row; of these, rows that at most {MOST_EQUAL} people have, "
-        "and as many as equal one by chance. Drawn rows that equal them too often were left out."
+        "and as many as equal one by chance. Drawn rows that equal them too often were left out. "
+        "Where that were more than half, cells were drawn from more rows: the least leaf."
     )
     return [TableBlock(title="Copied rows", columns=columns, rows=lines, caption=caption)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.claims import Claim, released_columns_claim
-from halfmask.synth._chance_copies import MOST_EQUAL, count_equal
+from halfmask.synth._chance_copies import ChanceCopies, of_few
 
 if TYPE_CHECKING:
     from halfmask.claims._claim import Json
@@ -52,23 +52,32 @@ def synthetic_claims(rows: SyntheticRows) -> tuple[Claim, ...]:
 
 
 def _copies_claim(rows: SyntheticRows, number: int) -> Claim:
-    """Count rows of a copy that equal an original row, and original rows that equal another.
+    """Count rows of a copy that equal an original row, and as many as do by chance.
 
     What tells of a person are rows that few people have: those are counted again, by themselves.
     """
-    drawn, originals = rows.copies[number], rows.originals
-    equal, own = (count_equal(each, originals) for each in (drawn, originals))
+    drawn, chance = rows.copies[number], ChanceCopies.of(rows.originals)
+    equal, own = (chance.found(each) for each in (drawn, rows.originals))
+    copied, repeated = of_few(equal), chance.repeated
+    is_more = [
+        each.sum() * own.size > other.sum() * drawn.height
+        for each, other in ((copied, repeated), (copied[:1], repeated[:1]))
+    ]
+    counts = {
+        "rows": drawn.height,
+        "copied": (equal > 0).sum(),
+        "copied_of_few": copied.sum(),
+        "original_rows": own.size,
+        "repeated": (own > 1).sum(),
+        "repeated_of_few": repeated.sum(),
+        "copied_of_one": copied[0],
+        "repeated_of_one": repeated[0],
+        "moved_of_few": chance.moved(drawn) if any(is_more) else 0,
+    }
     return Claim(
         model="copied-rows",
         parameters={"copy": number + 1} if len(rows.copies) > 1 else {},
         about={"columns": list(drawn.columns)},
         basis="counted",
-        evidence={
-            "rows": drawn.height,
-            "copied": int((equal > 0).sum()),
-            "copied_of_few": int(((equal > 0) & (equal <= MOST_EQUAL)).sum()),
-            "original_rows": originals.height,
-            "repeated": int((own > 1).sum()),
-            "repeated_of_few": int(((own > 1) & (own <= MOST_EQUAL + 1)).sum()),
-        },
+        evidence={name: int(each) for name, each in counts.items()},
     )

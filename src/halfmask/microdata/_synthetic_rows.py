@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 SAMPLED_ROWS = 100_000
 #: With fewer rows set aside an attack shows nothing; fewer rows than this learn from all.
 LEAST_ROWS = 20
+#: Where more full rows had to go, a model of larger leaves is fitted: so many times as large.
+MOST_DROPPED, LARGER = 0.5, 4
+#: With the largest leaves nearly all may go, unless any row is somebody's. Else all rows stay, and
+#: the verifier counts them: that depends on the table, and not on the luck of a draw.
+MOST_AT_LAST = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,6 +53,7 @@ class SyntheticRows:
     key: bytes
     groups: tuple[int, ...] = ()
     left_out: tuple[int, ...] = ()
+    leaves: tuple[int, ...] = ()
     paid: PaidBudget | None = None
     orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -198,8 +204,9 @@ def draw_rows(
         made = _rotated(learnt, policy, section, rng)
         sizes = tuple(made[0].sizes.tolist())
         return rows(copies=tuple(each.rows for each in made), groups=sizes)
-    copies, left_out = _drawn(learnt, policy, section, rng, engine or LocalEngine())
-    return rows(copies=copies, left_out=left_out)
+    if section.kind == "full":
+        return _with_full_rows(rows(copies=()), rng, engine or LocalEngine())
+    return rows(copies=_drawn(learnt, policy, section, rng, engine or LocalEngine()))
 
 
 def _check_engine(section: SynthesisSection) -> None:
@@ -233,22 +240,17 @@ def _drawn(
     section: SynthesisSection,
     rng: np.random.Generator,
     engine: Engine,
-) -> tuple[tuple[pl.DataFrame, ...], tuple[int, ...]]:
-    """Return the copies, and how many rows of each were left out."""
+) -> tuple[pl.DataFrame, ...]:
+    """Return the copies of partial and blended rows."""
     numbers = _numbers(policy, learnt)
     model = _synthesizer(learnt, section, numbers, rng).fit(learnt)
-    copies, left_out = [], []
+    copies = []
     for _ in range(section.copies):
         seed = int(rng.integers(2**31))
         if section.kind == "partial":
             copies.append(
                 model.redraw(learnt, rows=_risky(learnt, policy, section), random_state=seed)
             )
-            continue
-        if section.kind == "full":
-            rows, n_out = _full_rows(model, learnt, section.rows or learnt.height, seed, engine)
-            copies.append(rows)
-            left_out.append(n_out)
             continue
         drawn = _sampled(model, learnt.height, seed, engine)
         share = section.original_share or 0.0
@@ -262,7 +264,33 @@ def _drawn(
                 min_leaf=section.min_leaf,
             )
         )
-    return tuple(copies), tuple(left_out)
+    return tuple(copies)
+
+
+def _with_full_rows(made: SyntheticRows, rng: np.random.Generator, engine: Engine) -> SyntheticRows:
+    """Return full rows, by larger leaves where more than half of the drawn rows had to go."""
+    learnt, section = made.learnt, made.section
+    n, leaf = section.rows or learnt.height, section.min_leaf
+    model = _synthesizer(learnt, section, _numbers(made.policy, learnt), rng).fit(learnt)
+    chance = ChanceCopies.of(made.originals)
+    copies, left_out, leaves = [], [], []
+    for _ in range(section.copies):
+        seed = int(rng.integers(2**31))
+        drawn, n_out = None, 0
+        while drawn is None:
+            is_last = leaf * LARGER > learnt.height
+            most = MOST_AT_LAST if is_last else MOST_DROPPED
+            if not (is_last and chance.is_dense):
+                drawn, n_out = _full_rows(model, chance, n, seed, engine, most)
+            if drawn is None and is_last:
+                drawn = _sampled(model, n, seed, engine)
+            elif drawn is None:
+                leaf *= LARGER
+                model = model.set_params(leaf=leaf).fit(learnt)
+        copies.append(drawn)
+        left_out.append(n_out)
+        leaves.append(leaf)
+    return replace(made, copies=tuple(copies), left_out=tuple(left_out), leaves=tuple(leaves))
 
 
 def _sampled(model: Synthesizer, n: int, seed: int, engine: Engine) -> pl.DataFrame:
@@ -282,17 +310,20 @@ def _sampled_part(model: Synthesizer, part: tuple[int, int]) -> pl.DataFrame:
 
 
 def _full_rows(
-    model: Synthesizer, learnt: pl.DataFrame, n: int, seed: int, engine: Engine
-) -> tuple[pl.DataFrame, int]:
-    """Return drawn rows of which no more equal rows of few people than by chance, and the rest."""
+    model: Synthesizer, chance: ChanceCopies, n: int, seed: int, engine: Engine, most: float
+) -> tuple[pl.DataFrame | None, int]:
+    """Return drawn rows of which no more equal rows of few people than by chance, and the rest.
+
+    No rows if a greater share of the drawn ones had to go than `most`.
+    """
     rng = np.random.default_rng(seed)
-    drawn = _sampled(model, n, int(rng.integers(2**31)), engine)
-    chance = ChanceCopies.of(learnt, drawn)
-    rows, n_drawn = chance.thinned(drawn, rng), n
-    while rows.height < n:
-        more = _sampled(model, n - rows.height, int(rng.integers(2**31)), engine)
-        n_drawn += more.height
-        rows = pl.concat([rows, chance.thinned(more, rng)])
+    rows = _sampled(model, n, int(rng.integers(2**31)), engine)
+    n_drawn = n
+    while (kept := chance.capped(rows)).height < n:
+        n_drawn += n - kept.height
+        if n_drawn * (1 - most) > n:
+            return None, 0
+        rows = pl.concat([kept, _sampled(model, n - kept.height, int(rng.integers(2**31)), engine)])
     return rows, n_drawn - n
 
 

@@ -47,6 +47,7 @@ class ColumnSequence:
         order: Sequence[str] | None,
         model: str,
         min_leaf: int,
+        leaf: int,
         seed: int,
     ) -> Self:
         """Fit a model of each column that is drawn."""
@@ -78,11 +79,11 @@ class ColumnSequence:
                     columns[name],
                     drawable[name],
                     boosted=model == "boosting",
-                    min_leaf=min_leaf,
+                    min_leaf=leaf,
                     seed=seed,
                 )
             kind = ForestModel if model == "forest" else TreeModel
-            return kind(*known, columns[name], drawable[name], min_leaf=min_leaf, seed=seed)
+            return kind(*known, columns[name], drawable[name], min_leaf=leaf, seed=seed)
 
         models = dict(zip(order, map_in_order(range(len(order)), fitted), strict=True))
         return cls(columns=columns, kept=kept, order=tuple(order), models=models, min_leaf=min_leaf)

@@ -55,6 +55,9 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         Columns of new identifiers in the form of the original values, each different.
     random_state
         Where draws come from; ``None``: from the operating system.
+    leaf
+        The least number of rows that a cell is drawn from, if more than `min_leaf`. Then fewer
+        drawn rows equal rows of the table.
 
     Attributes
     ----------
@@ -96,7 +99,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
     (True, 40)
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
         self,
         *,
         model: Literal["trees", "forest", "boosting", "parametric"] = "trees",
@@ -107,6 +110,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         rules: Sequence[RowRule] = (),
         identifiers: Sequence[str] = (),
         random_state: int | None = None,
+        leaf: int | None = None,
     ) -> None:
         self.model = model
         self.min_leaf = min_leaf
@@ -116,6 +120,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         self.rules = rules
         self.identifiers = identifiers
         self.random_state = random_state
+        self.leaf = leaf
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
         """Learn how each column depends on those before it.
@@ -129,6 +134,8 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         """
         one_of(MODELS, owner="Synthesizer", model=self.model)
         integer_at_least(1, owner="Synthesizer", min_leaf=self.min_leaf)
+        leaf = self.min_leaf if self.leaf is None else self.leaf
+        integer_at_least(1, owner="Synthesizer", leaf=leaf)
         self._check_shapes()
         rows = collected(X)
         table = read(self, rows, reset=True)[1]
@@ -153,6 +160,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
             order=self._given_order(reduced.columns),
             model=self.model,
             min_leaf=self.min_leaf,
+            leaf=max(leaf, self.min_leaf),
             seed=0 if self.random_state is None else self.random_state,
         )
         self.order_ = list(self._sequence.order)

@@ -27,17 +27,30 @@ if TYPE_CHECKING:
 GUARDED: Final = FORMULA_NAME.pattern.replace("'+", "^'('*", 1) + ")"
 #: Files of several copies are named after them.
 COPY: Final = re.compile(r"data/copy-(\d+)-")
+#: Types of decimals, which are in order as numbers.
+DECIMAL: Final = re.compile(r"Decimal\(precision=\d+, scale=(\d+)\)")
 #: Rows that more original rows equal are nobody's.
 FEW: Final = 5
-#: What is counted of them, since this version; and what is a sum over copies.
-OF_FEW: Final = ("copied_of_few", "repeated_of_few")
-DRAWN: Final = ("rows", "copied", "copied_of_few")
-CURE: Final = (
-    "The model copies rows: raise min_leaf in [synthesis], or leave out columns. Another draw "
-    "copies as many."
+#: What earlier versions didn't count; and what is a sum over copies.
+ADDED: Final = (
+    ("copied_of_few", "repeated_of_few"),
+    ("copied_of_one", "repeated_of_one", "moved_of_few"),
 )
-#: How many standard errors copied rows may be above chance.
+DRAWN: Final = ("rows", "copied", "copied_of_few", "copied_of_one", "moved_of_few")
+#: What is judged: rows of few people, and those of one person.
+JUDGED: Final = {"few": f"at most {FEW} people have", "one": "one person has"}
+CURE: Final = (
+    "The model copies rows, also with larger leaves: leave out columns, or round or generalize "
+    "them."
+)
+#: How many standard errors copied rows of few people may be above chance.
 SURE: Final = 5.0
+#: As many more are no copies, such as a number that is written in two ways.
+SPARE: Final = 2
+#: Rows differ by design where at most one of so many equals another.
+REPEATED: Final = 100
+#: Moved rows equal others less often where the other cells change: so many times as many may.
+EDGES: Final = 1.25
 #: Types whose values are compared as such; of all others their text is.
 PLAIN: Final[dict[str, pl.DataType]] = {
     str(dtype): dtype
@@ -87,19 +100,22 @@ def check_copied_rows(claim: Claim, files: ReleasedFiles) -> ClaimCount:
     known = _occurrences(open_originals(files.given.originals, columns), columns)
     folder = files.path.parent
     counts = [
-        _counts(_occurrences(_opened(folder, copies[each], columns), columns), known)
+        _counted(_occurrences(_opened(folder, copies[each], columns), columns), known)
         for each in (copies if number is None else [int(number)])
     ]
     found = {
         name: sum(it[name] for it in counts) if name in DRAWN else first
         for name, first in counts[0].items()
     }
-    beyond = [it for it in counts if _beyond_chance(it)]
+    # Earlier versions left as many rows of one person as chance in the long run, by luck.
+    judged = JUDGED if "moved_of_few" in claim.evidence else ("few",)
+    beyond = [(it, whose) for it in counts for whose in judged if _beyond_chance(it, whose)]
     evidence = {name: claim.evidence.get(name) for name in found}
-    if not any(name in claim.evidence for name in OF_FEW):
-        evidence |= {name: found[name] for name in OF_FEW}
+    for names in ADDED:
+        if not any(name in claim.evidence for name in names):
+            evidence |= {name: found[name] for name in names}
     holds = evidence == found and found["original_rows"] == stated.rows.n_in and not beyond
-    words = " ".join(map(_words, beyond or counts))
+    words = " ".join(_words(*each) for each in beyond or [(it, "few") for it in counts])
     return ClaimCount(holds=holds, found=found, words=words, cure=CURE if beyond else "")
 
 
@@ -114,38 +130,93 @@ def _opened(
     return table
 
 
-def _counts(released: pl.DataFrame, known: pl.DataFrame) -> dict[str, int]:
+def _counted(released: pl.DataFrame, known: pl.DataFrame) -> dict[str, int]:
     """Return how many rows equal others, and how many of them those of few people."""
-    cells = released.columns[:-1]
     people = known.rename({"n": "people"})
-    both = released.join(people, on=cells, how="inner", nulls_equal=True)
+    both = _both(released, people)
     again = known.filter(pl.col("n") > 1)
-    return {
+    found = {
         "rows": _rows(released),
         "copied": _rows(both),
         "copied_of_few": _rows(both.filter(pl.col("people") <= FEW)),
         "original_rows": _rows(known),
         "repeated": _rows(again),
         "repeated_of_few": _rows(again.filter(pl.col("n") <= FEW + 1)),
+        "copied_of_one": _rows(both.filter(pl.col("people") == 1)),
+        "repeated_of_one": _rows(again.filter(pl.col("n") == 2)),
     }
+    is_more = any(found[f"copied_of_{each}"] > _repeated(found, each) for each in JUDGED)
+    cells = released.columns[:-1]
+    moved = [_moved_of_few(released, people, each) for each in cells] if is_more else []
+    return found | {"moved_of_few": max(moved, default=0) // 2}
 
 
-def _beyond_chance(counts: Mapping[str, int]) -> bool:
-    """Return whether rows of few people are copied five standard errors more than by chance."""
+def _moved_of_few(released: pl.DataFrame, people: pl.DataFrame, cell: str) -> int:
+    """Return how many rows equal one of few with a cell moved up, and how many moved down.
+
+    It is 0 unless rows differ by that cell by design, such as one for each day, without gaps. Only
+    rows whose other cells more than five people have are compared: those of few tell of a person.
+    """
+    others = [each for each in people.columns[:-1] if each != cell]
+    size = pl.col("people").sum()
+    known = people.filter(pl.col(cell).is_not_null(), (size.over(others) if others else size) > FEW)
+    again = known.filter(pl.col("people") > 1)["people"].sum()
+    cells = released[cell].drop_nulls().unique().sort()
+    total = int(known["people"].sum())
+    if not total or again * REPEATED > total or len(cells) < 2 or _has_gaps(known[cell], total):
+        return 0
+    few = known.filter(pl.col("people") <= FEW)
+    found = 0
+    for beside in (pl.concat([cells[1:], cells[-2:-1]]), pl.concat([cells[1:2], cells[:-1]])):
+        places = released.join(pl.DataFrame([cells, beside.alias("beside")]), on=cell)
+        moved = places.with_columns(pl.col("beside").alias(cell)).drop("beside")
+        found += _rows(_both(moved.select(released.columns), few))
+    return found
+
+
+def _has_gaps(cells: pl.Series, people: int) -> bool:
+    """Return whether numbers lie so far apart that it says something if one is met exactly.
+
+    Categories don't, nor do numbers that more than five people have each.
+    """
+    points = cells.unique().sort().to_physical()
+    is_number = cells.dtype.is_numeric() or cells.dtype.is_temporal()
+    if not is_number or FEW * len(points) < people:
+        return False
+    apart = sorted(points.diff().drop_nulls().to_list())
+    return bool(points[-1] - points[0] > 2 * apart[len(points) // 20] * (len(points) - 1))
+
+
+def _both(released: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+    """Return the released rows that equal original ones."""
+    return released.join(people, on=people.columns[:-1], how="inner", nulls_equal=True)
+
+
+def _beyond_chance(counts: Mapping[str, int], whose: str) -> bool:
+    """Return whether rows of one person, or of few, are copied more than by chance.
+
+    Of few people they may be five standard errors more: where nearly all rows are such, no others
+    can be drawn.
+    """
     rows, original_rows = counts["rows"], counts["original_rows"]
     if not rows or not original_rows:
         return True
-    copied, repeated = counts["copied_of_few"], counts["repeated_of_few"]
-    share = (copied + repeated) / (rows + original_rows)
-    error = sqrt(share * (1 - share) * (1 / rows + 1 / original_rows))
-    return copied / rows - repeated / original_rows > SURE * error
+    copied, chance = counts[f"copied_of_{whose}"], _repeated(counts, whose)
+    share = (copied + counts[f"repeated_of_{whose}"]) / (rows + original_rows)
+    error = 0.0 if whose == "one" else sqrt(share * (1 - share) * rows * (1 + rows / original_rows))
+    return copied > max(chance + SURE * error, EDGES * counts["moved_of_few"]) + SPARE
 
 
-def _words(counts: Mapping[str, int]) -> str:
-    chance = counts["repeated_of_few"] * counts["rows"] / max(1, counts["original_rows"])
+def _repeated(counts: Mapping[str, int], whose: str) -> float:
+    """Return how many of the rows would be theirs by Good's estimate of chance."""
+    return counts[f"repeated_of_{whose}"] * counts["rows"] / max(1, counts["original_rows"])
+
+
+def _words(counts: Mapping[str, int], whose: str) -> str:
+    chance = max(_repeated(counts, whose), counts["moved_of_few"])
     return (
-        f"{counts['copied_of_few']:,} of {counts['rows']:,} rows equal one that at most {FEW} "
-        f"people have; by chance {chance:,.0f} would."
+        f"{counts[f'copied_of_{whose}']:,} of {counts['rows']:,} rows equal one that "
+        f"{JUDGED[whose]}; by chance {chance:,.0f} would."
     )
 
 
@@ -170,6 +241,8 @@ def _cells(column: MaskedColumn, dtype: pl.DataType) -> pl.Expr:
         return cell.str.to_time("%H:%M:%S%.f")
     if column.dtype.startswith("Datetime"):
         return _moments(cell, dtype)
+    if (scale := DECIMAL.match(column.dtype)) is not None:
+        return cell.cast(pl.Decimal(38, int(scale[1])))
     return cell if dtype in (pl.Date, pl.Time) else cell.cast(pl.String)
 
 

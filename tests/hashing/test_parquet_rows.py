@@ -178,6 +178,7 @@ def test_labels(tmp_path, monkeypatch):
     assert same(hasher(), without, monkeypatch)
 
 
+@pytest.mark.slow
 def test_wrong_labels_are_told_of(tmp_path):
     path = tmp_path / "a.parquet"
     missing = ROWS.set_column(7, "pays", pa.array([None, *ROWS["pays"].to_pylist()[1:]]))
@@ -218,6 +219,7 @@ def test_what_goes_through_values(tmp_path, monkeypatch):
     assert goes_around(hasher(), path, monkeypatch)
 
 
+@pytest.mark.slow
 def test_groups_of_too_many_rows_go_through_values(tmp_path, monkeypatch):
     """However few bytes they take, a byte for each row and column would be kept of them."""
     pq.write_table(ROWS, tmp_path / "a.parquet", row_group_size=1100)

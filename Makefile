@@ -33,7 +33,7 @@ test-all: test slow ## The same, then the slow tests, as CI runs it: 20 minutes
 test-lowest: $(LOWEST)/.installed ## Run a core of the quick tests with the lowest version of each dependency
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/pytest -n 2 --dist worksteal \
 	  -W "ignore:Support for the dataframe interchange protocol:DeprecationWarning" \
-	  --randomly-seed=20261125 -m "not slow" $(LOWEST_TESTS)
+	  --randomly-seed=20261125 -m "not slow" --hypothesis-profile=thorough $(LOWEST_TESTS)
 
 lint: $(VENV)/.development ## Check style and format
 	$(BIN)/ruff check
@@ -48,8 +48,8 @@ contracts: $(VENV)/.development sizes ## Check that imports only point upwards i
 unit: $(VENV)/.development ## Run the quick tests and the examples in the docstrings
 	$(PYTEST) -m "not slow"
 
-slow: $(VENV)/.development ## Run the slow tests: real data, crashes, whole examples
-	$(PYTEST) -m slow
+slow: $(VENV)/.development ## Run the slow tests: real data, crashes, whole examples, more random inputs
+	$(PYTEST) -m "slow or thorough" --hypothesis-profile=thorough
 
 fuzz: $(VENV)/.development ## Run the property tests with new random inputs for MINUTES=60, until one fails
 	@end=$$(( $$(date +%s) + 60 * $(MINUTES) )); while [ $$(date +%s) -lt $$end ]; do \

@@ -15,21 +15,30 @@ import hypothesis
 import pytest
 
 # How long an example takes says how busy the machine is, and nothing of the code.
-# `make test` tries the same examples each time; `make fuzz` tries new ones.
-hypothesis.settings.register_profile("halfmask", deadline=None, derandomize=True, database=None)
+# `make unit` and `make slow` try the same examples each time; `make fuzz` tries new ones.
+hypothesis.settings.register_profile(
+    "halfmask", deadline=None, derandomize=True, database=None, max_examples=25
+)
+hypothesis.settings.register_profile(
+    "thorough", deadline=None, derandomize=True, database=None, max_examples=100
+)
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=300, print_blob=True)
 hypothesis.settings.load_profile("halfmask")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Leave seven of eight cases of a test that is `mostly_slow` to `make slow`."""
+    """Leave to `make slow` seven of eight cases of what is `mostly_slow`, and most examples."""
     seen = Counter()
+    usual = hypothesis.settings.default.max_examples
     for item in sorted(items, key=lambda item: item.nodeid):
         name = item.nodeid.partition("[")[0]
         if item.get_closest_marker("mostly_slow") and seen[name] % 8:
             item.add_marker("slow")
         seen[name] += 1
+        asked = getattr(getattr(item, "function", None), "_hypothesis_internal_use_settings", None)
+        if asked is not None and asked.max_examples in {usual // 3, usual, 4 * usual}:
+            item.add_marker("thorough")
 
 
 def pytest_collection():
@@ -40,6 +49,7 @@ def pytest_collection():
 def pytest_collection_finish():
     """Leave what was collected out of each later search for garbage, and share kernels."""
     gc.freeze()
+    gc.set_threshold(20_000, 20)  # tests make much and keep little of it
     gc.enable()
     if "PYTEST_XDIST_WORKER" in os.environ:
         compile_one_at_a_time()

@@ -33,6 +33,7 @@ def test_answers_programs(run, desk):
     assert "CANARY" not in answer.out
 
 
+@pytest.mark.slow
 def test_verbose_counts(run, desk):
     """With -v the evidence stands beside the reasons."""
     assert "missing" not in run("describe", desk.table).out

@@ -522,6 +522,7 @@ def test_alone_it_helps(run):
         assert re.search(rf"^  {command} +[A-Z].*[a-z]\.$", answer.out, re.MULTILINE)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("command", ["encode fit", "encode apply", "decode"])
 def test_help_explains_every_option_and_loads_nothing_heavy(start, command):
     code = (

@@ -127,6 +127,7 @@ def test_describe_to_standard_output(run, events):
     assert run("events", "describe", events.with_name("nothing")).status == 1
 
 
+@pytest.mark.slow
 def test_a_release_without_a_name_is_refused(run, events, tmp_path):
     """Keys follow from the release: the proposal's own word isn't one for them."""
     policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"

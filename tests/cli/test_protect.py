@@ -97,6 +97,7 @@ def test_verbose_names_weaknesses_and_stages(run, desk):
         assert stage in loud.err
 
 
+@pytest.mark.slow
 def test_an_existing_release_stays(run, desk):
     """OUT isn't touched unless that is asked for, and then only if it is a release."""
     run(*desk.protect())

@@ -122,6 +122,7 @@ def test_the_policy_is_there_before_its_release_and_goes_with_it(desk, run, monk
     assert (where.read_bytes() if where.exists() else None) == before
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize(
     ("more", "said"),

@@ -68,6 +68,7 @@ def test_a_question_is_charged_once(table, vault, capsys):
     assert shown["spent"] == pytest.approx(1, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_what_intervals_leave_out_is_shown(table, tmp_path, capsys):
     """Of 2,000 rows of 400 persons, 800 count: an interval around these says nothing of 2,000."""
     person = ("--person", "person", "--max-rows", 2)

@@ -99,6 +99,7 @@ def test_arrow_is_read_as_it_is(folder, form, data):
     through(form, kind, data.draw(some(cells)), folder)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("form", WRITE)
 def test_plain_types_are_read(folder, form):
     """An ordinary cell of each is no error."""

@@ -114,6 +114,7 @@ def test_types_that_are_no_cell_are_refused_by_name(postgres, kind, value):
     assert CANARY not in repr(caught.value)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("kind", "value"),
     [

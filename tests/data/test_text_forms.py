@@ -39,6 +39,7 @@ def test_forms(texts, expected):
     assert (form.dtype, written, form.fits, form.marks, form.others) == expected
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "texts",
     [

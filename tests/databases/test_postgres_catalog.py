@@ -142,6 +142,7 @@ def test_what_the_copy_lacks_is_listed(postgres, tmp_path):
     ]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("made", "error", "says"),
     [

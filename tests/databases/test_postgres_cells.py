@@ -79,6 +79,7 @@ def test_kept_cells_are_the_same_at_the_ends_of_all_types(postgres, tmp_path):
     assert raw == made
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("kind", "value", "says"),
     [

@@ -196,6 +196,7 @@ def _far(frame):
     return frame.with_columns(pl.col("x0", "x1") - 10, pl.col("x4", "x5") + 10)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("max_bin", [255, 15])
 @pytest.mark.parametrize("target", [CLASSES, IS_HIGH], ids=["three", "two"])
 def test_labels_of_lightgbm_are_those_of_plain_training(secret, max_bin, target):

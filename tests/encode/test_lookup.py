@@ -16,6 +16,7 @@ def _cells(dtype):
     return CELLS[dtype].map(lambda it: it + 0.0) if dtype == pl.Float64 else CELLS[dtype]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("dtype", list(CELLS), ids=str)
 @pytest.mark.parametrize("hidden", [False, True])
 def test_each_cell_is_found_as_a_dictionary_finds_it(dtype, hidden):

@@ -76,6 +76,7 @@ def test_other_types_are_the_same_values_or_refused(fitted, learner):
             assert codec.encode(later).equals(codec.encode(later.with_columns(same.alias("x"))))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.filterwarnings("ignore::halfmask.ColumnWarning")  # texts of dates
 @pytest.mark.parametrize("fitted", COLUMNS)
 def test_other_types_of_a_target_are_the_same_values_or_refused(fitted):

@@ -23,6 +23,7 @@ def line(block, count=100):
     )
 
 
+@pytest.mark.slow
 def test_places_are_forgotten(monkeypatch):
     """Entries are counted: of places, and of shapes; the named path and the bytes stay."""
     monkeypatch.setattr(_transforming, "MOST_PLACES", 300)

@@ -225,6 +225,7 @@ def test_long_lines_are_read_where_they_may_be():
     assert scan_block(line, PathTree(["a"]), Limits(line_bytes=len(line) - 1)).bad
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("size", [4, 4_000_000])
 @pytest.mark.parametrize(
     ("piece", "reason"),

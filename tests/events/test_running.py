@@ -554,6 +554,7 @@ def test_nothing_says_what_is_in_a_line(given, tmp_path, vault):
     )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("packing", [None, "gzip", "zstd"])
 def test_a_folder_of_parts_is_cut_back_and_gone_on_with(given, tmp_path, vault, packing):
 

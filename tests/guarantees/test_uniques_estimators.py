@@ -224,6 +224,7 @@ def test_the_population_is_said_once(more):
 # --- merging ---
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("estimator", ["zayatz", "pitman", "snb", "dankar"])
 def test_it_is_not_monotone(estimator):
     """Two classes are merged, no unique row among them, and the estimate rises."""

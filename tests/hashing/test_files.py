@@ -70,6 +70,7 @@ def table(request, tmp_path):
     return path
 
 
+@pytest.mark.mostly_slow
 def test_any_format_is_hashed_alike(table, monkeypatch):
     """And whatever the batches are."""
     rows = people()

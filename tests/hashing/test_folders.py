@@ -84,6 +84,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "more",
     [

@@ -180,6 +180,7 @@ def test_names_have_the_order_of_their_locale(locale, order, between):
     assert firsts <= set(pool.parts[order.index("first")])
 
 
+@pytest.mark.slow
 def test_every_kind_has_a_pool_without_line_breaks():
     """In a column of a CSV file, too."""
     kinds = Substitutes.__annotations__["kind"]

@@ -295,6 +295,7 @@ def test_nothing_leaks_through_parts_and_samples(desk, canaries, tmp_path, monke
     assert canaries.leaked(tmp_path / "out") == set()
 
 
+@pytest.mark.slow
 def test_the_command_says_nothing(desk, canaries, tmp_path, capsys, monkeypatch):
     """Neither output nor errors of commands that succeed hold a canary."""
     monkeypatch.chdir(tmp_path)

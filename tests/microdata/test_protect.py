@@ -203,6 +203,7 @@ INPUTS = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", INPUTS)
 def test_every_input(tmp_path, monkeypatch, kind):
     """The same table gives the same release wherever it lies, and its own library gets it back."""

@@ -64,6 +64,7 @@ def _loss(name: str, table: pl.DataFrame, release: Any) -> float:
     return float(objective.scorer(columns, n_rows=table.height).loss(classes))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("name", "measure"),
     [

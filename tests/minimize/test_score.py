@@ -18,6 +18,7 @@ from minimize.people_rule import (  # type: ignore[import-not-found] # beside, n
 )
 
 
+@pytest.mark.slow
 def test_regression_keeps_r2_of_its_own_predictions_or_of_the_truth():
     rng = np.random.default_rng(0)
     rows = rng.uniform(size=(3000, 3))
@@ -39,6 +40,7 @@ def test_regression_keeps_r2_of_its_own_predictions_or_of_the_truth():
     assert Minimizer(linear, target_accuracy=0.9, random_state=0).fit(rows).bits_[1] < 6
 
 
+@pytest.mark.slow
 def test_a_score_of_ones_own():
     def recall(truth, predicted):
         assert set(np.unique(truth)) <= {"yes", "no"}

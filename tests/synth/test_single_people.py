@@ -36,6 +36,7 @@ def table(cells: object) -> pl.DataFrame:
     return pl.DataFrame({"x": cells, "group": GROUP}, strict=False)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", LONELY)
 def test_the_end_that_one_person_has_is_not_written(kind):
     """Ten samples each, in which half the draws at an end were the end itself."""

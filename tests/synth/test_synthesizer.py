@@ -58,6 +58,7 @@ def test_scikit_learns_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("model", MODELS)
 def test_rows_have_the_types_and_ranges_of_the_table(model):
     table = people()

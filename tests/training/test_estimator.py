@@ -117,6 +117,7 @@ def test_classes_whose_labels_miss_a_guarantee_leave_no_model(monkeypatch):
     assert not hasattr(model, "model_")
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "targets",
     [

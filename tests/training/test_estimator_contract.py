@@ -254,6 +254,7 @@ def test_numbers_of_any_size_are_learned(scale):
     assert np.abs(model.predict(X) - y).mean() < 0.1 * scale
 
 
+@pytest.mark.slow
 def test_a_column_with_the_name_of_the_label_is_refused_where_both_are_meant():
     rows = pl.DataFrame(X, schema=["a", "b", "label"])
     diverse = [hm.KAnonymity(k=10), hm.DistinctLDiversity(l=2, column="label")]

@@ -175,6 +175,7 @@ def test_transformed_rows_that_a_model_recognizes_arent_chosen():
     assert model.predict_on_ == "raw"
 
 
+@pytest.mark.slow
 def test_a_tree_learns_more_from_quantiles_and_that_is_chosen():
     rows, y = checkerboard()
     forest = RandomForestClassifier(20, random_state=0)

@@ -117,6 +117,7 @@ def test_a_header_cant_make_guessing_cheap_nor_opening_endless(changed):
         lock.key({**lock.fresh(), **changed})
 
 
+@pytest.mark.slow
 def test_a_vault_behind_one(tmp_path, header_of):
     """It opens with the words, not with others; the cost stands in the header, bound to the key."""
     where = tmp_path / "vault"

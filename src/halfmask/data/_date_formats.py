@@ -94,6 +94,11 @@ def read_dates(
     return texts.str.to_datetime(reading, time_unit="us", strict=False)
 
 
+def pattern_of(format_: str) -> str:
+    """Return what each text matches, without spaces around it, that a format reads."""
+    return _strict(format_)[0]
+
+
 def _read_iso(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     if dtype == pl.Date:
         whole = texts.set(~texts.str.contains(f"^{_DAY}$"), None)

@@ -16,7 +16,7 @@ from functools import cache
 import polars as pl
 
 from halfmask._errors import ColumnWarning
-from halfmask.data._date_formats import dtype_of_format
+from halfmask.data._date_formats import dtype_of_format, pattern_of
 from halfmask.data._declarations import Declaration
 from halfmask.data._text_types import written_as
 from halfmask.data._value_patterns import PATTERNS
@@ -160,7 +160,7 @@ class _Tally:
         if self._alive is None:
             step = max(1, len(different) // _LOOKED_AT)
             some = different.gather_every(step)
-            self._alive = [f for f in _forms(some) if f.reads(some).is_not_null().mean() > _ALIVE]  # type: ignore[operator] # of no empty column
+            self._alive = [f for f in _matched(some) if f.reads(some).is_not_null().mean() > _ALIVE]  # type: ignore[operator] # of no empty column
         self._count(different, counts)
         self._alive = [f for f in self._alive if self._fits[f] >= _ALIVE * self._seen]
 
@@ -280,6 +280,23 @@ def _forms(texts: pl.Series) -> Iterator[_Form]:
     before, after = _around(texts)
     for example in _EXAMPLES if before + after else _EXAMPLES[1:]:
         yield _Form(dtype="float", number_format=f"{before}{example}{after}")
+
+
+def _matched(texts: pl.Series) -> list[_Form]:
+    """Return the forms that some texts may have, whose pattern enough of them match.
+
+    One look at the texts tells of a hundred formats of dates; reading by each takes ten times that.
+    """
+    forms = list(_forms(texts))
+    patterns = {
+        form: pattern_of(form.date_format)
+        for form in forms
+        if form.date_format and form.date_format not in _DIGITS  # which may lack a zero
+    }
+    cells = pl.col(texts.name).str.strip_chars()
+    looks = (cells.str.contains(it).mean().alias(it) for it in set(patterns.values()))
+    shares = texts.to_frame().select(*looks).to_dict(as_series=False) if patterns else {}
+    return [it for it in forms if it not in patterns or shares[patterns[it]][0] > _ALIVE]
 
 
 def _around(texts: pl.Series) -> tuple[str, str]:

@@ -33,6 +33,7 @@ def test_it_keeps_scikit_learns_contract(failed_checks, declaring):
     assert failed_checks(model) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_with_little_noise_it_is_scikit_learns(classes):
     labels = np.argmax(X[:, :classes], axis=1)

@@ -43,6 +43,7 @@ LABELS = np.concatenate([np.repeat([0, 1], 200), np.tile([1, 0], 2000)])
 PERSONS = np.array([f"p{i}" for i in range(400)] + ["many"] * 4000)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_person_with_many_rows_moves_no_model_more_than_one_row_does(name):
     model = MODELS[name]
@@ -86,6 +87,7 @@ def _pate(**settings):
     return PateClassifier(tree, tree, **CLASSES, teachers=20, answers=2, **settings)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", ["objective", "regression", "pate"])
 def test_the_unit_of_the_ledger_is_met_or_refused_by_name(name, ledgers):
     booked = {unit: len(each.charges) for unit, each in ledgers.items()}

@@ -154,6 +154,7 @@ def test_noise_beyond_what_was_learned_is_said(name):
         loud.fit(rows, labels, **more)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", MODELS)
 def test_noise_below_what_was_learned_is_not(name):
     with warnings.catch_warnings():

@@ -201,6 +201,7 @@ def test_exponents_outside_of_their_range_are_refused(exponent):
         FixedPoint(exponent=exponent)
 
 
+@pytest.mark.slow
 def test_a_sampled_sum_has_an_event_of_its_own():
     event = SampledGaussianEvent(
         noise_multiplier=1.0, sampling_probability=0.5, steps=2, coordinates=4

@@ -94,6 +94,7 @@ def test_no_neighbour_changes_a_sum_by_more_than_is_stated(unit, keys, rows):
         assert (change**2).sum() <= each.l2(unit, grouped=bool(keys)) ** 2
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_some_neighbour_changes_each_sum_by_as_much(unit):
     """A sensitivity that is off by one would fail here, or above."""
@@ -140,6 +141,7 @@ def test_the_events_of_a_question_cost_what_it_is_asked_with(unit, keys):
     assert epsilon_of(plan.events(), delta=0.0) <= 1.0 + 3e-9
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_single_person_is_told_with_at_most_delta(unit):
     """Delta so large that it can be counted: of many draws, each in as many groups as allowed."""

@@ -57,6 +57,7 @@ def fitted(**changes: object) -> PrivateSynthesizer:
     return PrivateSynthesizer(**settings)  # type: ignore[arg-type] # mixed
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("cells", "domain"),
     [

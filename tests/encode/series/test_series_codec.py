@@ -97,6 +97,7 @@ def test_entities_have_models_and_keys_of_their_own():
         codec.encode(table.with_columns(pl.lit("west").alias("shop")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", ["1h", "1d"])
 def test_clock_changes_leave_no_trace(every):
     """Berlin's two changes of 2022 come back, and steps are numbered through."""

@@ -25,6 +25,7 @@ def _found(values, ticks):
     return places
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("cells", "dtype"),
     [(INTEGERS, np.int64), (st.integers(-9, 9), np.int64), (FLOATS, np.float64)],

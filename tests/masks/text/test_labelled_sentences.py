@@ -33,6 +33,7 @@ def people(shared_data):
         return list(csv.DictReader(opened))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("label", LABELS)
 def test_details_with_a_form_are_found(sentences, label):

@@ -129,6 +129,7 @@ def test_the_risk_from_a_population_is_that_of_a_release():
     assert found.frontier
 
 
+@pytest.mark.slow
 def test_guarantees_about_a_population_are_explored():
     policy = POLICY.changed(guarantees=[{"model": "k-map", "k": 9}])
     everybody = pl.concat([PEOPLE] * 3)
@@ -145,6 +146,7 @@ def test_guarantees_about_a_population_are_explored():
         assert point.measures.journalist_highest == journalist.highest.value
 
 
+@pytest.mark.slow
 def test_the_model_of_the_label_scores_as_of_a_release():
     found = explore(
         PEOPLE,
@@ -386,6 +388,7 @@ def test_what_exists_is_not_replaced_unless_it_is_an_exploration(found, tmp_path
 
 
 class TestBadInput:
+    @pytest.mark.slow
     def test_one_row_keeps_nothing(self):
         found = explore(PEOPLE.head(1), POLICY)
 

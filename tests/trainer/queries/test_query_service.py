@@ -159,6 +159,7 @@ def test_tokens_of_other_data_sets_and_scopes_are_refused(service):
     assert Analyst(service("ann")._client, "hmt_x").answer().status_code == 401
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("asked", "status"),
     [

@@ -151,6 +151,7 @@ def unchanged(model):
         yield found.model
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("case", BAD_JSON)
 def test_json_that_is_no_examples(unchanged, case):
     answer = unchanged.learn(BAD_JSON[case], kind=JSON)

@@ -26,6 +26,7 @@ def _value(attack, target, place=0):
     return attack.run(target, random_state=0)[place].success.value
 
 
+@pytest.mark.slow
 def test_known_rows_solve_a_matrix_and_not_a_strong_flow(encoded):
     linear, bent = (
         KnownPlaintext(n_rows=400).run(encoded(learner=kind, strength=strength), random_state=0)[0]

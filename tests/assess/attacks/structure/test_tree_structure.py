@@ -93,6 +93,7 @@ def test_the_leaves_of_histograms_are_those_the_model_was_grown_of():
     assert len(outputs) <= found["rows in leaves below k"].details["leaves"]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_a_model_of_alike_people_is_resisted_and_one_of_single_people_is_broken(model):
     report = attack(
@@ -180,6 +181,7 @@ def test_a_pipeline_is_read_at_its_last_step():
     assert found["rows in leaves below k"].details["smallest_leaf"] in {40.0, 80.0}
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_that_learned_each_member_several_times_is_not_counted(model):
     """Rows in its leaves aren't people: of so many people none may be counted."""

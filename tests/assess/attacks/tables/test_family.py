@@ -61,6 +61,7 @@ def test_columns_of_every_type_are_attacked(each: Attack):
             assert outcome.excess.bounds(0.05)[0] > 0.05, outcome.measure
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("each", SMALL, ids=lambda each: each.name)
 def test_a_table_of_nothing_but_missing_cells_tells_nothing(each: Attack):
     original = every_type(300, 1)

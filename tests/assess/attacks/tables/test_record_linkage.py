@@ -221,6 +221,7 @@ def test_without_columns_nothing_can_be_linked():
         assert "column" in attack.missing_inputs(target)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_k_anonymous_adult_is_linked_at_most_once_in_k(adult_csv):
     original = pl.read_csv(adult_csv).sample(2000, seed=0)

@@ -28,11 +28,11 @@ from synthetic_tables import REPOSITORY, halves
 
 import halfmask as hm
 from bars import Bar, report, say
-from halfmask.assess.attacks import _svg as svg
 from halfmask.assess.attacks._targets import UNKNOWN, TableTarget
 from halfmask.assess.attacks.tables import DensityMembership, Inference, Linkability
 from halfmask.assess.masking._pairs import column_pairs
 from halfmask.assess.synthesis._trained_models import trained_models
+from halfmask.plots import svg
 from halfmask.synth import blend_rows, rotate_groups
 
 if TYPE_CHECKING:

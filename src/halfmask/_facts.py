@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
-
 #: What a risk has that reads missing cells in both ways.
 READINGS = ("missing_as_value=as_value", "missing_as_wildcard=as_wildcard")
 

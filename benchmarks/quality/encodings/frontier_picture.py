@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks import _svg as svg
-from halfmask.assess.attacks._svg import circle, line, rect, safe, text
+from halfmask.plots import svg
+from halfmask.plots.svg import circle, line, rect, text
+from halfmask.plots.words import safe, wrapped
 
 if TYPE_CHECKING:
     from frontier import Frontier, FrontierPoint
@@ -101,8 +102,7 @@ def _table(points: tuple[FrontierPoint, ...]) -> list[str]:
     for place, (words, _) in enumerate(_COLUMNS):
         x = _FIRST + _WIDE * place
         parts += [
-            text(x, _TABLE + 14 * row, each, "small")
-            for row, each in enumerate(svg.wrapped(words, 14))
+            text(x, _TABLE + 14 * row, each, "small") for row, each in enumerate(wrapped(words, 14))
         ]
     for place, point in enumerate(points):
         y = _TABLE + 44 + _LINE * place

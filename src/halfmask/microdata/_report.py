@@ -19,9 +19,10 @@ from halfmask.microdata._report_charts import (
     percent,
     shortened,
 )
-from halfmask.release._chart import Chart, without_controls
+from halfmask.plots.words import without_controls
 
 if TYPE_CHECKING:
+    from halfmask.plots.chart import Chart
     from jinja2 import Environment
 
     from halfmask.assess.utility import Distribution

@@ -22,11 +22,11 @@ from halfmask.microdata._report_charts import (
 from halfmask.plots.words import without_controls
 
 if TYPE_CHECKING:
-    from halfmask.plots.chart import Chart
     from jinja2 import Environment
 
     from halfmask.assess.utility import Distribution
     from halfmask.microdata._report_facts import ColumnFact, GuaranteeFact, ReportFacts
+    from halfmask.plots.chart import Chart
 
 MAX_COLUMNS = 200
 MAX_PICTURES = 24

@@ -124,3 +124,18 @@ def ring(x: float, y: float) -> str:
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="none" stroke="{BEFORE}" '
         'stroke-width="1.5"/>'
     )
+
+
+def grid(
+    box: tuple[float, float, float, float],
+    across: Iterable[tuple[float, str]],
+    up: Iterable[tuple[float, str]],
+) -> list[str]:
+    """Return the rules of two axes with their labels: left, right, top and bottom of the box."""
+    left, right, top, bottom = box
+    parts = []
+    for x, words in across:
+        parts += [line(x, top, x, bottom, RULE), text(x - 8, bottom + 20, words, "small")]
+    for y, words in up:
+        parts += [line(left, y, right, y, RULE), text(left - 8, y + 4, words, "small", end=True)]
+    return parts

@@ -125,19 +125,12 @@ def _scatter(found: MeasuredGrid) -> list[str]:
         text(672, _TOP - 12, "others", "soft"),
         svg.diamond(736, _TOP - 16, 7, svg.BEFORE),
         text(748, _TOP - 12, "the given policy", "soft"),
+        *svg.grid(
+            (_LEFT, _RIGHT, _TOP, _BOTTOM),
+            [(axes.across(risk), f"{risk:g}") for risk in axes.ticks()],
+            [(axes.up(loss), f"{loss:.3g}") for loss in axes.levels()],
+        ),
     ]
-    for risk in axes.ticks():
-        x = axes.across(risk)
-        parts += [
-            line(x, _TOP, x, _BOTTOM, svg.RULE),
-            text(x - 8, _BOTTOM + 20, f"{risk:g}", "small"),
-        ]
-    for loss in axes.levels():
-        y = axes.up(loss)
-        parts += [
-            line(_LEFT, y, _RIGHT, y, svg.RULE),
-            text(_LEFT - 8, y + 4, f"{loss:.3g}", "small", end=True),
-        ]
     best = [each.asked.number for each in found.frontier]
     corners = [found.place(each) for each in found.frontier]
     for (x, y), (to_x, to_y) in pairwise(corners):

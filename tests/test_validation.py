@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._validation import (
+    check_fields,
     fraction,
     integer_at_least,
     is_text,
@@ -162,3 +164,53 @@ def test_a_share_of_rows_is_the_quotient_that_it_was_computed_as(rows, data):
 
     assert rows_of_share(part / rows, rows) == part
     assert rows_of_share(part / rows, rows, nearest=True) == part
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Fields with the bounds of their metadata."""
+
+    rows: int = field(default=1, metadata={"ge": 1})
+    most: int | None = field(default=None, metadata={"ge": 2})
+    share: float = field(default=0.5, metadata={"gt": 0, "lt": 1})
+    scale: float = field(default=1.0, metadata={"ge": 0})
+    kind: str = field(default="a", metadata={"one_of": ("a", "b")})
+    widths: tuple[int, ...] = field(default=(), metadata={"of": "widths", "ge": 1})
+    free: object = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rows": 7},
+        {"most": None},
+        {"most": 2},
+        {"share": 0.1},
+        {"scale": 0},
+        {"kind": "b"},
+        {"widths": (1, 9)},
+    ],
+)
+def test_settings_within_the_bounds_of_their_fields_are_taken(given):
+    Settings(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rows": 0}, r"'rows' parameter of Settings must be an int in the range \[1, inf\)"),
+        ({"rows": None}, "'rows' parameter"),
+        ({"most": 1}, r"range \[2, inf\)"),
+        ({"share": 0}, r"number in the range \(0, 1\)"),
+        ({"share": 1}, r"number in the range \(0, 1\)"),
+        ({"scale": -0.1}, r"number in the range \[0, inf\)"),
+        ({"kind": "c"}, "one of 'a', 'b'"),
+        ({"widths": (1, 0)}, "'widths' parameter of Settings must be an int"),
+    ],
+)
+def test_a_setting_outside_of_the_bounds_of_its_field_is_refused(given, words):
+    with pytest.raises(ParameterError, match=words):
+        Settings(**given)

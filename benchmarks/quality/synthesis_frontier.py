@@ -28,11 +28,11 @@ from synthetic_tables import REPOSITORY, halves
 
 import halfmask as hm
 from bars import Bar, report, say
-from halfmask.assess.attacks import _svg as svg
 from halfmask.assess.attacks._targets import UNKNOWN, TableTarget
 from halfmask.assess.attacks.tables import DensityMembership, Inference, Linkability
 from halfmask.assess.masking._pairs import column_pairs
 from halfmask.assess.synthesis._trained_models import trained_models
+from halfmask.plots import svg
 from halfmask.synth import blend_rows, rotate_groups
 
 if TYPE_CHECKING:
@@ -179,14 +179,12 @@ def picture(points: list[Point], rows: int) -> str:
         svg.text(svg.MARGIN, 86, f"{rows:,} rows are released, as many held back", "soft"),
         svg.card(top - 26, bottom - top + 80),
     ]
-    for step in range(5):
-        share, auc = step / 4, low + (high - low) * step / 4
-        parts += [
-            svg.line(across(share), top, across(share), bottom, svg.RULE),
-            svg.text(across(share) - 8, bottom + 18, f"{share:g}", "small"),
-            svg.line(left, up(auc), right, up(auc), svg.RULE),
-            svg.text(left - 8, up(auc) + 4, f"{auc:.3f}", "small", end=True),
-        ]
+    levels = [low + (high - low) * step / 4 for step in range(5)]
+    parts += svg.grid(
+        (left, right, top, bottom),
+        [(across(step / 4), f"{step / 4:g}") for step in range(5)],
+        [(up(auc), f"{auc:.3f}") for auc in levels],
+    )
     parts += [
         svg.text(left, bottom + 38, "success of the best attack beyond its control", "soft"),
         svg.text(svg.MARGIN + svg.INSET, top - 8, "AUC of a model", "soft"),

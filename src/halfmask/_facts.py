@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -18,11 +18,16 @@ class Facts:
     #: default.
     facts: ClassVar[tuple[str, ...]] = ()
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the numbers under their names, for JSON."""
         named = self.facts or [each.name for each in fields(self)]  # type: ignore[arg-type] # each is a dataclass
-        pairs = (each.partition("=") for each in named)
-        return {key: for_json(getattr(self, name or key)) for key, _, name in pairs}
+        return facts_of(self, named)
+
+
+def facts_of(value: object, named: Sequence[str]) -> dict[str, Any]:
+    """Return attributes of a value for JSON; ``key=name`` under another key."""
+    pairs = (each.partition("=") for each in named)
+    return {key: for_json(getattr(value, name or key)) for key, _, name in pairs}
 
 
 def for_json(value: Any) -> Any:  # noqa: ANN401 # whatever a field holds

@@ -51,7 +51,7 @@ def test_nothing_is_printed_nor_run_from_text(modules):
 def test_modules_are_private_and_named_after_what_they_hold(modules):
     for path in modules:
         name = path.rpartition("/")[2].removesuffix(".py")
-        private = name.startswith("_") or path.startswith("kernels/")
+        private = name.startswith("_") or path.startswith(("kernels/", "plots/"))
         assert private, path
         assert name.strip("_") not in NAMES_OF_NOTHING, path
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks import _svg as svg
-from halfmask.assess.attacks._svg import circle, line, rect, safe, text
+from halfmask.plots import svg
+from halfmask.plots.svg import circle, line, rect, text
+from halfmask.plots.words import safe, wrapped
 
 if TYPE_CHECKING:
     from frontier import Frontier, FrontierPoint
@@ -60,15 +61,12 @@ def _scatter(points: tuple[FrontierPoint, ...]) -> list[str]:
     def up(share: float) -> float:
         return _BOTTOM - (_BOTTOM - _TOP) * (share - low) / span
 
-    parts = []
-    for step in range(5):
-        share, kept = step / 4, low + span * step / 4
-        parts += [
-            line(across(share), _TOP, across(share), _BOTTOM, svg.RULE),
-            text(across(share) - 8, _BOTTOM + 18, f"{share:g}", "small"),
-            line(_LEFT, up(kept), _RIGHT, up(kept), svg.RULE),
-            text(_LEFT - 8, up(kept) + 4, f"{kept:.3g}", "small", end=True),
-        ]
+    shares_up = [low + span * step / 4 for step in range(5)]
+    parts = svg.grid(
+        (_LEFT, _RIGHT, _TOP, _BOTTOM),
+        [(across(step / 4), f"{step / 4:g}") for step in range(5)],
+        [(up(kept), f"{kept:.3g}") for kept in shares_up],
+    )
     parts += [
         text(_LEFT, _BOTTOM + 38, "variance of numbers that known rows give back", "soft"),
         text(svg.MARGIN + svg.INSET, _TOP - 8, "accuracy of the learner", "soft"),
@@ -101,8 +99,7 @@ def _table(points: tuple[FrontierPoint, ...]) -> list[str]:
     for place, (words, _) in enumerate(_COLUMNS):
         x = _FIRST + _WIDE * place
         parts += [
-            text(x, _TABLE + 14 * row, each, "small")
-            for row, each in enumerate(svg.wrapped(words, 14))
+            text(x, _TABLE + 14 * row, each, "small") for row, each in enumerate(wrapped(words, 14))
         ]
     for place, point in enumerate(points):
         y = _TABLE + 44 + _LINE * place

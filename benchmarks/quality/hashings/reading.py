@@ -9,6 +9,7 @@ import numpy as np
 
 from bars import Bar, say
 from halfmask.assess.attacks import HashingTarget
+from halfmask.assess.attacks._murmur3 import murmur3
 from halfmask.assess.attacks.hashing import (
     BruteForce,
     BucketFrequencies,
@@ -16,7 +17,6 @@ from halfmask.assess.attacks.hashing import (
     Dictionary,
     WeightReading,
 )
-from halfmask.assess.attacks.hashing._murmur3 import murmur3
 from halfmask.hashing import HashedRows, KeyedHasher
 from halfmask.trainer.learner import OnlineLearner
 from halfmask.vault import Secret

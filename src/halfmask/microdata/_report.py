@@ -20,13 +20,14 @@ from halfmask.microdata._report_charts import (
     percent,
     shortened,
 )
-from halfmask.release._chart import Chart, without_controls
+from halfmask.plots.words import without_controls
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
     from halfmask.assess.utility import Distribution
     from halfmask.microdata._report_facts import ColumnFact, GuaranteeFact, ReportFacts
+    from halfmask.plots.chart import Chart
 
 MAX_COLUMNS = 200
 MAX_PICTURES = 24

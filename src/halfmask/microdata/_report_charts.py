@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from halfmask.release._chart import Anchor, Bar, Chart, Word
+from halfmask.plots.chart import Anchor, Bar, Chart, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

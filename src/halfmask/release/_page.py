@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from halfmask.release._chart import Chart, without_controls
+from halfmask.plots.words import without_controls
 
 if TYPE_CHECKING:
+    from halfmask.plots.chart import Chart
     from halfmask.claims import Claim
 
 _NUMBER: Final = re.compile(r"[\d,.<>% —]*")

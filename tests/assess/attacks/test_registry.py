@@ -88,3 +88,32 @@ def test_a_misspelt_name_is_answered_with_the_nearest():
         named("structure/tree")
     with pytest.raises(ParameterError, match="There are"):
         named("xyz")
+
+
+OUTSIDE = [
+    pytest.param(make, field.name, value, id=f"{name} {field.name}={value}")
+    for name, make in ATTACKS.items()
+    for field in dataclasses.fields(make)  # type: ignore[arg-type] # each is a dataclass
+    for bound, step in (("ge", -1), ("gt", 0), ("le", 1), ("lt", 0))
+    if bound in field.metadata
+    for value in [field.metadata[bound] + step]
+]
+
+
+@pytest.mark.parametrize(("make", "setting", "value"), OUTSIDE)
+def test_a_setting_outside_of_its_declared_bounds_is_refused(make, setting, value):
+    listed = "of" in next(it for it in dataclasses.fields(make) if it.name == setting).metadata
+    with pytest.raises(ParameterError, match=f"'{setting}' parameter of {make.__name__}"):
+        make(**{setting: (value,) if listed else value})
+
+
+def test_what_an_attack_needs_is_asked_in_the_order_of_its_declaration():
+    class Target:
+        labels = None
+        train = None
+
+    attack = hashing.WeightReading()
+    target = Target()
+    assert attack.missing_inputs(target) == "a way to train weights"
+    target.train = "given"  # type: ignore[assignment] # any value will do
+    assert attack.missing_inputs(target) == "labels"

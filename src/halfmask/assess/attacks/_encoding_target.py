@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._frames import as_frame, check_plain
-from halfmask.assess.attacks._inputs import as_listed
+from halfmask.assess.attacks._frames import plain_frame
+from halfmask.assess.attacks._inputs import TakenInputs, listed
 from halfmask.assess.attacks._reading import recast
 from halfmask.assess.attacks._several import several
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EncodingTarget:
+class EncodingTarget(TakenInputs):
     """Encoded rows to be attacked, the raw rows, and the attacker's knowledge.
 
     Parameters
@@ -57,20 +58,18 @@ class EncodingTarget:
         original has numbers, or the like.
     """
 
-    encoded: pl.DataFrame
-    original: pl.DataFrame
-    population: pl.DataFrame | None = None
-    later: pl.DataFrame | None = None
-    dictionary: tuple[str, ...] = ()
+    encoded: pl.DataFrame = field(metadata={"take": plain_frame})
+    original: pl.DataFrame = field(metadata={"take": plain_frame})
+    population: pl.DataFrame | None = field(default=None, metadata={"take": plain_frame})
+    later: pl.DataFrame | None = field(default=None, metadata={"take": plain_frame})
+    dictionary: tuple[str, ...] = field(
+        default=(), metadata={"take": partial(several, of="names", or_none=True)}
+    )
     holders: Mapping[str, str] = field(default_factory=dict)
-    periods: tuple[int, ...] = ()
+    periods: tuple[int, ...] = field(default=(), metadata={"take": listed("periods")})
 
     def __post_init__(self) -> None:
-        for which in ("encoded", "original", "population", "later"):
-            table = getattr(self, which)
-            if table is not None or which in {"encoded", "original"}:
-                object.__setattr__(self, which, as_frame(table))
-                check_plain(getattr(self, which), getattr(self, which).columns, where=which)
+        TakenInputs.__post_init__(self)
         for which, rows in (("encoded", self.encoded), ("later", self.later)):
             if rows is not None and rows.height != self.original.height:
                 raise ParameterError(
@@ -79,23 +78,13 @@ class EncodingTarget:
                 )
         if self.population is not None:
             object.__setattr__(self, "population", self._matching(self.population))
-        self._check_names()
-        periods = as_listed(self.periods, parameter="periods", owner="EncodingTarget", of="periods")
-        object.__setattr__(self, "periods", periods)
-        for period in periods:
-            integer_at_least(2, owner="EncodingTarget", periods=period)
-
-    def _check_names(self) -> None:
         for name, holder in self.holders.items():
             if name not in self.original.columns:
                 raise ColumnNotFoundError.of([name], self.original.columns, where="the original")
             if holder not in self.encoded.columns:
                 raise ColumnNotFoundError.of([holder], self.encoded.columns, where="the encoding")
-        owner = "EncodingTarget"
-        names = several(
-            self.dictionary, parameter="dictionary", owner=owner, of="names", or_none=True
-        )
-        object.__setattr__(self, "dictionary", names)
+        for period in self.periods:
+            integer_at_least(2, owner="EncodingTarget", periods=period)
 
     def _matching(self, population: pl.DataFrame) -> pl.DataFrame:
         """Return the population with the original's columns, times in its units."""

@@ -11,7 +11,12 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks._frames import as_frame, check_plain
-from halfmask.assess.attacks._inputs import as_listed, as_whole_numbers
+from halfmask.assess.attacks._inputs import (
+    TakenInputs,
+    as_whole_numbers,
+    check_owners,
+    listed,
+)
 from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EventsTarget:
+class EventsTarget(TakenInputs):
     """Released events, the original ones, and the roles of their columns.
 
     Both are flat frames of polars: a row for each event, or for each item of a nested one, such as
@@ -82,54 +87,43 @@ class EventsTarget:
     EventsTarget(2 released of 2 rows, joined by a pseudonym)
     """
 
-    released: pl.DataFrame
-    original: pl.DataFrame
+    released: pl.DataFrame = field(metadata={"take": as_frame})
+    original: pl.DataFrame = field(metadata={"take": as_frame})
     entity: str
     event: str = ""
     time: str = ""
-    items: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
+    items: tuple[str, ...] = field(default=(), metadata={"take": listed("columns")})
+    numbers: tuple[str, ...] = field(default=(), metadata={"take": listed("columns")})
     pseudonym: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    owners: NDArray[np.int64] | None = None
-    control: pl.DataFrame | None = None
+    owners: NDArray[np.int64] | None = field(default=None, metadata={"take": as_whole_numbers})
+    control: pl.DataFrame | None = field(default=None, metadata={"take": as_frame})
     later: tuple[pl.DataFrame, NDArray[np.int64] | None] | None = None
     time_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        self._take()
-        _require(self.columns, self.original, "the original")
-        if self.control is not None:
-            _require(self.columns, self.control, "the control rows")
-        kept = [self.released_name(name) for name in self.columns if name != self.entity]
-        named = [*self.names.values(), *([self.pseudonym] * bool(self.pseudonym))]
-        for frame, owners in self.releases:
-            _require([*named, *filter(None, kept)], frame, "the released rows")
-            self._check_owners(frame, owners)
-        _require([*self.names], self.original.select(self.columns), "the roles")
-        if self.time_bounds is not None:
-            self._check_bounds(self.time_bounds)
-
-    def _take(self) -> None:
-        """Take lists and tables of any kind."""
-        for parameter in ("items", "numbers"):
-            names = as_listed(
-                getattr(self, parameter), parameter=parameter, owner="EventsTarget", of="columns"
-            )
-            object.__setattr__(self, parameter, names)
-        for which in ("released", "original", "control"):
-            table = getattr(self, which)
-            if table is not None or which != "control":
-                object.__setattr__(self, which, as_frame(table))
-        object.__setattr__(self, "owners", _as_owners(self.owners))
+        TakenInputs.__post_init__(self)
         if self.later is not None:
             later = several(
                 self.later, parameter="later", owner="EventsTarget", of="a release and its owners"
             )
             if len(later) != 2:
                 raise ParameterError("later must be a second release and its owners, or None.")
-            frame, owners = later
-            object.__setattr__(self, "later", (as_frame(frame), _as_owners(owners)))
+            owners = later[1]
+            if owners is not None:
+                owners = as_whole_numbers(owners, parameter="owners", owner="EventsTarget")
+            object.__setattr__(self, "later", (as_frame(later[0]), owners))
+        _require(self.columns, self.original, "the original")
+        if self.control is not None:
+            _require(self.columns, self.control, "the control rows")
+        kept = [self.released_name(name) for name in self.columns if name != self.entity]
+        named = [*self.names.values(), *([self.pseudonym] * bool(self.pseudonym))]
+        for released, owners in self.releases:
+            _require([*named, *filter(None, kept)], released, "the released rows")
+            check_owners(owners, released.height, self.original.height)
+        _require([*self.names], self.original.select(self.columns), "the roles")
+        if self.time_bounds is not None:
+            self._check_bounds(self.time_bounds)
 
     def _check_bounds(self, bounds: object) -> None:
         numbers = bounds if isinstance(bounds, tuple | list) else ()
@@ -137,21 +131,6 @@ class EventsTarget:
             len(numbers) == 2 and numbers[0] <= numbers[1]
         ):
             raise ParameterError("time_bounds must be the least and the most seconds.")
-
-    def _check_owners(self, frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> None:
-        if owners is None and frame.height != self.original.height:
-            raise ParameterError(
-                f"There are {frame.height} released rows and {self.original.height} original "
-                "ones: `owners` must give the owner of each row."
-            )
-        if owners is None:
-            return
-        if len(owners) != frame.height:
-            raise ParameterError("owners must have a number for each released row.")
-        if len(owners) and not 0 <= np.min(owners) <= np.max(owners) < self.original.height:
-            raise ParameterError(
-                f"owners must be numbers of the {self.original.height} original rows."
-            )
 
     @classmethod
     def of_events(
@@ -266,12 +245,6 @@ def _owners(frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> NDArray[np
 
 def _with_event(number: NDArray[np.int64], cells: dict[str, list[object]]) -> pl.DataFrame:
     return pl.DataFrame({"_EVENT": number, **cells}, strict=False)
-
-
-def _as_owners(owners: object) -> NDArray[np.int64] | None:
-    if owners is None:
-        return None
-    return as_whole_numbers(owners, parameter="owners", owner="EventsTarget")
 
 
 def _require(names: Sequence[str], frame: pl.DataFrame, where: str) -> None:

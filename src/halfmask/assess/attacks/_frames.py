@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def as_frame(table: object) -> pl.DataFrame:
+def as_frame(table: object, **_: str) -> pl.DataFrame:
     """Return a frame of polars as it is, and one of another library, or a lazy one, as polars.
 
     Bytes are turned into text: the digits that spell them.
@@ -21,6 +21,13 @@ def as_frame(table: object) -> pl.DataFrame:
     frame = table if isinstance(table, pl.DataFrame) else as_table(table)
     spelt = [each.bin.encode("hex") for each in frame.iter_columns() if each.dtype == pl.Binary]
     return frame.with_columns(spelt) if spelt else frame
+
+
+def plain_frame(table: object, *, parameter: str, **_: str) -> pl.DataFrame:
+    """Return a table whose cells are all plain, as :func:`as_frame` does."""
+    taken = as_frame(table)
+    check_plain(taken, taken.columns, where=parameter)
+    return taken
 
 
 def check_plain(frame: pl.DataFrame, names: Iterable[str], *, where: str) -> None:

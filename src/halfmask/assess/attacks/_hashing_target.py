@@ -12,7 +12,7 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.assess.attacks._frames import as_frame, check_plain
-from halfmask.assess.attacks._inputs import as_whole_numbers
+from halfmask.assess.attacks._inputs import TakenInputs, as_whole_numbers
 from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Hasher(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class HashingTarget:
+class HashingTarget(TakenInputs):
     """Hashed rows to be attacked, the raw cells, and the attacker's knowledge.
 
     Parameters
@@ -87,10 +87,10 @@ class HashingTarget:
     """
 
     buckets: NDArray[np.uint32]
-    original: pl.DataFrame
+    original: pl.DataFrame = field(metadata={"take": as_frame})
     bits: int
     labels: NDArray[np.float64] | None = None
-    population: pl.DataFrame | None = None
+    population: pl.DataFrame | None = field(default=None, metadata={"take": as_frame})
     population_labels: NDArray[np.float64] | None = None
     dictionary: Mapping[str, Sequence[str]] = field(default_factory=dict)
     train: TrainWeights | None = None
@@ -100,9 +100,7 @@ class HashingTarget:
         integer_at_least(1, owner="HashingTarget", bits=self.bits)
         if self.bits > MAX_BITS:
             raise ParameterError(f"HashingTarget has at most {MAX_BITS} bits. Got {self.bits}.")
-        object.__setattr__(self, "original", as_frame(self.original))
-        if self.population is not None:
-            object.__setattr__(self, "population", as_frame(self.population))
+        TakenInputs.__post_init__(self)
         object.__setattr__(self, "buckets", self._checked_buckets())
         self._check_dictionary()
         self._check_population()

@@ -1,8 +1,13 @@
-"""What callers give, as what attacks take: refused in our own words before anything is attacked."""
+"""What callers give, as what attacks take: refused in our own words before anything is attacked.
+
+A field of a target is taken by the function ``take`` of its metadata: see `TakenInputs`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -13,10 +18,55 @@ from halfmask.data import to_polars
 from halfmask.data._arrays import unmasked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 
-def as_table(table: object) -> pl.DataFrame:
+#: Returns a given value in the form that attacks use, or refuses it: value, parameter and owner.
+Take: TypeAlias = "Callable[..., Any]"
+
+
+class TakenInputs:
+    """Base of targets: takes each field as its metadata says; ``None`` where it is the default."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type] # each target is a dataclass
+            value, take = getattr(self, each.name), each.metadata.get("take")
+            if take is not None and not (value is None and each.default is None):
+                taken = take(value, parameter=each.name, owner=type(self).__name__)
+                object.__setattr__(self, each.name, taken)
+
+
+def listed(of: str) -> Take:
+    """Return what takes a list of different things."""
+    return partial(as_listed, of=of)
+
+
+def check_owners(
+    owners: NDArray[np.int64] | None, n_rows: int, n_original: int, *, hint: str | None = None
+) -> None:
+    """Raise unless there is an original row for each released row."""
+    if owners is None:
+        if n_rows != n_original:
+            raise ParameterError(
+                f"There are {n_rows} released rows and {n_original} original ones: `owners` must "
+                "give the owner of each row.",
+                hint=hint,
+            )
+        return
+    if len(owners) != n_rows:
+        raise ParameterError("owners must have a number for each released row.")
+    if len(owners) and not 0 <= np.min(owners) <= np.max(owners) < n_original:
+        raise ParameterError(
+            f"owners must be numbers of the {n_original} original rows. "
+            f"Got {int(np.min(owners))} to {int(np.max(owners))}."
+        )
+
+
+def as_table(table: object, **_: str) -> pl.DataFrame:
     """Return a frame of any library as polars, what is missing as null: NaN is no secret.
 
     A frame of polars may have columns of any name and kind; only some are attacked.

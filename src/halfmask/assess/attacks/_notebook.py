@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
-from halfmask.assess.attacks._svg import AFTER, BAD, BEFORE, SOFT, safe
+from halfmask.plots.svg import AFTER, BAD, BEFORE, SOFT
+from halfmask.plots.words import safe
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._finding import Finding, Verdict

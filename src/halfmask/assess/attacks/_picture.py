@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks import _svg as svg
 from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
 from halfmask.assess.attacks._outcome import EVERYONE
-from halfmask.assess.attacks._svg import circle, line, rect, safe, text
+from halfmask.plots import svg
+from halfmask.plots.svg import circle, line, rect, text
+from halfmask.plots.words import safe, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +67,8 @@ class Row:
         follows = "nothing follows" if finding.why_invalid else finding.verdict
         return cls(
             finding=finding,
-            what=tuple(svg.wrapped(outcome.measure + group, 38)),
-            why=tuple(svg.wrapped(f"{follows}: it {why}", 128)) if why else (),
+            what=tuple(wrapped(outcome.measure + group, 38)),
+            why=tuple(wrapped(f"{follows}: it {why}", 128)) if why else (),
         )
 
     @property
@@ -97,8 +98,8 @@ def picture(report: AttackReport) -> str:
     if not families:
         y += 84
     notes = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
-    notes += [svg.wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
-    notes += [svg.wrapped(meaning, 140) for meaning in explain_verdicts(report.findings)]
+    notes += [wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
+    notes += [wrapped(meaning, 140) for meaning in explain_verdicts(report.findings)]
     foot = _foot([words for lines in notes for words in lines], y)
     height = y + foot.count("<text") * LINE + 22
     return svg.drawing(
@@ -286,11 +287,11 @@ def _of_measures(report: AttackReport) -> list[str]:
     summary = f"Measures asked for: {', '.join(report.measures)}."
     if report.left_out:
         summary += f" Left out, because they have none of these: {', '.join(report.left_out)}."
-    return svg.wrapped(summary, 140)
+    return wrapped(summary, 140)
 
 
 def _skipped(name: str, why: str) -> list[str]:
-    return svg.wrapped(f"Not run: {name}, the target lacks {why}.", 140)
+    return wrapped(f"Not run: {name}, the target lacks {why}.", 140)
 
 
 def _foot(lines: Sequence[str], y: float) -> str:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.assess.attacks._columns import aligned, kind_of, ordered
-from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_numbers, row_count
+from halfmask.assess.attacks._inputs import (
+    TakenInputs,
+    as_listed,
+    as_table,
+    as_whole_numbers,
+    check_owners,
+    listed,
+    row_count,
+)
 from halfmask.assess.attacks._outcome import EVERYONE
 from halfmask.assess.attacks._several import several
 from halfmask.data import Hierarchy
@@ -28,7 +36,7 @@ UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
-class ModelTarget:
+class ModelTarget(TakenInputs):
     """A trained model, the people whose rows trained it, and other people.
 
     Parameters
@@ -77,9 +85,10 @@ class ModelTarget:
     trained_rows: Any = None
     train: Train | None = None
     groups: tuple[Sequence[str], NDArray[np.int64]] | None = None
-    secrets: tuple[str | int, ...] = ()
+    secrets: tuple[str | int, ...] = field(default=(), metadata={"take": listed("columns")})
 
     def __post_init__(self) -> None:
+        TakenInputs.__post_init__(self)
         pairs = (
             ("members", self.members, "member_labels", self.member_labels),
             ("non_members", self.non_members, "non_member_labels", self.non_member_labels),
@@ -103,9 +112,7 @@ class ModelTarget:
                 self.groups, parameter="groups", owner="ModelTarget", of="descriptions and numbers"
             )
             object.__setattr__(self, "groups", self._checked_groups(groups))
-        secrets = as_listed(self.secrets, parameter="secrets", owner="ModelTarget", of="columns")
-        object.__setattr__(self, "secrets", secrets)
-        for secret in secrets:
+        for secret in self.secrets:
             self._check_secret(secret)
 
     def _lay_beside(self) -> None:
@@ -165,8 +172,24 @@ class ModelTarget:
         return len(self.non_members)
 
 
+def _owners(value: object, *, parameter: str, owner: str) -> NDArray[np.int64] | Literal["unknown"]:
+    if isinstance(value, str) and value == UNKNOWN:
+        return UNKNOWN
+    return as_whole_numbers(value, parameter=parameter, owner=owner)
+
+
+def _guarantees(value: object, *, parameter: str, owner: str) -> tuple[Guarantee, ...]:
+    given = several(value, parameter=parameter, owner=owner, of=parameter, or_none=True)
+    if not all(hasattr(each, "judge") for each in given):
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be a list of guarantees.",
+            hint="Write guarantees=[KAnonymity(k=...)].",
+        )
+    return given
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TableTarget:
+class TableTarget(TakenInputs):
     """A released table, the rows it was made of, and people who aren't in it.
 
     Parameters
@@ -202,72 +225,39 @@ class TableTarget:
         If a table is no frame, or one that can't be turned.
     """
 
-    released: pl.DataFrame
-    original: pl.DataFrame
-    control: pl.DataFrame | None = None
-    quasi_identifiers: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    guarantees: tuple[Guarantee, ...] = ()
+    released: pl.DataFrame = field(metadata={"take": as_table})
+    original: pl.DataFrame = field(metadata={"take": as_table})
+    control: pl.DataFrame | None = field(default=None, metadata={"take": as_table})
+    quasi_identifiers: tuple[str, ...] = field(default=(), metadata={"take": listed("columns")})
+    secrets: tuple[str, ...] = field(default=(), metadata={"take": listed("columns")})
+    guarantees: tuple[Guarantee, ...] = field(default=(), metadata={"take": _guarantees})
     hierarchies: dict[str, Hierarchy] | None = None
     earlier: tuple[pl.DataFrame, pl.DataFrame] | None = None
-    owners: NDArray[np.int64] | Literal["unknown"] | None = None
+    owners: NDArray[np.int64] | Literal["unknown"] | None = field(
+        default=None, metadata={"take": _owners}
+    )
 
     def __post_init__(self) -> None:
-        self._take_tables()
-        for parameter in ("quasi_identifiers", "secrets"):
-            names = as_listed(
-                getattr(self, parameter), parameter=parameter, owner="TableTarget", of="columns"
-            )
-            object.__setattr__(self, parameter, names)
-            for name in names:
-                if name not in self.original.columns:
-                    raise ParameterError(f"Column {name!r} isn't in the original table.")
-        self._check_promises()
-        if self.owners is not None and not self.missing_owners:
-            owners = as_whole_numbers(self.owners, parameter="owners", owner="TableTarget")
-            object.__setattr__(self, "owners", owners)
-            self._check_owners(owners)
-        if self.owners is None and self.released.height != self.original.height:
-            raise ParameterError(
-                f"The released table has {self.released.height} rows, the original "
-                f"{self.original.height}: `owners` must give the owner of each row.",
-                hint='If you don\'t know it, write owners="unknown": fewer attacks are run.',
-            )
-
-    def _take_tables(self) -> None:
-        """Turn frames of other libraries into polars."""
-        for which in ("released", "original", "control"):
-            if which != "control" or self.control is not None:
-                object.__setattr__(self, which, as_table(getattr(self, which)))
+        TakenInputs.__post_init__(self)
+        for name in (*self.quasi_identifiers, *self.secrets):
+            if name not in self.original.columns:
+                raise ParameterError(f"Column {name!r} isn't in the original table.")
         if self.earlier is not None:
             given = several(self.earlier, parameter="earlier", owner="TableTarget", of="two tables")
-            earlier = tuple(map(as_table, given))
-            if len(earlier) != 2:
+            if len(given) != 2:
                 raise ParameterError("earlier must be a release and the rows it was made of.")
-            object.__setattr__(self, "earlier", earlier)
-
-    def _check_promises(self) -> None:
-        owner, of = "TableTarget", "guarantees"
-        given = several(self.guarantees, parameter=of, owner=owner, of=of, or_none=True)
-        object.__setattr__(self, of, given)
-        if not all(hasattr(each, "judge") for each in given):
-            raise ParameterError(
-                "The 'guarantees' parameter of TableTarget must be a list of guarantees.",
-                hint="Write guarantees=[KAnonymity(k=...)].",
-            )
+            object.__setattr__(self, "earlier", tuple(map(as_table, given)))
         if self.hierarchies is not None and not _are_hierarchies(self.hierarchies):
             raise ParameterError(
                 "The 'hierarchies' parameter of TableTarget must be hierarchies by column.",
                 hint="Give hierarchies of read_hierarchy, not their rules.",
             )
-
-    def _check_owners(self, owners: NDArray[np.int64]) -> None:
-        if len(owners) != self.released.height:
-            raise ParameterError("owners must have a number for each released row.")
-        if len(owners) and not 0 <= np.min(owners) <= np.max(owners) < self.original.height:
-            raise ParameterError(
-                f"owners must be numbers of the {self.original.height} original rows. "
-                f"Got {int(np.min(owners))} to {int(np.max(owners))}."
+        if not isinstance(self.owners, str):
+            check_owners(
+                self.owners,
+                self.released.height,
+                self.original.height,
+                hint='If you don\'t know it, write owners="unknown": fewer attacks are run.',
             )
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfmask._facts import Facts
 from halfmask._html_table import html_table
 from halfmask.assess.masking._blocks import (
     arms,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaskingAssessment:
+class MaskingAssessment(Facts):
     """What masking leaves at risk, and what it costs.
 
     Parameters
@@ -60,6 +61,13 @@ class MaskingAssessment:
     target
         The target of that regression.
     """
+
+    facts = (
+        "rows", "original_rows", "key_columns", "linkage=_linkage", "linked_people",
+        "linked_rows=rows", "interval_disclosure=_intervals", "uniqueness=_before_after", "columns",
+        "il1s", "correlations", "covariances", "cramers_v", "propensity",
+        "interval_overlap=overlap", "target",
+    )  # fmt: skip
 
     rows: int
     original_rows: int
@@ -114,29 +122,18 @@ class MaskingAssessment:
             f"({risk.low:.1%} to {risk.high:.1%})."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything under its name, for JSON."""
-        before_after = self.uniqueness
-        return {
-            "rows": self.rows,
-            "original_rows": self.original_rows,
-            "key_columns": list(self.key_columns),
-            "linkage": [_arms_dict(each) for each in self.linkage.findings],
-            "linked_people": self.linked_people,
-            "linked_rows": self.rows,
-            "interval_disclosure": [_arms_dict(each) for each in self.intervals],
-            "uniqueness": None
-            if before_after is None
-            else {"before": before_after[0].to_dict(), "after": before_after[1].to_dict()},
-            "columns": {name: each.to_dict() for name, each in self.columns.items()},
-            "il1s": self.il1s,
-            "correlations": self.correlations.to_dict(),
-            "covariances": self.covariances.to_dict(),
-            "cramers_v": self.cramers_v.to_dict(),
-            "propensity": [each.to_dict() for each in self.propensity],
-            "interval_overlap": None if self.overlap is None else self.overlap.to_dict(),
-            "target": self.target,
-        }
+    @property
+    def _linkage(self) -> list[dict[str, Any]]:
+        return [_arms_dict(each) for each in self.linkage.findings]
+
+    @property
+    def _intervals(self) -> list[dict[str, Any]]:
+        return [_arms_dict(each) for each in self.intervals]
+
+    @property
+    def _before_after(self) -> dict[str, TableRisk] | None:
+        counted = self.uniqueness
+        return None if counted is None else dict(zip(("before", "after"), counted, strict=True))
 
     def blocks(self) -> tuple[TableBlock, ...]:
         """Return tables for the page of a release: names and numbers, no cell."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halfmask.assess.attacks import _svg as svg
-from halfmask.assess.attacks._svg import diamond, line, rect, text
+from halfmask.plots import svg
+from halfmask.plots.svg import diamond, line, rect, text
+from halfmask.plots.words import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ def _technique(row: Mapping[str, Any], y: float) -> list[str]:
     left = svg.MARGIN + svg.INSET
     parts = [
         line(left, y - 8, svg.WIDTH - left, y - 8, svg.RULE),
-        text(left, y + 14, svg.wrapped(row["technique"], _NAME)[0], "name"),
+        text(left, y + 14, wrapped(row["technique"], _NAME)[0], "name"),
         text(756, y + 14, _number(row["il1s"], ".3f"), end=True),
         text(852, y + 14, _number(row["pmse_ratio_logistic"], ".3g"), end=True),
     ]

@@ -57,15 +57,9 @@ class RiskAssessment(Facts):
     """
 
     facts = (
-        "quasi_identifiers",
-        "warnings",
-        "counted",
-        "individual",
-        "log_linear",
-        "population_uniqueness=uniqueness",
-        "suda",
-        "separation",
-    )
+        "quasi_identifiers", "warnings", "counted", "individual", "log_linear",
+        "population_uniqueness=uniqueness", "suda", "separation",
+    )  # fmt: skip
 
     quasi_identifiers: tuple[str, ...]
     counted: TableRisk

@@ -68,17 +68,9 @@ class IndividualReading(Facts):
     """
 
     facts = (
-        "rows",
-        "basis",
-        "expected",
-        "average",
-        "highest",
-        "at_risk",
-        "households",
-        "household_expected",
-        "household_average",
-        "threshold",
-    )
+        "rows", "basis", "expected", "average", "highest", "at_risk", "households",
+        "household_expected", "household_average", "threshold",
+    )  # fmt: skip
 
     sample: Ints
     population: Floats

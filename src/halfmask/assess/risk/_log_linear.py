@@ -82,15 +82,9 @@ class LogLinearRisk(Facts):
     """
 
     facts = (
-        "method",
-        "order",
-        "rows",
-        "sample_uniques",
-        "population_uniques",
-        "share_population_unique",
-        "correct_links",
-        "share_correct",
-    )
+        "method", "order", "rows", "sample_uniques", "population_uniques",
+        "share_population_unique", "correct_links", "share_correct",
+    )  # fmt: skip
 
     method: str
     order: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halfmask._facts import facts_of
 from halfmask._html_table import html_table
 from halfmask.assess.attacks import explain_verdicts
 from halfmask.assess.risk import percent
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 #: With fewer rows set aside nothing is compared with them.
 LEAST_CONTROL = 20
 _NONE = "—"
+_UTILITY = (
+    "marginals", "correlations", "cramers_v", "propensity", "interval_overlap=overlap", "target",
+    "label", "learners",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,28 +96,14 @@ class SynthesisAssessment:
 
     def risk(self) -> dict[str, Any]:
         """Return the numbers of risk, for JSON."""
-        return {
-            "rows": self.rows,
-            "original_rows": self.original_rows,
-            "control_rows": self.control_rows,
-            "copied": self.copied,
-            "control_copied": self.control_copied,
-            "attacks": [each.to_dict() for each in self.findings],
-            "not_attacked": self.not_attacked or None,
-        }
+        named = ("rows", "original_rows", "control_rows", "copied", "control_copied")
+        attacks = [each.to_dict() for each in self.findings]
+        missing = self.not_attacked or None
+        return {**facts_of(self, named), "attacks": attacks, "not_attacked": missing}
 
     def utility(self) -> dict[str, Any]:
         """Return the numbers of quality, for JSON."""
-        return {
-            "marginals": [each.to_dict() for each in self.marginals],
-            "correlations": self.correlations.to_dict(),
-            "cramers_v": self.cramers_v.to_dict(),
-            "propensity": [each.to_dict() for each in self.propensity],
-            "interval_overlap": None if self.overlap is None else self.overlap.to_dict(),
-            "target": self.target,
-            "label": self.label,
-            "learners": [each.to_dict() for each in self.learners],
-        }
+        return facts_of(self, _UTILITY)
 
     def blocks(self) -> tuple[TableBlock, ...]:
         """Return tables for the page of a release: names and numbers, no cell."""

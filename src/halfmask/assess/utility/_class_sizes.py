@@ -38,15 +38,9 @@ class ClassSizeUtility(Facts):
     """
 
     facts = (
-        "classes",
-        "rows",
-        "suppressed",
-        "suppressed_fraction",
-        "discernibility",
-        "average_class_size",
-        "normalized_average_class_size",
-        "k",
-    )
+        "classes", "rows", "suppressed", "suppressed_fraction", "discernibility",
+        "average_class_size", "normalized_average_class_size", "k",
+    )  # fmt: skip
 
     classes: int
     rows: int

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._facts import Facts
+from halfmask._facts import Facts, facts_of
 from halfmask._validation import one_of
 from halfmask.assess.utility._reference import LEARNER, chances_of, numbers_of
 
@@ -22,6 +22,12 @@ MAX_TEST_ROWS = 20_000
 RESAMPLES = 1_000
 CONFIDENCE = 0.95
 Task = Literal["classification", "regression"]
+
+
+_NUMBERS = (
+    "task", "learner", "train_rows", "released_rows", "test_rows", "raw", "released", "majority",
+    "difference", "low", "high", "confidence", "kept", "failed",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -193,23 +199,8 @@ class ModelUtility:
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers by name."""
-        return {
-            "task": self.task,
-            "learner": self.learner,
-            "train_rows": self.train_rows,
-            "released_rows": self.released_rows,
-            "test_rows": self.test_rows,
-            "raw": self.raw.to_dict(),
-            "released": self.released.to_dict(),
-            "majority": self.majority.to_dict(),
-            "difference": self.difference,
-            "low": self.low,
-            "high": self.high,
-            "confidence": self.confidence,
-            "kept": self.kept,
-            "failed": self.failed,
-            "giveaways": [{"column": name, "score": score} for name, score in self.giveaways],
-        }
+        giveaways = [{"column": name, "score": score} for name, score in self.giveaways]
+        return {**facts_of(self, _NUMBERS), "giveaways": giveaways}
 
 
 def model_utility(

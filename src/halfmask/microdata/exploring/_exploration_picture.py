@@ -7,11 +7,12 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks import _svg as svg
-from halfmask.assess.attacks._svg import circle, line, safe, text
 from halfmask.assess.risk import percent
 from halfmask.microdata.exploring._guarantee_trials import trial_sentences
 from halfmask.microdata.exploring._points import DETAIL, NOTE, RISKS, UTILITIES
+from halfmask.plots import svg
+from halfmask.plots.svg import circle, line, text
+from halfmask.plots.words import safe, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def exploration_picture(found: MeasuredGrid) -> str:
     """
     title = f"Risk and utility of {len(found.points)} policies"
     best = found.frontier[:_MOST]
-    notes = [words for sentence in _notes(found) for words in svg.wrapped(sentence, 138)]
+    notes = [words for sentence in _notes(found) for words in wrapped(sentence, 138)]
     end = _TABLE + 44 + _LINE * len(best)
     height = end + 16 * len(notes) + 24
     parts = [
@@ -124,19 +125,12 @@ def _scatter(found: MeasuredGrid) -> list[str]:
         text(672, _TOP - 12, "others", "soft"),
         svg.diamond(736, _TOP - 16, 7, svg.BEFORE),
         text(748, _TOP - 12, "the given policy", "soft"),
+        *svg.grid(
+            (_LEFT, _RIGHT, _TOP, _BOTTOM),
+            [(axes.across(risk), f"{risk:g}") for risk in axes.ticks()],
+            [(axes.up(loss), f"{loss:.3g}") for loss in axes.levels()],
+        ),
     ]
-    for risk in axes.ticks():
-        x = axes.across(risk)
-        parts += [
-            line(x, _TOP, x, _BOTTOM, svg.RULE),
-            text(x - 8, _BOTTOM + 20, f"{risk:g}", "small"),
-        ]
-    for loss in axes.levels():
-        y = axes.up(loss)
-        parts += [
-            line(_LEFT, y, _RIGHT, y, svg.RULE),
-            text(_LEFT - 8, y + 4, f"{loss:.3g}", "small", end=True),
-        ]
     best = [each.asked.number for each in found.frontier]
     corners = [found.place(each) for each in found.frontier]
     for (x, y), (to_x, to_y) in pairwise(corners):
@@ -169,7 +163,7 @@ def _table(points: tuple[ExploredPoint, ...]) -> list[str]:
         cells = (
             str(asked.number),
             asked.method,
-            svg.wrapped(asked.stated or "as given", 20)[0],
+            wrapped(asked.stated or "as given", 20)[0],
             asked.recoding,
             percent(asked.max_suppression),
             f"{measures.classes:,}",

@@ -26,11 +26,6 @@ class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=Tabl
         How many values the attacker can exclude for each target. At least 0; with 0 this is
         :class:`Homogeneity`.
 
-    Raises
-    ------
-    ParameterError
-        If it isn't an integer of at least 0.
-
     Notes
     -----
     Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity" (ICDE 2006), section 2.2 and

@@ -47,11 +47,6 @@ class Minimality(DeclaredAttack, name="classes/minimality", target=TableTarget):
     max_classes
         How many classes are attacked, drawn at random where there are more. At least 1.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
-
     Notes
     -----
     Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data publishing" (VLDB 2007).

@@ -39,11 +39,6 @@ class Skewness(DeclaredAttack, name="classes/skewness", target=TableTarget, need
         equally many rows, so that similar values count as one (the paper's similarity attack). At
         least 2.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
-
     Notes
     -----
     N. Li, T. Li, Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity"

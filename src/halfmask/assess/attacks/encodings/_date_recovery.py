@@ -46,11 +46,6 @@ class DateRecovery(DeclaredAttack, name="encodings/date-recovery", target=Encodi
     undone in half of all cases by correlation (our measurements).
 
     **Edge cases.** Missing numbers are taken for the one before them.
-
-    Examples
-    --------
-    >>> DateRecovery().name
-    'encodings/date-recovery'
     """
 
     cycles: int = field(default=2, metadata={"ge": 1})

@@ -43,11 +43,6 @@ class FoldedCycle(DeclaredAttack, name="encodings/folded-cycle", target=Encoding
 
     **Edge cases.** Missing numbers are taken for the one before them. A period of two rows has one
     harmonic, at the end of the spectrum, which is left out.
-
-    Examples
-    --------
-    >>> FoldedCycle().name
-    'encodings/folded-cycle'
     """
 
     around: int = field(default=30, metadata={"ge": 10})

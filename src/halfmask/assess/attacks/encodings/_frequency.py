@@ -43,11 +43,6 @@ class FrequencyMatching(
     and all others for the most frequent one. The better of the two is reported for each column.
     The outcome is the column with the highest excess over guessing its most frequent category; all
     columns are among the details.
-
-    Examples
-    --------
-    >>> FrequencyMatching().name
-    'encodings/frequency-matching'
     """
 
     n_rows: int = field(default=50_000, metadata={"ge": 1})

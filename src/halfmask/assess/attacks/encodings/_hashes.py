@@ -7,14 +7,16 @@ import hashlib
 import zlib
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from halfmask._errors import ParameterError
+from halfmask.assess.attacks._murmur3 import murmur3
 from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s", "sha3_256")
-_MASK = 0xFFFFFFFF
 
 
 def salts_given(salts: object, *, owner: str) -> tuple[bytes, ...]:
@@ -43,34 +45,6 @@ def unkeyed(name: str, *, salts: tuple[bytes, ...], seeds: int) -> Iterator[str]
                 yield base64.b64encode(digested).decode().rstrip("=").lower()
             crc = zlib.crc32(salted)
             yield from (f"{crc:08x}", str(crc))
-        for seed in range(seeds):
-            number = murmur3(data, seed)
+        for number in murmur3([data], np.arange(seeds, dtype=np.uint32)).tolist() if seeds else ():
             signed = number - (1 << 32) if number >> 31 else number
             yield from (f"{number:08x}", str(number), str(signed))
-
-
-def murmur3(data: bytes, seed: int) -> int:
-    """Return MurmurHash3 (x86, 32 bits) of bytes, as Appleby's reference code does.
-
-    Examples
-    --------
-    >>> murmur3(b"hello", 0), murmur3(b"", 1)
-    (613153351, 1364076727)
-    """
-    h = seed & _MASK
-    whole = len(data) // 4 * 4
-    for start in range(0, whole, 4):
-        h ^= _scrambled(int.from_bytes(data[start : start + 4], "little"))
-        h = (((h << 13) | (h >> 19)) * 5 + 0xE6546B64) & _MASK
-    if whole < len(data):
-        h ^= _scrambled(int.from_bytes(data[whole:], "little"))
-    h ^= len(data)
-    h = ((h ^ (h >> 16)) * 0x85EBCA6B) & _MASK
-    h = ((h ^ (h >> 13)) * 0xC2B2AE35) & _MASK
-    return h ^ (h >> 16)
-
-
-def _scrambled(k: int) -> int:
-    k = (k * 0xCC9E2D51) & _MASK
-    k = ((k << 15) | (k >> 17)) & _MASK
-    return (k * 0x1B873593) & _MASK

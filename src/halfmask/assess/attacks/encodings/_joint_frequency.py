@@ -45,11 +45,6 @@ class JointFrequencyMatching(
     coordinates of a matrix are no ordered columns: the best of the three is reported by column.
     The likelihood of a code's rows decides, after the multinomial attack of Bindschaedler et al.
     (VLDB 2018). It needs no code to be frequent, and reaches split categories too.
-
-    Examples
-    --------
-    >>> JointFrequencyMatching().name
-    'encodings/joint-frequency-matching'
     """
 
     n_rows: int = field(default=20_000, metadata={"ge": 1})

@@ -55,11 +55,6 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
     ``k50`` alike for cells of categories.
 
     **Edge cases.** Where the table has fewer rows than are known, half of it are known.
-
-    Examples
-    --------
-    >>> KnownPlaintext(known=50).name
-    'encodings/known-plaintext'
     """
 
     known: int = field(default=50, metadata={"ge": 1})

@@ -39,11 +39,6 @@ class NameDictionary(DeclaredAttack, name="encodings/name-dictionary", target=En
     it holds a whole hash, or is the beginning of one, six letters or more, behind a short prefix:
     cut digests and prefixes hide nothing. Control: how many names of other tables are claimed to be
     columns. The attack is exact: its arms are counts.
-
-    Examples
-    --------
-    >>> NameDictionary(seeds=16).name
-    'encodings/name-dictionary'
     """
 
     salts: tuple[bytes, ...] = (b"salt", b"pepper", b"0", b"1")

@@ -29,11 +29,6 @@ class NullPatterns(DeclaredAttack, name="encodings/null-patterns", target=Encodi
     missing in the encoded table, too, or as a column of two values; which of them stands
     for which column is granted. A link to a pattern that r rows share counts as 1/r. Control:
     guessing one of the rows.
-
-    Examples
-    --------
-    >>> NullPatterns().name
-    'encodings/null-patterns'
     """
 
     def missing_inputs(self, target: EncodingTarget) -> str:

@@ -43,11 +43,6 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
     nearest points; and columns by the shape of their distribution. The attacker takes what lies
     nearest to the sample, without knowing the truth; what the best way would have reached is
     among the details.
-
-    Examples
-    --------
-    >>> PopulationSample().name
-    'encodings/population-sample'
     """
 
     n_rows: int = field(default=10_000, metadata={"ge": 100})

@@ -35,11 +35,6 @@ class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", targe
     property-preserving encrypted databases" (CCS 2015), section 4: which column is which, and
     whether it goes up or down, is granted to the attacker. The worst column is among the details
     as ``worst_column``.
-
-    Examples
-    --------
-    >>> QuantileMatching().name
-    'encodings/quantile-matching'
     """
 
     n_rows: int = field(default=20_000, metadata={"ge": 1})

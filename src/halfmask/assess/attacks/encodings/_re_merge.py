@@ -62,11 +62,6 @@ class ReMerge(
     was merged is named by rank. The worst column is reported for both.
 
     **Edge cases.** Where nothing is split there is nothing to merge, and each code is a category.
-
-    Examples
-    --------
-    >>> ReMerge().name
-    'encodings/re-merge'
     """
 
     n_rows: int = field(default=20_000, metadata={"ge": 1})

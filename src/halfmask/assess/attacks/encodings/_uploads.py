@@ -39,11 +39,6 @@ class SecretReuse(
     -----
     Where a secret is used again for the same rows, their encodings are equal, and what is learnt of
     one upload is known of the other. A link to r equal rows counts as 1/r. Control: guessing.
-
-    Examples
-    --------
-    >>> SecretReuse().name
-    'encodings/secret-reuse'
     """
 
     def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
@@ -85,11 +80,6 @@ class Fingerprints(
     from the mean, in units of the covariance, under any invertible matrix (Mahalanobis 1936). Rows
     whose sorted counts and distance are nearest are linked; of ties each counts as its share.
     Control: guessing one of the rows.
-
-    Examples
-    --------
-    >>> Fingerprints().name
-    'encodings/fingerprints'
     """
 
     n_rows: int = field(default=2000, metadata={"ge": 1})

@@ -52,11 +52,6 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
     - *error taken off by averaging*: 1 - (mean error of the means) / (mean error of one draw), 0
       where noise is keyed per entity and 1 - 1/sqrt(n) where n draws are independent. Without noise
       it isn't measured, and the first measure is the positive control.
-
-    Examples
-    --------
-    >>> Averaging(repeats=10).name
-    'events/averaging'
     """
 
     repeats: int = field(default=4, metadata={"ge": 2})

@@ -44,11 +44,6 @@ class IntervalFingerprint(DeclaredAttack, name="events/intervals", target=Events
     grid. With m traces that fit, a link is right with probability 1/m. Intervals are those of
     consecutive events of one released trace; the control is intervals of people outside the
     release, each compared with the trace of a random person.
-
-    Examples
-    --------
-    >>> IntervalFingerprint(intervals=(3,)).name
-    'events/intervals'
     """
 
     intervals: tuple[int, ...] = field(default=(2, 3, 7), metadata={"of": "numbers", "ge": 1})

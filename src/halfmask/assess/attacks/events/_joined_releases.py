@@ -51,11 +51,6 @@ class JoinedReleases(DeclaredAttack, name="events/joined-releases", target=Event
 
     Control: links of people who are in the first release alone, each compared with a random person;
     without such people, the links themselves, compared with another person.
-
-    Examples
-    --------
-    >>> JoinedReleases().name
-    'events/joined-releases'
     """
 
     n_attacks: int = field(default=1000, metadata={"ge": 1})

@@ -68,11 +68,6 @@ class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarge
     Control: the same claims about people outside the release, each compared with the trace of a
     random person; without control rows, the claims themselves, compared with another person's
     trace. For k-anonymity use a tolerance of 1/k.
-
-    Examples
-    --------
-    >>> KnownEvents(known=(2,)).name
-    'events/known-events'
     """
 
     known: tuple[int, ...] = field(default=(2, 4, 8), metadata={"of": "numbers", "ge": 1})

@@ -41,11 +41,6 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
     points can reach. Numbers aren't part of a point. The details have the same at coarser times:
     how much resolution would have to go. Without a release nothing is unique: the control is 0, and
     the baseline is a point of a random person.
-
-    Examples
-    --------
-    >>> TrajectoryUniqueness(points=(4,)).name
-    'events/uniqueness'
     """
 
     points: tuple[int, ...] = field(default=(1, 2, 4), metadata={"of": "numbers", "ge": 1})

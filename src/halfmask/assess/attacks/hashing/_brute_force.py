@@ -10,9 +10,9 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks._murmur3 import murmur3
 from halfmask.assess.attacks.hashing._bucket_column import lacking_cells
 from halfmask.assess.attacks.hashing._hash_schemes import JOINED, HashScheme
-from halfmask.assess.attacks.hashing._murmur3 import murmur3
 from halfmask.assess.attacks.hashing._reading import candidates, named, read_outcome
 from halfmask.assess.attacks.hashing._siphash import siphash
 

@@ -41,11 +41,6 @@ class CoOccurrence(
     Starts from ranks of frequencies. The likelihood of a bucket's rows decides, columns taken as
     independent (Bindschaedler et al., VLDB 2018), each value given once where there are enough
     (Kuhn 1955). Where the population's labels are known, the label is one more column.
-
-    Examples
-    --------
-    >>> CoOccurrence().name
-    'hashing/co-occurrence'
     """
 
     n_rows: int = field(default=20_000, metadata={"ge": 1})

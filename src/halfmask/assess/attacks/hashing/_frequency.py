@@ -37,11 +37,6 @@ class BucketFrequencies(
     Naveed, Kamara and Wright (CCS 2015), section 3, on buckets: a key changes which bucket a value
     has, and not how often it comes. The column with the highest excess over guessing its most
     frequent value is reported; all of them are among the details.
-
-    Examples
-    --------
-    >>> BucketFrequencies().name
-    'hashing/frequency-matching'
     """
 
     n_rows: int = field(default=50_000, metadata={"ge": 1})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.assess.attacks.hashing._murmur3 import murmur3
+from halfmask.assess.attacks._murmur3 import murmur3
 from halfmask.assess.attacks.hashing._siphash import siphash
 
 if TYPE_CHECKING:

@@ -38,11 +38,6 @@ class LabelFlip(
     rows drawn at random. Measured is the accuracy lost on held-out rows, compared with the same
     trainer without the attack. Without a defence random flips cost an online learner little, too:
     the attack then has no positive control, and its finding is INVALID.
-
-    Examples
-    --------
-    >>> LabelFlip().name
-    'hashing/label-flip'
     """
 
     share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})

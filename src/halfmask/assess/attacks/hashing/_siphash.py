@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks.hashing._murmur3 import blocks_of
+from halfmask.assess.attacks._murmur3 import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -47,11 +47,6 @@ class ModelStealing(
     digits; labels alone train a logistic regression. Success: how often the copy predicts what the
     model predicts, on other rows. Control: always the model's more frequent class.
     Baseline: a logistic regression of as many rows with their true labels, without any answer.
-
-    Examples
-    --------
-    >>> ModelStealing().name
-    'hashing/model-stealing'
     """
 
     n_queries: int = field(default=1000, metadata={"ge": 10})

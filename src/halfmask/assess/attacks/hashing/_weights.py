@@ -50,11 +50,6 @@ class WeightReading(
     model of the same kind on the population, and gives to each value the bucket whose weight is
     nearest to its own, each bucket once (Kuhn 1955). Exact: each of the values is counted. Control:
     guessing one of the buckets that have a weight.
-
-    Examples
-    --------
-    >>> WeightReading().name
-    'hashing/weights'
     """
 
     values: int = field(default=100, metadata={"ge": 1})

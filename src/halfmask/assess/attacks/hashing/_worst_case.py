@@ -54,11 +54,6 @@ class WorstCasePoisoning(
     Jagielski et al., "Manipulating machine learning" (S&P 2018), and Wang and Chaudhuri, "Data
     poisoning attacks against online learning" (2018), who show that the end of a stream is where it
     hurts. No search finds the true worst: this is a lower bound of the harm.
-
-    Examples
-    --------
-    >>> WorstCasePoisoning().name
-    'hashing/worst-case-poisoning'
     """
 
     share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})

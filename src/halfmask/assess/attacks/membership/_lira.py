@@ -38,11 +38,6 @@ class Lira(ShadowAttack, name="membership/lira"):
         In (0, 0.5): confidences are clipped this far from 0 and 1. A forest of T trees has no steps
         finer than 1/T, and 0 and 1 have no logit.
 
-    Raises
-    ------
-    ParameterError
-        If `n_shadows` is odd or below 6, or `clip` isn't in (0, 0.5).
-
     Notes
     -----
     Carlini, Chien, Nasr, Song, Terzis and Tramèr, "Membership inference attacks from first
@@ -53,11 +48,6 @@ class Lira(ShadowAttack, name="membership/lira"):
 
     **Guarantees.** The same seed gives the same scores; everyone is inside exactly half of the
     shadow models, member or not.
-
-    Examples
-    --------
-    >>> Lira(online=False).n_shadows
-    16
     """
 
     #: Two models without a person show no spread.

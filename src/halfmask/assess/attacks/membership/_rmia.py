@@ -36,11 +36,6 @@ class Rmia(ShadowAttack, name="membership/rmia"):
         At least 1: by which factor a ratio must be above another's to dominate it. The paper has 2,
         its authors' code 1.
 
-    Raises
-    ------
-    ParameterError
-        If `n_shadows` is odd or below 4, or `gamma` is below 1.
-
     Notes
     -----
     Zarifzadeh, Liu and Shokri, "Low-cost high-power membership inference attacks" (ICML 2024):
@@ -50,11 +45,6 @@ class Rmia(ShadowAttack, name="membership/rmia"):
     attacks the first reference model best.
 
     The score falls into as many steps as there are z: true positives at 0.1 % need 1,000 of them.
-
-    Examples
-    --------
-    >>> Rmia(gamma=2.0).gamma
-    2.0
     """
 
     n_shadows: int = field(default=16, metadata={"ge": 4})

@@ -41,21 +41,11 @@ class ShadowModels(ThresholdAttack, name="membership/shadow", needs=(LACKS_TRAIN
     trees
         How many trees the attack forest has, at least 1.
 
-    Raises
-    ------
-    ParameterError
-        If a number is too small, or `n_shadows` is odd.
-
     Notes
     -----
     Shokri, Stronati, Song and Shmatikov, "Membership inference attacks against machine learning
     models" (S&P 2017). It trains one attack model for each class; here the one-hot label is an
     input, so that rare classes don't have one that learned from a handful.
-
-    Examples
-    --------
-    >>> ShadowModels(n_shadows=8).n_shadows
-    8
     """
 
     n_shadows: int = field(default=16, metadata={"ge": 4})

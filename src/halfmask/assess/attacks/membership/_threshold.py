@@ -73,11 +73,6 @@ class Gap(ThresholdAttack, name="membership/gap", needs=(lacking_classes,)):
 
     **Edge cases.** A regressor is never quite right, and isn't attacked. Of classes that are
     equally likely the first counts as predicted.
-
-    Examples
-    --------
-    >>> Gap().name
-    'membership/gap'
     """
 
     def _scorer(self, target: ModelTarget, random_state: int) -> Callable[[View], MembershipScores]:  # noqa: ARG002 # nothing is drawn
@@ -109,11 +104,6 @@ class Yeom(ThresholdAttack, name="membership/yeom"):
     threshold; so here it is the one that is best on the half of the people that the attacker knows,
     which is never a weaker attack. The cross-entropy -log p(label) falls as p(label) rises: scores
     are p(label) itself. Of a regressor, as in the paper, the loss is the squared error.
-
-    Examples
-    --------
-    >>> Yeom().missing_inputs(None)
-    ''
     """
 
     def _scorer(self, target: ModelTarget, random_state: int) -> Callable[[View], MembershipScores]:  # noqa: ARG002 # nothing is drawn
@@ -133,11 +123,6 @@ class BlackBox(ThresholdAttack, name="membership/black_box"):
     trees
         How many trees the forest has, at least 1.
 
-    Raises
-    ------
-    ParameterError
-        If a layer has no unit, or the forest no tree.
-
     Notes
     -----
     The attack of Goldsteen et al., "Anonymizing machine learning models" (2021), figure 6, which is
@@ -148,11 +133,6 @@ class BlackBox(ThresholdAttack, name="membership/black_box"):
     **Guarantees.** The better of the two and its threshold are chosen on a third of the known half,
     which neither was trained on; balanced accuracy, areas and rates are of the other half. The
     details have both areas of that third.
-
-    Examples
-    --------
-    >>> BlackBox(hidden=(32,)).missing_inputs(None)
-    ''
     """
 
     hidden: tuple[int, ...] = field(

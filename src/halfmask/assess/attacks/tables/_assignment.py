@@ -51,11 +51,6 @@ class AssignmentLinkage(
     A larger table is attacked on a part of it, of whole classes of rows that were released alike,
     since a part of a class would make its rows rarer than they are. Rows that are alike can be
     exchanged, so that a link to a class of k counts as 1/k.
-
-    Examples
-    --------
-    >>> AssignmentLinkage(n_attacks=500).name
-    'tables/record-linkage-assignment'
     """
 
     n_attacks: int = field(default=1000, metadata={"ge": 1})

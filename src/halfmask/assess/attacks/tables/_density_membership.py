@@ -58,11 +58,6 @@ class DensityMembership(
     row alone (Chen et al., "GAN-Leaks", CCS 2020, section 4.2).
 
     **Edge cases.** A control table of fewer than 200 rows shows nothing.
-
-    Examples
-    --------
-    >>> DensityMembership(false_positives=0.01).name
-    'tables/density-membership'
     """
 
     n_attacks: int = field(default=3000, metadata={"ge": 1})

@@ -67,11 +67,6 @@ class ProbabilisticLinkage(
     pairs agree: left alone it finds pairs of a wide class instead of pairs of one person. The worst
     is reported of numbers that agree if they are the same (or inside the range) and if they are
     within a tenth of a standard deviation, each with the fitted m and with an m of 0.9 throughout.
-
-    Examples
-    --------
-    >>> ProbabilisticLinkage().name
-    'tables/record-linkage-probabilistic'
     """
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})

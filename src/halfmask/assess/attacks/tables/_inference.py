@@ -66,11 +66,6 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
 
     **Edge cases.** A released set or range is guessed by its first category or its middle; a cell
     without information is no guess. People without a secret aren't attacked.
-
-    Examples
-    --------
-    >>> Inference(tolerance=0.1).name
-    'tables/inference'
     """
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})

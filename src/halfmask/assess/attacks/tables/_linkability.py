@@ -51,11 +51,6 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
     The second of the three risks of the Article 29 Working Party, as Giomi et al., "A unified
     framework for quantifying privacy risk in synthetic data" (PoPETs 2023), section 4.2, measure
     it; distances are Gower's. The baseline is two random draws that meet.
-
-    Examples
-    --------
-    >>> Linkability(n_neighbours=5).name
-    'tables/linkability'
     """
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})

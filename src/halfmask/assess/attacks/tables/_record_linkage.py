@@ -70,11 +70,6 @@ class DistanceLinkage(
     ``d_risk``: the share of people with *every* number within `interval` standard deviations of
     what was released; Mateo-Sanz et al., "Outlier protection in continuous microdata masking"
     (2004), "SDID".
-
-    Examples
-    --------
-    >>> DistanceLinkage().name
-    'tables/record-linkage-distance'
     """
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})

@@ -57,11 +57,6 @@ class SinglingOutUnivariate(
     **Edge cases.** A control larger than the original is cut to its size. If it is smaller, the
     original is cut: success is measured in a random part of as many people, and `tolerance` and
     `min_control_effect` are scaled by that fraction.
-
-    Examples
-    --------
-    >>> SinglingOutUnivariate().name
-    'tables/singling-out-univariate'
     """
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})
@@ -93,11 +88,6 @@ class SinglingOutMultivariate(
     one below it at most what the row has, a category to be the row's. Only guesses that one
     released row meets are tried. Of a row with ranges the guess is that one person of its class is
     at an end of one of them.
-
-    Examples
-    --------
-    >>> SinglingOutMultivariate(n_columns=(2, 3)).name
-    'tables/singling-out-multivariate'
     """
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})

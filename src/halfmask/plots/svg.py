@@ -1,15 +1,13 @@
-"""What all drawings of attacks are made of: colours, shapes, words; nothing becomes markup."""
+"""What drawings are made of: colours of a light and a dark scheme, shapes, words."""
 
 from __future__ import annotations
 
-import html
-import re
-import textwrap
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from halfmask.plots.words import safe
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 WIDTH, MARGIN, INSET = 900, 24, 18
 _PAPER, _CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
@@ -17,20 +15,42 @@ BEFORE, AFTER, BAD, GREY = "#a64b06", "#0f6f68", "#a92318", "#8a929c"
 TRACK, WASH, BAD_WASH, ALLOWED = "#ebe6dc", "#e3efec", "#fbe6e2", "#bcdcd6"
 OPEN_WASH = "#fbeeda"
 
-_STYLE = f"""<style>
-text{{font:13px "Inter","Segoe UI","Helvetica Neue",Arial,"Liberation Sans",sans-serif;fill:{INK};
-font-variant-numeric:tabular-nums}}
-.title{{font:600 25px "Iowan Old Style","Palatino Linotype",Georgia,"Liberation Serif",serif}}
-.soft{{fill:{SOFT};font-size:12px}} .small{{fill:{SOFT};font-size:11px}} .name{{font-weight:600}}
-.family{{font-size:12px;font-weight:700;fill:{SOFT};letter-spacing:.04em}}
-.after{{fill:{AFTER};font-weight:700}} .before{{fill:{BEFORE}}} .dim{{fill:#69727d}}
-.resisted{{fill:{AFTER};font-weight:700}} .broken{{fill:{BAD};font-weight:700}}
-.INVALID,.nothing-to-resist{{fill:{SOFT};font-weight:700}}
-.not-shown{{fill:{BEFORE};font-weight:700}}
-</style>"""
+#: What each colour is where the reader's scheme is dark.
+_DARK = {
+    _PAPER: "#14181d", _CARD: "#1c2229", INK: "#ece7dd", SOFT: "#a8b0ba", RULE: "#39424d",
+    BEFORE: "#e8a063", AFTER: "#5cc4b9", BAD: "#f19186", GREY: "#8a929c", TRACK: "#2b333d",
+    WASH: "#17352f", BAD_WASH: "#41231f", ALLOWED: "#2a5a53", OPEN_WASH: "#3d2f18",
+}  # fmt: skip
 
-# What XML 1.0 can't hold at all, not even escaped.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+def _words_in(colour: Callable[[str], str]) -> str:
+    """Return the rules of words in a scheme."""
+    ink, soft, before, after, bad = map(colour, (INK, SOFT, BEFORE, AFTER, BAD))
+    return (
+        f"text{{fill:{ink}}}.soft,.small,.family,.INVALID,.nothing-to-resist,.dim{{fill:{soft}}}"
+        f".after,.resisted{{fill:{after}}}.before,.not-shown{{fill:{before}}}.broken{{fill:{bad}}}"
+    )
+
+
+_STYLE = (
+    """<style>
+text{font:13px "Inter","Segoe UI","Helvetica Neue",Arial,"Liberation Sans",sans-serif;
+font-variant-numeric:tabular-nums}
+.title{font:600 25px "Iowan Old Style","Palatino Linotype",Georgia,"Liberation Serif",serif}
+.soft,.family{font-size:12px}.small{font-size:11px}.name{font-weight:600}
+.family{letter-spacing:.04em}
+.family,.after,.resisted,.broken,.INVALID,.nothing-to-resist,.not-shown{font-weight:700}
+"""
+    + _words_in(str)
+    + "\n@media (prefers-color-scheme:dark){"
+    + _words_in(_DARK.__getitem__)
+    # Rules win over attributes: a reader without schemes shows the light one.
+    + "".join(
+        f'[fill="{light}"]{{fill:{dark}}}[stroke="{light}"]{{stroke:{dark}}}'
+        for light, dark in _DARK.items()
+    )
+    + "}\n</style>"
+)
 
 
 def drawing(
@@ -52,16 +72,6 @@ def drawing(
             "</svg>\n",
         )
     )
-
-
-def safe(words: str) -> str:
-    """Return words as they may stand in an element or an attribute."""
-    return html.escape(_FORBIDDEN.sub("\ufffd", words))
-
-
-def wrapped(words: str, letters: int) -> list[str]:
-    """Break words into lines of at most so many letters; a longer word is cut."""
-    return textwrap.wrap(" ".join(words.split()), letters) or [""]
 
 
 def text(x: float, y: float, words: str, style: str = "", *, end: bool = False) -> str:
@@ -89,14 +99,14 @@ def line(x: float, y: float, to_x: float, to_y: float, stroke: str, width: float
 
 def circle(x: float, y: float, radius: float, fill: str) -> str:
     """Return a disc with a light rim, so that it is seen on a line of its own colour."""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}" stroke="#fffefb"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}" stroke="{_CARD}"/>'
 
 
 def diamond(x: float, y: float, radius: float, stroke: str) -> str:
     """Return an open diamond."""
     return (
         f'<path d="M{x:.1f} {y - radius:.1f}l{radius:g} {radius:g}l{-radius:g} {radius:g}'
-        f'l{-radius:g} {-radius:g}z" fill="#fffefb" stroke="{stroke}" stroke-width="2"/>'
+        f'l{-radius:g} {-radius:g}z" fill="{_CARD}" stroke="{stroke}" stroke-width="2"/>'
     )
 
 
@@ -114,3 +124,18 @@ def ring(x: float, y: float) -> str:
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="8" fill="none" stroke="{BEFORE}" '
         'stroke-width="1.5"/>'
     )
+
+
+def grid(
+    box: tuple[float, float, float, float],
+    across: Iterable[tuple[float, str]],
+    up: Iterable[tuple[float, str]],
+) -> list[str]:
+    """Return the rules of two axes with their labels: left, right, top and bottom of the box."""
+    left, right, top, bottom = box
+    parts = []
+    for x, words in across:
+        parts += [line(x, top, x, bottom, RULE), text(x - 8, bottom + 20, words, "small")]
+    for y, words in up:
+        parts += [line(left, y, right, y, RULE), text(left - 8, y + 4, words, "small", end=True)]
+    return parts

@@ -6,15 +6,14 @@ print), every label is escaped, and a chart costs no time and a few kilobytes.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
-from typing import Final, Literal
+from typing import Literal
+
+from halfmask.plots.words import safe
 
 Series = Literal["before", "after"]
 Anchor = Literal["start", "middle", "end"]
-_DIRECTIONS: Final = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +58,13 @@ class Chart:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        name, width, height = _text(self.name), self.width, self.height
+        name, width, height = safe(self.name), self.width, self.height
         yield (
             f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" '
             f'aria-labelledby="{name}-title {name}-desc">'
         )
-        yield f'<title id="{name}-title">{_text(self.title)}</title>'
-        yield f'<desc id="{name}-desc">{_text(self.description)}</desc>'
+        yield f'<title id="{name}-title">{safe(self.title)}</title>'
+        yield f'<desc id="{name}-desc">{safe(self.description)}</desc>'
         for bar in self.bars:
             if bar.width > 0 and bar.height > 0:
                 yield (
@@ -81,28 +80,6 @@ class Chart:
             strong = ' class="strong"' if word.strong else ""
             yield (
                 f'<text x="{word.x}" y="{word.y}" text-anchor="{word.anchor}"{strong}>'
-                f"{_text(word.text)}</text>"
+                f"{safe(word.text)}</text>"
             )
         yield "</svg>"
-
-
-def without_controls(text: str) -> str:
-    r"""Return a text with control and direction characters replaced.
-
-    Examples
-    --------
-    >>> without_controls("a\u202eb") == without_controls("a\0b") == "a\ufffdb"
-    True
-    """
-    return "".join("\N{REPLACEMENT CHARACTER}" if _controls(it) else it for it in text)
-
-
-def _controls(letter: str) -> bool:
-    """Return whether a letter steers the reader's machine: a control, a surrogate, a direction."""
-    if unicodedata.category(letter) in {"Cc", "Cs"}:
-        return letter != "\n"
-    return unicodedata.bidirectional(letter) in _DIRECTIONS
-
-
-def _text(text: str) -> str:
-    return escape(without_controls(text))

@@ -11,13 +11,13 @@ from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
 from halfmask.assess.masking import MaskingAssessment, compare_masked
 from halfmask.claims import released_columns_claim
-from halfmask.data import like
+from halfmask.data import like, open_table
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, MaskedTable, pseudonym_key
 from halfmask.microdata._folds import drawn
 from halfmask.microdata._mask_checks import with_hierarchies
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
-from halfmask.microdata._opening import frame_given, opened_as
+from halfmask.microdata._opening import frame_given
 from halfmask.microdata._policy import Policy
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def mask(
         )
     progress, key = progress or silent, key if key is not None else fresh_key()
     check_key(key)
-    source = opened_as(table, policy.read_options())
+    source = open_table(table, options=policy.read_options())
     schema = policy.schema()
     schema.check(source.columns)
     table_masks = with_hierarchies(policy.table_masks, schema)

@@ -16,6 +16,7 @@ from halfmask.anonymize import (
     Summary,
 )
 from halfmask.claims import MANIFEST_NAME
+from halfmask.data import open_table
 from halfmask.data._atomic import check_new_folder
 from halfmask.data._object_folder import check_object_folder
 from halfmask.data._object_store import is_object_address
@@ -39,7 +40,7 @@ from halfmask.microdata._fitting import fit_classes
 from halfmask.microdata._folds import drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._made_policy import policy_of
-from halfmask.microdata._opening import frame_given, opened_as
+from halfmask.microdata._opening import frame_given
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 from halfmask.microdata._prepared import Prepared
@@ -245,7 +246,7 @@ def protect(  # noqa: PLR0913 # each says one thing, by its name
     engine = engine or LocalEngine()
     key = key if key is not None else fresh_key()
     check_key(key)
-    opened = opened_as(table, policy.read_options())
+    opened = open_table(table, options=policy.read_options())
     policy.schema().check(opened.columns)
     vault_key = None if vault is None else pseudonym_key(vault)
     behind = MaskedTable.of(

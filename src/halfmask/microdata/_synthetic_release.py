@@ -11,9 +11,9 @@ from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
 from halfmask.assess.synthesis import SynthesisAssessment, assess_synthetic
-from halfmask.data import like, orders_of
+from halfmask.data import like, open_table, orders_of
 from halfmask.data._orders import with_orders
-from halfmask.microdata._opening import frame_given, ledger_view, opened_as, opened_as_texts
+from halfmask.microdata._opening import frame_given, ledger_view, opened_as_texts
 from halfmask.microdata._policy import Policy
 from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
@@ -265,7 +265,11 @@ def synthesize(
     check_key(key)
     options = policy.read_options()
     as_texts = _person_as_text(policy, options)
-    source = opened_as_texts(table, options, as_texts) if as_texts else opened_as(table, options)
+    source = (
+        opened_as_texts(table, options, as_texts)
+        if as_texts
+        else open_table(table, options=options)
+    )
     policy.schema().check(source.columns)
     progress("reading", 0.0)
     if ledger is not None:

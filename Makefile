@@ -40,7 +40,7 @@ lint: $(VENV)/.development ## Check style and format
 types: $(VENV)/.development ## Check types, strictly
 	$(BIN)/mypy
 
-contracts: $(VENV)/.development ## Check that imports only point upwards in the house
+contracts: $(VENV)/.development sizes ## Check that imports only point upwards in the house, and its budget
 	$(BIN)/lint-imports --no-cache
 
 unit: $(VENV)/.development ## Run the quick tests and the examples in the docstrings
@@ -71,7 +71,7 @@ docs: $(VENV)/.development ## Build the documentation into site/; a warning is a
 notebooks: $(VENV)/.development ## Run examples/notebooks/ and store what they show
 	$(BIN)/python tools/run_notebooks.py
 
-sizes: $(VENV)/.runtime ## Print lines, long functions and circles of imports of each room
+sizes: $(VENV)/.development ## Print the size of each room, and fail where one is over its budget
 	$(BIN)/python tools/sizes.py
 
 schema: $(VENV)/.runtime ## Write the policy's JSON schema, which editors read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,15 @@ def modules():
         path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
         for path in sorted(SOURCE.rglob("*.py"))
     }
+
+
+@pytest.fixture(scope="session")
+def sizes():
+    """`tools/sizes.py` as a module."""
+    path = SOURCE.parents[1] / "tools" / "sizes.py"
+    spec = importlib.util.spec_from_file_location("sizes", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 from pathlib import Path
-
-import pytest
 
 #: Files that show an object, or check it, and name its type. The list may only become shorter.
 KNOWN = [
@@ -22,18 +19,6 @@ KNOWN = [
         *("training._predicting", "training._preparing"),
     },
 ]
-
-
-@pytest.fixture(scope="module")
-def sizes():
-    """`tools/sizes.py` as a module."""
-    path = Path(__file__).resolve().parents[2] / "tools" / "sizes.py"
-    spec = importlib.util.spec_from_file_location("sizes", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_no_new_circle(sizes, modules):

@@ -36,8 +36,8 @@ import workloads
 from bars import Bar, report, say
 from halfmask.hashing import FileHasher, HasherSettings, TableReading
 from halfmask.hashing._fitting import fitted
-from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._reading import opened
+from halfmask.hashing._slots import HasherKeys
 from halfmask.vault import Secret
 
 SHARE = 0.70

@@ -19,7 +19,7 @@ from halfmask.anonymize import (
     Representative,
 )
 from halfmask.anonymize._cells import CellColumn
-from halfmask.anonymize._growth import SplitCriterion
+from halfmask.anonymize._growth import GrowthPlan
 from halfmask.data import Column, Hierarchy, Schema
 from halfmask.guarantees import DistinctLDiversity, KAnonymity, TCloseness
 
@@ -84,7 +84,7 @@ def test_values_of_a_protection(recoding):
     values = [
         each, summary, fitted, plan, mended, counts, batch, cells, mended.partition,
         *fitted.codings, *fitted.sensitive, *fitted.guarantees, *mended.judge(), counts.classes,
-        SplitCriterion(guides=np.array([[918273.0]])), Mondrian(), recoding,
+        GrowthPlan(guides=np.array([[918273.0]])), Mondrian(), recoding,
     ]  # fmt: skip
 
     for value in values:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask.anonymize import _grower
-from halfmask.anonymize._growth import SplitCriterion, grow_partition
+from halfmask.anonymize._growth import GrowthPlan, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.guarantees import DistinctLDiversity, KAnonymity
 
@@ -19,7 +19,7 @@ def _grown(codes, guarantees, guides, ill):
         [np.zeros(n - 1, dtype=np.uint8) for n in n_codes],
         sensitive=[SensitiveCodes(name="ill", order=("0", "1", "2"), n_values=3, codes=ill)],
         guarantees=guarantees,
-        criterion=SplitCriterion(guides=guides),
+        plan=GrowthPlan(guides=guides),
     )
 
 

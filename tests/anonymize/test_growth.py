@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize import Anonymizer
-from halfmask.anonymize._growth import SplitCriterion, _pack, engine_rules, grow_partition
+from halfmask.anonymize._growth import GrowthPlan, _pack, engine_rules, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.data import Hierarchy
 from halfmask.guarantees import (
@@ -171,15 +171,13 @@ def test_a_promise_that_the_whole_table_misses():
             [np.zeros(0, np.uint8)],
             sensitive=[],
             guarantees=[KAnonymity(k=4)],
-            criterion=SplitCriterion(),
+            plan=GrowthPlan(),
         )
 
 
-def test_the_repr_of_a_criterion_has_no_guides():
-    assert (
-        repr(SplitCriterion(guides=np.array([[0.125]]))) == "SplitCriterion(strict=True, 1 guides)"
-    )
-    assert repr(SplitCriterion()) == "SplitCriterion(strict=True, 0 guides)"
+def test_the_repr_of_a_plan_has_no_guides():
+    assert repr(GrowthPlan(guides=np.array([[0.125]]))) == "GrowthPlan(strict=True, 1 guides)"
+    assert repr(GrowthPlan()) == "GrowthPlan(strict=True, 0 guides)"
 
 
 def test_distinct_values_of_a_column_behind_a_counted_one_allow_cuts():

@@ -1,4 +1,4 @@
-"""Guided: its split criterion, and what it refuses."""
+"""Guided: how it cuts, and what it refuses."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def test_it_is_a_method_that_needs_a_guide():
 def test_it_leads_by_the_guides_and_the_minimal_gain():
     guides = np.array([[0.0], [1.0]])
 
-    criterion = Guided(min_gain=0.5).split_criterion(guides)
+    plan = Guided(min_gain=0.5).plan_growth(guides)
 
-    assert criterion.guides is guides
-    assert (criterion.min_gain, criterion.strict) == (0.5, True)
-    assert "1 guides" in repr(criterion)
+    assert plan.guides is guides
+    assert (plan.min_gain, plan.strict) == (0.5, True)
+    assert "1 guides" in repr(plan)
 
 
 def test_without_a_guide_it_says_what_to_give():
     with pytest.raises(ParameterError, match="labels or predictions"):
-        Guided().split_criterion(None)
+        Guided().plan_growth(None)
 
 
 @pytest.mark.parametrize("gain", [-0.1, 1.1, float("nan")])

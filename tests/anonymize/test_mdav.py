@@ -45,7 +45,7 @@ def grouping(*guarantees, **options):
 def test_it_is_a_method_that_needs_no_guide():
     assert isinstance(Mdav(), Method)
     assert (Mdav.name, Mdav.needs_guide) == ("mdav", False)
-    assert Mdav(block_rows=7).split_criterion(np.ones((3, 1))).block_rows == 7
+    assert Mdav(block_rows=7).plan_growth(np.ones((3, 1))).block_rows == 7
     with pytest.raises(ParameterError, match="'block_rows' parameter"):
         Mdav(block_rows=0)
 

@@ -89,14 +89,14 @@ def test_methods_are_methods(method):
 
 
 def test_mondrian_needs_no_guide():
-    assert Mondrian(strict=False).split_criterion(None).strict is False
-    assert Mondrian().split_criterion(np.ones((3, 1))).guides is None
+    assert Mondrian(strict=False).plan_growth(None).strict is False
+    assert Mondrian().plan_growth(np.ones((3, 1))).guides is None
 
 
 def test_guided_needs_one():
     with pytest.raises(ParameterError, match="needs labels or predictions"):
-        Guided().split_criterion(None)
-    assert Guided(min_gain=0.25).split_criterion(np.ones((3, 1))).min_gain == 0.25
+        Guided().plan_growth(None)
+    assert Guided(min_gain=0.25).plan_growth(np.ones((3, 1))).min_gain == 0.25
 
 
 @pytest.mark.parametrize("gain", [-0.1, 1.1, float("nan")])

@@ -16,7 +16,7 @@ def cells(rows, *, k, strict=True):
 def test_it_is_a_method_that_needs_no_guide():
     assert isinstance(Mondrian(), Method)
     assert (Mondrian.name, Mondrian.needs_guide) == ("mondrian", False)
-    assert Mondrian(strict=False).split_criterion(None).strict is False
+    assert Mondrian(strict=False).plan_growth(None).strict is False
 
 
 def test_one_column_is_cut_at_its_median():

@@ -295,3 +295,13 @@ def test_without_some_columns_it_is_the_same_table(tmp_path):
     path.write_text("age,name,sex\n41,a,f\n17,b,d\n18,b,d\n")
     with pytest.raises(DataError, match="changed"):
         less.read()
+
+
+def test_an_open_table_stays_as_it_is_but_for_spellings():
+    source = open_table(pl.DataFrame({"town": [" Bree", "Dale "], "zip": [1, 2]}))
+
+    assert open_table(source).read().equals(source.read())
+    options = ReadOptions(normalize={"town": ["trim"]}, dtypes={"zip": "string"})
+    assert open_table(source, options=options).read().rows() == [("Bree", 1), ("Dale", 2)]
+    with pytest.raises(ColumnNotFoundError):
+        open_table(source, options=ReadOptions(normalize={"road": ["trim"]}))

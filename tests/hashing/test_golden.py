@@ -12,8 +12,7 @@ import pytest
 
 from halfmask.hashing import HashedRows, HasherSettings, LabelCodes
 from halfmask.hashing._fitting import fitted
-from halfmask.hashing._keys import HasherKeys
-from halfmask.hashing._slots import hash_of, hashes_of
+from halfmask.hashing._slots import HasherKeys, hash_of, hashes_of
 from hashing.plain_hasher import (  # type: ignore[import-not-found] # beside, not in a package
     Oracle,
     rows_of,

@@ -174,7 +174,7 @@ def naively(place: Path, settings: dict[str, Any]) -> bytes:
     targets = {int(sent) for _, kind, _, sent in records if kind not in {EXAMPLES, CANARIES}}
     defences, of_learner = settings.get("defences"), {**settings, "defences": None}
     del of_learner["defences"]
-    bare = OnlineLearner.from_settings(of_learner)
+    bare = OnlineLearner(**of_learner)
     learner: Any = bare if defences is None else Defences.from_dict(defences).around(bare)
     kept, canaries = {0: learner.to_bytes()}, None
     for seq, kind, client, sent in records:

@@ -129,15 +129,15 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     guarantees = tuple(_known_values(each, summary, schema) for each in guarantees)
     sensitive = _sensitive_codes(summary, guarantees)
     persons = None if person is None else PersonCodes.of(rows[person], summary.values(person))
-    criterion = method.split_criterion(guides)
+    plan = method.plan_growth(guides)
     partition: Partition
-    if criterion.lattice is not None:
+    if plan.lattice is not None:
         partition, cell_of_row = choose_levels(
             codings,
             codes,
             sensitive=sensitive,
             guarantees=guarantees,
-            wanted=criterion.lattice,
+            wanted=plan.lattice,
             guides=guides,
             persons=persons,
             max_suppressed=rows_of_share(max_suppression_fraction, rows.height),
@@ -145,7 +145,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
         )
     else:
         axes = None
-        if criterion.search == "nearest":
+        if plan.search == "nearest":
             from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
 
             axes = Axes.of(codings, codes)
@@ -155,7 +155,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             [coding.boundaries for coding in codings],
             sensitive=sensitive,
             guarantees=guarantees,
-            criterion=criterion,
+            plan=plan,
             weights=relative_weights(coding.column.weight for coding in codings),
             axes=axes,
             persons=persons,

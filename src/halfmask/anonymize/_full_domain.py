@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
-from halfmask.anonymize._growth import SplitCriterion
+from halfmask.anonymize._growth import GrowthPlan
 from halfmask.anonymize.lattice import (
     LatticeSearch,
     Loss,
@@ -121,8 +121,8 @@ class FullDomain:
         """Whether the objective needs a label."""
         return self.objective.needs_label
 
-    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # the judge counts them
-        """Return the criterion by which classes are found.
+    def plan_growth(self, guides: NDArray[np.float64] | None) -> GrowthPlan:  # noqa: ARG002 # the judge counts them
+        """Return how classes are found.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class FullDomain:
             Labels or predictions, (rows, outputs); ``None`` without any.
         """
         limit = SearchLimit(steps=self.steps, seconds=self.seconds)
-        return SplitCriterion(
+        return GrowthPlan(
             search="lattice",
             lattice=LatticeSearch(
                 objective=self.objective,

@@ -39,8 +39,8 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitCriterion:
-    """How classes are cut: the targets, the search and its bounds."""
+class GrowthPlan:
+    """How classes are found: cut or grouped or searched for, and by what."""
 
     strict: bool = True
     guides: NDArray[np.float64] | None = None
@@ -51,7 +51,7 @@ class SplitCriterion:
 
     def __repr__(self) -> str:
         n = 0 if self.guides is None else self.guides.shape[1]
-        return f"SplitCriterion(strict={self.strict}, {n} guides)"
+        return f"GrowthPlan(strict={self.strict}, {n} guides)"
 
 
 def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
@@ -61,7 +61,7 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
     *,
     sensitive: Sequence[SensitiveCodes],
     guarantees: Sequence[Guarantee],
-    criterion: SplitCriterion,
+    plan: GrowthPlan,
     weights: NDArray[np.float64] | float = 1.0,
     axes: Axes | None = None,
     persons: PersonCodes | None = None,
@@ -77,11 +77,11 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
         counted = Criterion(rule="distinct-l", column=_PERSON, thresholds=(float(k),))
         rules, k = engine_rules(guarantees, sensitive, more=(counted,))
     if axes is not None:
-        rows = criterion.block_rows
+        rows = plan.block_rows
         return group_near(
             codes, axes, sensitive=sensitive, rules=rules, k=k, block_rows=rows, weights=weights
         )
-    guides = criterion.guides if criterion.guides is not None else np.zeros((n, 0))
+    guides = plan.guides if plan.guides is not None else np.zeros((n, 0))
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow
     grower = Grower(
@@ -94,9 +94,9 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
             len(sensitive),
         ),
         rules=rules,
-        guide=Guide(guides.shape[1], criterion.min_gain, GUIDE_BINS),
+        guide=Guide(guides.shape[1], plan.min_gain, GUIDE_BINS),
         k=k,
-        strict=criterion.strict,
+        strict=plan.strict,
     )
     cell_of_row = np.empty(n, dtype=np.int32)
     return grower.partition(cell_of_row), cell_of_row

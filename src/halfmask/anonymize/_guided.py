@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import ParameterError
 from halfmask._validation import fraction
-from halfmask.anonymize._growth import SplitCriterion
+from halfmask.anonymize._growth import GrowthPlan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,8 +58,8 @@ class Guided:
     def __post_init__(self) -> None:
         fraction(owner="Guided", min_gain=self.min_gain)
 
-    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:
-        """Return the criterion by which classes are cut.
+    def plan_growth(self, guides: NDArray[np.float64] | None) -> GrowthPlan:
+        """Return how classes are cut.
 
         Parameters
         ----------
@@ -71,4 +71,4 @@ class Guided:
                 "Guided needs labels or predictions as split targets. Got none.",
                 hint="Pass y to fit, or name the target columns in the policy.",
             )
-        return SplitCriterion(guides=guides, min_gain=self.min_gain)
+        return GrowthPlan(guides=guides, min_gain=self.min_gain)

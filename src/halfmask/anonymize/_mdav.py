@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._validation import integer_at_least
-from halfmask.anonymize._growth import SplitCriterion
+from halfmask.anonymize._growth import GrowthPlan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,12 +69,12 @@ class Mdav:
     def __post_init__(self) -> None:
         integer_at_least(1, owner="Mdav", block_rows=self.block_rows)
 
-    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # it needs none
-        """Return the criterion by which classes are found.
+    def plan_growth(self, guides: NDArray[np.float64] | None) -> GrowthPlan:  # noqa: ARG002 # it needs none
+        """Return how classes are found.
 
         Parameters
         ----------
         guides
             Labels or predictions, (rows, outputs); ``None`` without any.
         """
-        return SplitCriterion(search="nearest", block_rows=self.block_rows)
+        return GrowthPlan(search="nearest", block_rows=self.block_rows)

@@ -3,27 +3,107 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import rows_of_share
-from halfmask.anonymize._cell_spans import CellSpans
-from halfmask.anonymize._joining import join_failing
+from halfmask.anonymize._recount import CellCounts
 from halfmask.anonymize._suppressing import smallest_enough
 from halfmask.anonymize._written_codes import written_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from halfmask.anonymize._fitted import Fitted
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._population import PlacedPeople
-    from halfmask.anonymize._recount import CellCounts
     from halfmask.guarantees import Classes, Guarantee
 
 Integers = NDArray[np.int64]
+
+
+class CellSpans:
+    """The parent of each node of the tree, and the run of cells below it."""
+
+    def __init__(self, parent: Integers, first: Integers, last: Integers, leaf: Integers) -> None:
+        self.parent, self.first, self.last, self.leaf = parent, first, last, leaf
+
+    @classmethod
+    def of(cls, partition: Partition) -> Self:
+        """Return the spans of a partition."""
+        from halfmask.kernels.partition.descent import cell_spans  # noqa: PLC0415 # the compiler loads late
+
+        n = len(partition.feature)
+        parent = np.empty(n, dtype=np.int32)
+        first, last = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        cell_spans(partition.feature, partition.left, partition.right, parent, first, last)
+        leaf = np.empty(partition.n_cells, dtype=np.int64)
+        cells = np.flatnonzero(partition.feature < 0)
+        leaf[partition.left[cells]] = cells
+        return cls(parent.astype(np.int64), first, last, leaf)
+
+    def above(self, firsts: Integers, lasts: Integers, live: Integers) -> Integers:
+        """Return for each run of cells the lowest node that holds more live cells.
+
+        -1 if there is none.
+        """
+        own = live[lasts + 1] - live[firsts]
+        nodes = self.leaf[firsts].copy()
+        climbing = np.arange(len(nodes))
+        while len(climbing):
+            at = nodes[climbing]
+            held = live[self.last[at] + 1] - live[self.first[at]]
+            climbing = climbing[held <= own[climbing]]
+            nodes[climbing] = self.parent[nodes[climbing]]
+            climbing = climbing[nodes[climbing] >= 0]
+        return nodes
+
+
+def join_failing(tree: CellSpans, target: Integers, failing: Integers) -> Integers:
+    """Join each failing cell with the failing cells below the lowest node that has others.
+
+    One that is alone is joined with all cells below the lowest node that has any.
+    """
+    fails = np.isin(target, failing)
+    among = fails if len(failing) > 1 else target >= 0
+    before = np.concatenate([[0], np.cumsum(among)])
+    order = np.argsort(target, kind="stable")
+    starts = np.searchsorted(target[order], failing)
+    ends = np.searchsorted(target[order], failing, side="right")
+    parent = np.arange(int(target.max()) + 1)
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        own, first, last = np.sort(order[start:end]), 0, -1
+        node = int(tree.leaf[own[0]])
+        while node >= 0:
+            first, last = int(tree.first[node]), int(tree.last[node])
+            held = np.searchsorted(own, last, side="right") - np.searchsorted(own, first)
+            if before[last + 1] - before[first] > held:
+                break
+            node = int(tree.parent[node])
+        if node < 0:
+            raise GuaranteeNotMetError(
+                "The whole table as one class misses a guarantee.",
+                hint="Ask for less, or give more rows.",
+            )
+        below = np.unique(target[first : last + 1][among[first : last + 1]])
+        _unite(parent, [int(target[own[0]]), *below.tolist()])
+    joined = np.array([_root(parent, number) for number in range(len(parent))])
+    return np.where(target >= 0, joined[target], -1)
+
+
+def _unite(parent: Integers, numbers: list[int]) -> None:
+    roots = {_root(parent, number) for number in numbers}
+    parent[list(roots)] = min(roots)
+
+
+def _root(parent: Integers, number: int) -> int:
+    while parent[number] != number:
+        parent[number] = parent[parent[number]]
+        number = int(parent[number])
+    return number
 
 
 def mend(
@@ -239,3 +319,36 @@ def _extents(counts: CellCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         np.minimum.at(low[:, j], cells, codes.astype(np.int32))
         np.maximum.at(high[:, j], cells, codes.astype(np.int32))
     return low, high
+
+
+def better_start(starts: Iterable[Fitted], *, max_suppression_fraction: float) -> Fitted:
+    """Return the cells that lose least after mending; of equal ones the first."""
+    best: tuple[float, Fitted] | None = None
+    failed: GuaranteeNotMetError | None = None
+    for start in starts:
+        try:
+            mended, _ = mend(
+                start,
+                CellCounts.of(start),
+                guarantees=[each for each in start.guarantees if not each.needs_population],
+                max_suppression_fraction=max_suppression_fraction,
+            )
+        except GuaranteeNotMetError as error:
+            failed = error
+            continue
+        loss = _width(mended)
+        if best is None or loss < best[0]:
+            best = loss, start
+    if best is not None:
+        return best[1]
+    raise failed if failed is not None else GuaranteeNotMetError("There are no cells.")
+
+
+def _width(fitted: Fitted) -> float:
+    """Return the mean width of the rows' cells, in [0, 1]; that of a suppressed row is 1."""
+    partition = fitted.partition
+    spans = np.array([max(1, coding.n_codes - 1) for coding in fitted.codings])
+    widths = ((partition.high - partition.low) / spans).mean(axis=1)
+    n_rows = len(fitted.cell_of_row)
+    suppressed = n_rows - int(partition.sizes.sum())
+    return float(((widths * partition.sizes).sum() + suppressed) / n_rows)

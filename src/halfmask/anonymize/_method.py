@@ -11,7 +11,7 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from halfmask.anonymize._growth import SplitCriterion
+    from halfmask.anonymize._growth import GrowthPlan
 
 #: Of more classes than this only the most frequent texts guide; integers are numbers then.
 MAX_CLASSES = 32
@@ -34,8 +34,8 @@ class Method(Protocol):
     def needs_guide(self) -> bool:
         """Whether it looks at labels or predictions."""
 
-    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:
-        """Return the criterion by which classes are cut.
+    def plan_growth(self, guides: NDArray[np.float64] | None) -> GrowthPlan:
+        """Return how classes are cut.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from halfmask.anonymize._growth import SplitCriterion
+from halfmask.anonymize._growth import GrowthPlan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,12 +51,12 @@ class Mondrian:
         default=True, metadata={"description": "Whether rows with the same value stay together."}
     )
 
-    def split_criterion(self, guides: NDArray[np.float64] | None) -> SplitCriterion:  # noqa: ARG002 # it needs none
-        """Return the criterion by which classes are cut.
+    def plan_growth(self, guides: NDArray[np.float64] | None) -> GrowthPlan:  # noqa: ARG002 # it needs none
+        """Return how classes are cut.
 
         Parameters
         ----------
         guides
             Labels or predictions, (rows, outputs); ``None`` without any.
         """
-        return SplitCriterion(strict=self.strict)
+        return GrowthPlan(strict=self.strict)

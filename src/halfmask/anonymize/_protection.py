@@ -15,11 +15,10 @@ from halfmask.anonymize._cells import CellColumn
 from halfmask.anonymize._fitted import Fitted, fit_cells
 from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._level_people import LevelPeople, PeopleOfNode
-from halfmask.anonymize._mending import mend
+from halfmask.anonymize._mending import better_start, mend
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._recount import CellCounts, count_cells
 from halfmask.anonymize._representatives import representative_rows
-from halfmask.anonymize._starts import better_start
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative

@@ -42,11 +42,9 @@ class Batched(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        ...
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """Yield the rows in batches."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -268,8 +266,7 @@ def _rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
     if isinstance(table, str | Path):
         table = open_table(table)
     if isinstance(table, Batched):
-        most = _most_rows(len(table.columns), sample)
-        return _drawn(table.batches(), most)
+        return _drawn(table.batches(), _most_rows(len(table.columns), sample))
     frame = to_polars(table)
     return _drawn(iter([frame]), _most_rows(frame.width, sample))
 

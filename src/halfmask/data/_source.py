@@ -346,7 +346,8 @@ def open_table(
     where
         A path of a file or of a folder, whose files are parts of one table; ``"-"`` for standard
         input; the URL of a database, as in ``"postgresql://host/database?table=schema.table"``;
-        or a frame of polars, pandas or pyarrow.
+        a frame of polars, pandas or pyarrow; or an opened table, whose cells were read already:
+        of ``options`` only ``normalize`` is applied to it.
     format
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arrow"`` (IPC file), ``"arrows"`` (IPC stream) or
         ``"jsonl"``. By default, the first bytes and the file extension decide. Text files may be
@@ -408,6 +409,8 @@ def open_table(
         )
     if format is not None:
         one_of(FORMATS, owner="open_table", format=format)
+    if isinstance(where, Source):
+        return where.normalized(options.normalize, missing=options.missing)
     if isinstance(where, str) and is_database_url(where):
         source = _in_database(where, options, called)
     elif isinstance(where, str | Path):

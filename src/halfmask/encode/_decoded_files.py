@@ -11,8 +11,8 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._progress import silent
-from halfmask.data import TableWriter
-from halfmask.encode._files import FileCount, mapped, opened, stream
+from halfmask.data import TableWriter, open_table
+from halfmask.encode._files import FileCount, mapped, stream
 from halfmask.encode._predictions import by_row, come_home, warn_of_unseen
 from halfmask.encode._returned import Returned
 from halfmask.encode._row_ids import ROW_ID
@@ -83,7 +83,7 @@ def decode_file(
     what a spreadsheet runs as a formula. Rows that were taken out or put in another order are
     refused by their receipt; without one, the order of rows is wrong then.
     """
-    source = opened(encoded)
+    source = open_table(encoded)
     _check_rows(source, rows)
     plan = codec.plan_
     returned = Returned(codec, source, number, what="rows", counted=rows is not None)
@@ -151,7 +151,7 @@ def decode_predictions_file(
     encoded columns, they are used to check the order. Other predictions must be in the order of
     the encoded file.
     """
-    source = opened(predictions)
+    source = open_table(predictions)
     _check_rows(source, rows)
     plan = codec.plan_
     sent = {*plan.tokens, ROW_ID, plan.target.token if plan.target is not None else ""}

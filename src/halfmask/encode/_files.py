@@ -118,7 +118,7 @@ def fit_file(  # noqa: PLR0913 # each says one thing, by its name
     >>> fit_file(Codec(learner="trees"), rows).plan_
     CodecPlan(learner='trees', 1 features)
     """
-    source = opened(table, options)
+    source = open_table(table, options=options)
     if known is None:
         known = {*(schema.names if schema else ()), *(options.typed() if options else ())}
     roles = codec._roles(source.dtypes, schema=schema, target=target, task=task)  # noqa: SLF001 # of this package
@@ -265,17 +265,12 @@ def encoded_batch(
     return sent, (sent.height, digest_of(sent, plan.tokens))
 
 
-def opened(table: object, options: ReadOptions | None = None) -> Source:
-    """Return the source of a table that may be opened already."""
-    return table if isinstance(table, Source) else open_table(table, options=options)
-
-
 def opened_as_fitted(table: object, options: ReadOptions | None, plan: CodecPlan) -> Source:
     """Open a table whose cells are read as those of the fit were, where they are texts.
 
     A file of texts says no types: a column of whole numbers may have had decimals at the fit.
     """
-    source = opened(table, options)
+    source = open_table(table, options=options)
     if isinstance(table, Source):
         return source
     options = options or ReadOptions()
@@ -283,7 +278,7 @@ def opened_as_fitted(table: object, options: ReadOptions | None, plan: CodecPlan
     other = {name: dtype for name, dtype in other.items() if name not in options.typed()}
     if not other:
         return source
-    return opened(table, replace(options, fitted=other))
+    return open_table(table, options=replace(options, fitted=other))
 
 
 def stream(

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.hashing._keys import Key
-    from halfmask.hashing._slots import CategorySlot
+    from halfmask.hashing._slots import CategorySlot, Key
 
 
 class BagCounts(NamedTuple):

@@ -18,9 +18,8 @@ from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._fitting import fitted
 from halfmask.hashing._hashed_folder import divided, write_hashed
-from halfmask.hashing._labelled_hasher import LabelledHasher
+from halfmask.hashing._labelled_hasher import LabelledHasher, LabelsSeen, LabelTask
 from halfmask.hashing._labels import LabelCodes
-from halfmask.hashing._labels_seen import LabelsSeen, LabelTask
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._reading import TableReading, opened
 from halfmask.hashing._rows import HashedRows

@@ -11,7 +11,7 @@ from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
 from halfmask.data._text_forms import TextWatch
 from halfmask.hashing._cells import kind_of, numbers_of, same_kind
-from halfmask.hashing._column import HashedColumn
+from halfmask.hashing._columns import HashedColumn
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._tables import (
     arrow_of,

@@ -32,9 +32,7 @@ def divided(table: object, reading: TableReading, plan: HashPlan) -> Source:
             f"Columns of sets aren't hashed into a folder: {', '.join(map(repr, sets))}.",
             hint="Hash the table into one file, in this process.",
         )
-    source = table
-    if not isinstance(source, Source):
-        source = open_table(table, format=reading.format, options=reading.options)
+    source = open_table(table, format=reading.format, options=reading.options)
     if source.parts() is None:
         raise ParameterError(
             "A folder of hashed rows is made of files of Parquet alone.",

@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._foreign import foreign
 from halfmask.hashing._cells import absent, kind_of
-from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._rows import MAX_CLASSES
-from halfmask.hashing._slots import hashes_of
+from halfmask.hashing._slots import HasherKeys, hashes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

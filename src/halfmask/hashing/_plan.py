@@ -15,10 +15,9 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask._optional import need
-from halfmask.hashing._column import HashedColumn
+from halfmask.hashing._columns import HashedColumn, wired
 from halfmask.hashing._row_hasher import RowHasher
 from halfmask.hashing._settings import HasherSettings
-from halfmask.hashing._wiring import wired
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -86,8 +86,6 @@ def opened(
         places = places_of(table)
         if all(is_parquet(place, file_format) for place in places):
             return _Parquet(places)
-    if isinstance(table, Source):
-        return _Opened(table)
     source = open_table(table, format=file_format, options=options)
     if path and kinds and source.format in TEXT_FORMATS:
         other = _other_types(source, kinds, options)

@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask.engines import map_in_order
-from halfmask.hashing._assembly import dense, flat
 from halfmask.hashing._cells import kind_of, same_kind
-from halfmask.hashing._placing import placed
+from halfmask.hashing._placing import dense, flat, placed
 from halfmask.hashing._rows import HashedRows
 from halfmask.hashing._tables import arrow_of, columns_of, is_empty, with_column
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from halfmask.hashing._wiring import Wired
+    from halfmask.hashing._columns import Wired
 
 #: Rows that are hashed together: what they take besides their result stays small.
 _PIECE = 1 << 17

@@ -13,6 +13,7 @@ from halfmask._optional import need
 from halfmask._random import key_or_fresh
 from halfmask.anonymize import MAX_ROWS, Protection, Summary
 from halfmask.claims._manifest import MICRODATA
+from halfmask.data import open_table
 from halfmask.data._object_folder import shared_folder
 from halfmask.data._person_key import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
@@ -30,7 +31,7 @@ from halfmask.microdata._extents import cell_extents
 from halfmask.microdata._fitting import fit_classes
 from halfmask.microdata._folds import drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
-from halfmask.microdata._opening import behind_masks, frame_given, opened_as
+from halfmask.microdata._opening import behind_masks, frame_given
 from halfmask.microdata._person_file import PersonFile, check_person_file
 from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 from halfmask.microdata._prepared import Prepared
@@ -65,7 +66,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
     need("numba", "scipy", "sklearn", "threadpoolctl")
     engine, progress = inputs.engine or LocalEngine(), inputs.progress
     key = key_or_fresh(inputs.key)
-    opened = opened_as(table, policy.read_options())
+    opened = open_table(table, options=policy.read_options())
     policy.schema().check(opened.columns)
     behind = behind_masks(opened, policy, policy.table_masks, inputs, key=key, engine=engine)
     source, unmasked = behind.masked, behind.unmasked

@@ -12,6 +12,7 @@ from halfmask.assess.masking import compare_masked
 from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_columns_claim
 from halfmask.claims._manifest import MASKED
 from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.data import open_table
 from halfmask.data._object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
@@ -20,7 +21,7 @@ from halfmask.microdata._folds import drawn
 from halfmask.microdata._mask_checks import with_hierarchies
 from halfmask.microdata._mask_section import stated_parameters
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
-from halfmask.microdata._opening import behind_masks, frame_given, opened_as
+from halfmask.microdata._opening import behind_masks, frame_given
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
@@ -58,7 +59,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
     """Put masks before a table, and measure risk and utility."""
     engine, progress = inputs.engine or LocalEngine(), inputs.progress
     key = key_or_fresh(inputs.key)
-    source = opened_as(table, policy.read_options())
+    source = open_table(table, options=policy.read_options())
     schema = policy.schema()
     schema.check(source.columns)
     masks = with_hierarchies(policy.table_masks, schema)

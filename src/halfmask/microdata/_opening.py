@@ -24,14 +24,6 @@ _TEXTS: Final = ("csv", "tsv", "jsonl")
 _WORKBOOK: Final = "excel"
 
 
-def opened_as(table: object, options: ReadOptions, *, called: str = "The table to read") -> Source:
-    """Open a table as the policy says; one that is open was read, but not in one spelling."""
-    if not isinstance(table, Source):
-        return open_table(table, options=options, called=called)
-    steps_of = {name: steps for name, steps in options.normalize.items() if name in table.columns}
-    return table.normalized(steps_of, missing=options.missing)
-
-
 def behind_masks(
     source: Source,
     policy: Policy,
@@ -63,15 +55,15 @@ def opened_as_texts(table: object, options: ReadOptions, dtypes: Mapping[str, st
     """Open a table such that no cell of a file is read differently because of other rows."""
     as_texts = replace(options, dtypes={**options.dtypes, **dtypes})
     if isinstance(table, str) and table == "-":  # it can be read once
-        return opened_as(table, as_texts)
-    source = opened_as(table, options)
+        return open_table(table, options=as_texts)
+    source = open_table(table, options=options)
     if isinstance(table, Source) or source.format not in (*_TEXTS, _WORKBOOK):
         return source
     if source.format == _WORKBOOK:  # with one time of day, all days would be points in time
         free = set(dtypes) - set(options.typed())
         days = [name for name in free if source.dtypes.get(name) == pl.Date]
         as_texts = replace(options, dtypes={**options.dtypes, **dict.fromkeys(days, "datetime")})
-    return opened_as(table, as_texts)
+    return open_table(table, options=as_texts)
 
 
 def ledger_view(table: object, options: ReadOptions) -> Source:
@@ -81,7 +73,7 @@ def ledger_view(table: object, options: ReadOptions) -> Source:
             "A table with a ledger is read twice, and standard input only once.",
             hint="Give the table as a file.",
         )
-    return opened_as(table, replace(options, normalize={}))
+    return open_table(table, options=replace(options, normalize={}))
 
 
 def text_columns(policy: Policy) -> dict[str, str]:

@@ -10,9 +10,8 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, PolicyError, SchemaError
 from halfmask.anonymize import Population, Protection, Ranges, Recoding
-from halfmask.data import Hierarchy, Schema
+from halfmask.data import Hierarchy, Schema, open_table
 from halfmask.guarantees import class_of_row
-from halfmask.microdata._opening import opened_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +124,7 @@ def people_of(population: object, policy: Policy, schema: Schema) -> pl.DataFram
     """Read the population as the table is read: what means missing there means missing here."""
     options = policy.read_options()
     wanted = schema.quasi_identifiers
-    source = opened_as(population, options.of(wanted), called="The population")
+    source = open_table(population, options=options.of(wanted), called="The population")
     absent = [name for name in schema.quasi_identifiers if name not in source.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the population")

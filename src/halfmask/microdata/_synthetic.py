@@ -20,10 +20,10 @@ from halfmask.assess.synthesis._marginals import binned
 from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims._manifest import SYNTHETIC
 from halfmask.claims._weaknesses import weakness_sentence
-from halfmask.data import orders_of
+from halfmask.data import open_table, orders_of
 from halfmask.microdata._evaluation import LEAST_COUNT
 from halfmask.microdata._finite_numbers import finite
-from halfmask.microdata._opening import frame_given, ledger_view, opened_as, opened_as_texts
+from halfmask.microdata._opening import frame_given, ledger_view, opened_as_texts
 from halfmask.microdata._report_charts import association_chart, distribution_chart, percent
 from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
@@ -88,7 +88,11 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[SynthesisFact
     progress, key = inputs.progress, key_or_fresh(inputs.key)
     options = policy.read_options()
     as_texts = _person_as_text(policy, options)
-    source = opened_as_texts(table, options, as_texts) if as_texts else opened_as(table, options)
+    source = (
+        opened_as_texts(table, options, as_texts)
+        if as_texts
+        else open_table(table, options=options)
+    )
     policy.schema().check(source.columns)
     progress("reading", 0.0)
     if inputs.ledger is not None:

@@ -524,22 +524,6 @@ def test_going_on_is_refused_after_several_rotations(tmp_path, between):
     third.done()
 
 
-def test_a_position_of_an_earlier_version_goes_on(tmp_path):
-    """It has the last line's hash alone."""
-    path = tmp_path / "log"
-    path.write_bytes(LINES[0] + LINES[1])
-    first = Follower(path)
-    first.until(LINES[0] + LINES[1])
-    position = dict(first.done()[-1].position)
-    del position["head"]
-    with path.open("ab") as file:
-        file.write(LINES[2])
-
-    second = Follower(path, position)
-    second.until(LINES[2])
-    second.done()
-
-
 @pytest.mark.parametrize(
     ("kind", "cell"),
     [(pa.date32(), 2**31 - 1), (pa.time32("ms"), 90_000_000), (pa.timestamp("us"), 2**63 - 1)],

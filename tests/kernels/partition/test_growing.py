@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfmask.anonymize._growth import SplitCriterion, grow_partition
+from halfmask.anonymize._growth import GrowthPlan, grow_partition
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.guarantees import (
     Classes,
@@ -78,14 +78,14 @@ def random_table(seed, *, n, cardinalities, tiered=(), values=0):
     )
 
 
-def grow(table, guarantees, criterion=None):
+def grow(table, guarantees, plan=None):
     return grow_partition(
         table.codes,
         table.n_codes,
         table.boundaries,
         sensitive=table.sensitive,
         guarantees=guarantees,
-        criterion=criterion or SplitCriterion(),
+        plan=plan or GrowthPlan(),
     )
 
 
@@ -274,10 +274,10 @@ def test_invariants(seed, n, cardinalities, k, tiers, choice, criterion):
         return  # the whole table misses it; that is an error, and another test's
     rng = np.random.default_rng(seed)
     how = {
-        "strict": SplitCriterion(),
-        "relaxed": SplitCriterion(strict=False),
-        "labels": SplitCriterion(guides=np.eye(3)[rng.integers(0, 3, n)], min_gain=0.001),
-        "probabilities": SplitCriterion(guides=rng.random((n, 2)), min_gain=0.01),
+        "strict": GrowthPlan(),
+        "relaxed": GrowthPlan(strict=False),
+        "labels": GrowthPlan(guides=np.eye(3)[rng.integers(0, 3, n)], min_gain=0.001),
+        "probabilities": GrowthPlan(guides=rng.random((n, 2)), min_gain=0.01),
     }[criterion]
 
     partition, cells = grow(table, guarantees, how)
@@ -325,7 +325,7 @@ def test_relaxed_cells_have_fewer_than_two_k_rows(seed, n, card, k):
     """LeFevre et al., section 2.3: relaxed, only rows that are all alike make a larger class."""
     table = random_table(seed, n=max(n, k), cardinalities=[card, card])
 
-    _, cells = grow(table, [KAnonymity(k=k)], SplitCriterion(strict=False))
+    _, cells = grow(table, [KAnonymity(k=k)], GrowthPlan(strict=False))
 
     rows = np.stack(table.codes)
     for cell in range(int(cells.max()) + 1):
@@ -375,7 +375,7 @@ def test_a_guided_cut_takes_most_of_the_spread(seed, n, cardinalities, k, kind):
     gains = naive_gains(table, guides, k)
     best = max(gains.values(), default=0.0)
 
-    partition, _ = grow(table, [KAnonymity(k=k)], SplitCriterion(guides=guides, min_gain=0.0))
+    partition, _ = grow(table, [KAnonymity(k=k)], GrowthPlan(guides=guides, min_gain=0.0))
 
     if best > 1e-3:
         chosen = gains[int(partition.feature[0]), int(partition.cut[0])]
@@ -388,7 +388,7 @@ def test_where_no_cut_separates_the_guide_the_widest_column_is_cut():
     table = Table(codes=[np.arange(8) // 4, np.arange(8)], n_codes=[2, 8])
     agreed = np.ones((8, 1))
 
-    guided, cells = grow(table, [KAnonymity(k=2)], SplitCriterion(guides=agreed, min_gain=0.001))
+    guided, cells = grow(table, [KAnonymity(k=2)], GrowthPlan(guides=agreed, min_gain=0.001))
     mondrian, plain = grow(table, [KAnonymity(k=2)])
 
     np.testing.assert_array_equal(cells, plain)
@@ -403,7 +403,7 @@ def test_a_spread_lost_in_rounding_is_no_reason_to_cut(odd):
     guides[rng.choice(n, odd, replace=False)] -= n / 2**36
     table = Table(codes=[rng.permutation(n), 1 + rng.integers(0, 5, n)], n_codes=[n, 6])
 
-    partition, _ = grow(table, [KAnonymity(k=30)], SplitCriterion(guides=guides, min_gain=0.001))
+    partition, _ = grow(table, [KAnonymity(k=30)], GrowthPlan(guides=guides, min_gain=0.001))
 
     assert partition.sizes.min() >= 30
 
@@ -417,9 +417,7 @@ def test_many_certain_predictions_do_not_run_into_the_counts():
     binned = replace(table, codes=[table.codes[0] // 274], n_codes=[256], boundaries=[])
 
     for each in (table, binned):
-        partition, _ = grow(
-            each, [KAnonymity(k=1000)], SplitCriterion(guides=guides, min_gain=0.001)
-        )
+        partition, _ = grow(each, [KAnonymity(k=1000)], GrowthPlan(guides=guides, min_gain=0.001))
         assert partition.sizes.sum() == n
         assert partition.sizes.min() >= 1000
 
@@ -444,7 +442,7 @@ def test_rows_that_are_all_alike_are_one_cell():
     table = Table(codes=[np.zeros(500, int)] * 3, n_codes=[1, 1, 1])
 
     for strict in (True, False):
-        partition, _ = grow(table, [KAnonymity(k=2)], SplitCriterion(strict=strict))
+        partition, _ = grow(table, [KAnonymity(k=2)], GrowthPlan(strict=strict))
         assert partition.sizes.tolist() == [500]
 
 

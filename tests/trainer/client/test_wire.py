@@ -12,7 +12,7 @@ import pytest
 
 from halfmask.cli import main
 from halfmask.cli._hashers import unseal_hasher
-from halfmask.hashing._keys import HasherKeys
+from halfmask.hashing._slots import HasherKeys
 from halfmask.trainer.client import TrainerClient
 from halfmask.vault import KeyFile, Vault
 from trainer.client.wire import tapped  # type: ignore[import-not-found] # beside, not in a package

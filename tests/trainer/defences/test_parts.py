@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ParameterError
 from halfmask.hashing import HashedRows
-from halfmask.trainer.defences import ClientCaps, Defences, Guard, NormClip, Quality
+from halfmask.trainer.defences import ClientCaps, Guard, NormClip, Quality
 from halfmask.trainer.defences._client_caps import Ledger
 
 
@@ -146,12 +146,3 @@ def test_too_few_canaries_and_those_without_labels_are_refused():
     bare = HashedRows(indices=np.zeros((2, 1), dtype=np.uint32), bits=2)
     with pytest.raises(ParameterError, match="labels"):
         Quality.of(Fixed([0.5, 0.5]), bare)
-
-
-def test_a_guard_of_0_1_is_read():
-    """It was stored with `least_rows`, which is `min_rows` now."""
-    guard = {"tolerance": 0.1, "drift": 0.2, "margins": True}
-    old, new = ({"guard": {**guard, name: 40}} for name in ("least_rows", "min_rows"))
-
-    assert Defences.from_dict(old) == Defences.from_dict(new)
-    assert Defences.from_dict(old).to_dict()["guard"] == {**guard, "min_rows": 40}

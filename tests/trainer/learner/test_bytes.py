@@ -127,18 +127,6 @@ def test_a_head_of_a_stranger_is_refused(change):
         OnlineLearner.from_bytes(rewritten(taught().to_bytes(), change))
 
 
-def test_a_learner_of_0_1_is_read():
-    """Its head has `seed`, which is `random_state` now."""
-
-    def as_of_0_1(head):
-        head["settings"]["seed"] = head["settings"].pop("random_state")
-
-    learner = taught(random_state=7)
-    old = rewritten(learner.to_bytes(), as_of_0_1)
-
-    assert OnlineLearner.from_bytes(old).to_bytes() == learner.to_bytes()
-
-
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -1.0])
 def test_numbers_that_no_learner_has_are_refused(number):
     """Not finite, or a sum of squares below zero."""

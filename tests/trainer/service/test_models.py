@@ -26,18 +26,6 @@ def test_a_model_is_made_listed_shown_and_deleted(trainer):
     trainer.create("one")
 
 
-def test_names_of_0_1_are_taken(trainer):
-    guard = {"tolerance": 0.1, "drift": 0.1}
-    for name, seed, rows in (("old", "seed", "least_rows"), ("new", "random_state", "min_rows")):
-        trainer.create(name, **{seed: 7}, defences={"guard": {**guard, rows: 40}})
-    old, new = (trainer.ask("GET", f"/v1/models/{name}").json() for name in ("old", "new"))
-
-    assert old["settings"] == new["settings"]
-    assert old["settings"]["random_state"] == 7
-    assert old["defences"] == new["defences"]
-    assert old["defences"]["guard"]["min_rows"] == 40
-
-
 def test_a_name_is_taken_once_in_a_tenant(trainer):
     trainer.create("one")
 

@@ -27,7 +27,7 @@ JSON = "application/json"
 
 def naive(model, batches):
     """A learner of the same settings that has learned the batches, one after the other."""
-    learner = OnlineLearner.from_settings(model.model().facts.settings)
+    learner = OnlineLearner(**model.model().facts.settings)
     for rows in batches:
         learner.learn(rows)
     return learner

@@ -8,9 +8,11 @@ guarantee, and gives it a :class:`NodeScore`; a search looks for the node with t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from halfmask.anonymize.lattice._area_objectives import Ambiguity, KLDivergence
 from halfmask.anonymize.lattice._classification import ClassificationMetric
-from halfmask.anonymize.lattice._column_levels import lattice_column, root_label, spans_at_level
 from halfmask.anonymize.lattice._entropy import NonUniformEntropy, PrecomputedEntropy
 from halfmask.anonymize.lattice._grouped_rows import GroupedRows
 from halfmask.anonymize.lattice._judge import (
@@ -19,13 +21,17 @@ from halfmask.anonymize.lattice._judge import (
     TableJudge,
     released_classes,
 )
-from halfmask.anonymize.lattice._judged_nodes import Found
-from halfmask.anonymize.lattice._lattice import Lattice, LatticeColumn, Levels
-from halfmask.anonymize.lattice._levels_lost import Height, Precision
-from halfmask.anonymize.lattice._loss import Loss
-from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore, SearchLimit
+from halfmask.anonymize.lattice._judged_nodes import Found, NodeJudge, NodeScore, SearchLimit
+from halfmask.anonymize.lattice._lattice import (
+    Lattice,
+    LatticeColumn,
+    Levels,
+    lattice_column,
+    root_label,
+    spans_at_level,
+)
+from halfmask.anonymize.lattice._loss import Height, Loss, Precision
 from halfmask.anonymize.lattice._objective import NodeClasses, Objective, Scorer
-from halfmask.anonymize.lattice._objectives import OBJECTIVES
 from halfmask.anonymize.lattice._payout import PublisherPayout
 from halfmask.anonymize.lattice._search import LatticeSearch, SearchStrategy, search
 from halfmask.anonymize.lattice._size_objectives import AverageClassSize, Discernibility
@@ -65,3 +71,21 @@ __all__ = [
     "search",
     "spans_at_level",
 ]
+
+#: Every objective by the name that a policy calls it.
+OBJECTIVES: Final[Mapping[str, type[Objective]]] = {
+    kind.name: kind
+    for kind in (
+        Loss,
+        NonUniformEntropy,
+        PrecomputedEntropy,
+        Precision,
+        Height,
+        Discernibility,
+        AverageClassSize,
+        Ambiguity,
+        KLDivergence,
+        ClassificationMetric,
+        PublisherPayout,
+    )
+}

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.anonymize.lattice._column_means import (
+from halfmask.anonymize.lattice._objective import (
+    Objective,
+    Scorer,
     all_rounded_down,
     bounds_of_sums,
     column_means,
     of_nodes,
     rounded_down,
 )
-from halfmask.anonymize.lattice._objective import Objective, Scorer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize.lattice._column_means import ColumnMeans
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
-    from halfmask.anonymize.lattice._objective import NodeClasses
+    from halfmask.anonymize.lattice._objective import ColumnMeans, NodeClasses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize.lattice._column_means import rounded_down
-from halfmask.anonymize.lattice._factors import Factors, factors_of
-from halfmask.anonymize.lattice._objective import Objective, Scorer
+from halfmask.anonymize.lattice._objective import (
+    Factors,
+    Objective,
+    Scorer,
+    factors_of,
+    rounded_down,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.anonymize.lattice._column_means import bounds_of_sums
-from halfmask.anonymize.lattice._factors import Factors, factors_of
-from halfmask.anonymize.lattice._objective import Objective, Scorer
+from halfmask.anonymize.lattice._objective import (
+    ROUNDING,
+    Factors,
+    Objective,
+    Scorer,
+    bounds_of_sums,
+    factors_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +24,6 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
     from halfmask.anonymize.lattice._objective import NodeClasses
-
-#: Sums of floats in another order differ by less than this share; a bound stays below them.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

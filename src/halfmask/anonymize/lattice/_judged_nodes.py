@@ -1,16 +1,101 @@
-"""The nodes that a search has judged: the best, the closest, and how many more it may judge."""
+"""Nodes of the lattice as a search meets them: judged once, within a limit, the best kept."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from halfmask._errors import ParameterError
 
 if TYPE_CHECKING:
-    from halfmask.anonymize.lattice._lattice import Levels
-    from halfmask.anonymize.lattice._node_score import NodeJudge, NodeScore, SearchLimit
+    from numpy.typing import NDArray
+
+    from halfmask.anonymize.lattice._lattice import Lattice, Levels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeScore:
+    """One node, judged.
+
+    Parameters
+    ----------
+    levels
+        The node.
+    holds
+        Whether every guarantee holds once at most the allowed rows are suppressed.
+    loss
+        The loss of what would be released; infinite where `holds` is false.
+    suppressed
+        The rows that are suppressed for it.
+    above
+        A loss that no node at or above it falls below, from its classes; at least as high as the
+        judge's `bound`. ``-inf`` where none is known.
+    """
+
+    levels: Levels
+    holds: bool
+    loss: float
+    suppressed: int
+    above: float = -inf
+
+
+class NodeJudge(Protocol):
+    """Judges nodes of one table: all that a search knows of it."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether all nodes above one that holds hold too, suppression included."""
+
+    def score(self, levels: Levels) -> NodeScore:
+        """Group the rows of a node and judge it: the expensive step that a limit counts.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+
+    def bound(self, levels: Levels) -> float:
+        """Return a loss that no node at or above this one falls below.
+
+        Cheap: no rows are read. ``-inf`` where the objective knows no bound.
+
+        Parameters
+        ----------
+        levels
+            The node.
+        """
+
+    def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the bound of each of many nodes.
+
+        Parameters
+        ----------
+        nodes
+            The levels of the nodes, (nodes, columns).
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchLimit:
+    """When a search stops and returns the best that it has found.
+
+    Parameters
+    ----------
+    steps
+        Nodes that are judged at most; ``None``: no limit.
+    seconds
+        Seconds of wall time at most; ``None``: no limit. A search with a limit of time isn't
+        repeatable; one with a limit of steps is.
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+
 
 #: By how much, relative to it, rounding may put a bound above the loss.
 _ROUNDING = 1e-9
@@ -94,3 +179,41 @@ class JudgedNodes:
 
 def _rank(score: NodeScore) -> tuple[float, int, Levels]:
     return score.loss, score.suppressed, score.levels
+
+
+class KnownNodes:
+    """Judges each node at most once, and none that is below a failing one where that settles it."""
+
+    def __init__(self, lattice: Lattice, nodes: JudgedNodes) -> None:
+        self._nodes = nodes
+        self._scores: dict[Levels, NodeScore] = {}
+        self._highest_failing = np.empty((0, len(lattice.least)), np.int16)
+
+    @property
+    def n_judged(self) -> int:
+        """How many nodes were judged."""
+        return len(self._scores)
+
+    def is_settled(self, levels: Levels) -> bool:
+        """Return whether a node was judged, or is known to fail without that."""
+        if levels in self._scores:
+            return True
+        return bool((np.array(levels, np.int16) <= self._highest_failing).all(axis=1).any())
+
+    def score(self, levels: Levels) -> NodeScore | None:
+        """Return the score of a node; ``None`` where it is known to fail without being judged."""
+        if not self.is_settled(levels):
+            score = self._scores[levels] = self._nodes.score(levels)
+            if not score.holds and self._nodes.monotone:
+                self._note_failing(levels)
+        return self._scores.get(levels)
+
+    def holds(self, levels: Levels) -> bool:
+        """Return whether a node holds."""
+        score = self.score(levels)
+        return score is not None and score.holds
+
+    def _note_failing(self, levels: Levels) -> None:
+        node = np.array(levels, np.int16)
+        rest = self._highest_failing[~(self._highest_failing <= node).all(axis=1)]
+        self._highest_failing = np.vstack([rest, node])

@@ -10,18 +10,23 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import number_between, one_of
-from halfmask.anonymize.lattice._column_means import bounds_of_sums, column_means, rounded_down
-from halfmask.anonymize.lattice._factors import Factors, factors_of
-from halfmask.anonymize.lattice._objective import Objective, Scorer
+from halfmask.anonymize.lattice._objective import (
+    Factors,
+    Objective,
+    Scorer,
+    bounds_of_sums,
+    column_means,
+    factors_of,
+    rounded_down,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize.lattice._column_means import ColumnMeans
     from halfmask.anonymize.lattice._lattice import LatticeColumn, Levels
-    from halfmask.anonymize.lattice._objective import NodeClasses
+    from halfmask.anonymize.lattice._objective import ColumnMeans, NodeClasses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

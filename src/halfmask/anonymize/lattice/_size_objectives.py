@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask.anonymize.lattice._column_means import all_rounded_down, of_nodes, rounded_down
-from halfmask.anonymize.lattice._objective import Objective, Scorer
+from halfmask.anonymize.lattice._objective import (
+    Objective,
+    Scorer,
+    all_rounded_down,
+    of_nodes,
+    rounded_down,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

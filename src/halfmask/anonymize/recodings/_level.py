@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from halfmask.anonymize.lattice._column_levels import root_label
+from halfmask.anonymize.lattice._lattice import root_label
 from halfmask.anonymize.recodings._ranges import Ranges
 from halfmask.data import as_text
 

@@ -18,7 +18,7 @@ from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._population_uniqueness import PopulationUniqueness, uniqueness_of
 from halfmask.assess.risk._reidentification import TableRisk, combinations_risk
 from halfmask.assess.risk._separation import SeparationRisk, separation_of
-from halfmask.data import Source, open_table
+from halfmask.data import open_table
 from halfmask.engines import LocalEngine, fold_table
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def counted_risk(
         number_between(
             0, 1, owner="counted_risk", low_open=True, sampling_fraction=sampling_fraction
         )
-    source = table if isinstance(table, Source) else open_table(table)
+    source = open_table(table)
     absent = [name for name in names if name not in source.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the table")

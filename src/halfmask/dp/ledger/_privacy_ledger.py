@@ -129,7 +129,7 @@ class PrivacyLedger:
         VaultError
             If the data set has a ledger, or the folder is open to others.
         """
-        source = opened(table)
+        source = open_table(table)
         file = LedgerFile(_path_of(vault, dataset))
         check_declared(source.dtypes, bounds or {}, keys or {})
         terms = BudgetTerms(
@@ -201,7 +201,7 @@ class PrivacyLedger:
         DataError
             If it is another table, or it has changed since.
         """
-        source = opened(table)
+        source = open_table(table)
         self.terms.check_table(fingerprint_of(source))
         return source
 
@@ -422,11 +422,6 @@ class PrivacyLedger:
         if not charges:
             return 0.0
         return adaptive_epsilon_of(charges, budget=allowed, delta=self.terms.delta)
-
-
-def opened(table: object) -> Source:
-    """Return a table that is open already, or open it."""
-    return table if isinstance(table, Source) else open_table(table)
 
 
 def _charge(row: Sequence[Any]) -> Charge:

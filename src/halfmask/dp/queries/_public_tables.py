@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.data import Source, open_table
+from halfmask.data import open_table
 from halfmask.dp.ledger import fingerprint_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class PublicTable:
     @classmethod
     def of(cls, table: object, *, name: str, on: str) -> PublicTable:
         """Read a public table."""
-        source = table if isinstance(table, Source) else open_table(table, called="The table")
+        source = open_table(table, called="The table")
         if on not in source.columns:
             raise ColumnNotFoundError.of([on], source.columns, where=f"the public table {name!r}")
         frame = source.read()

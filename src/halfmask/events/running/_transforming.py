@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 _FORMAT = "halfmask events state"
 #: Raised whenever the same secret, policy and lines would give other bytes.
 TRANSFORM_VERSION = 3
-#: Numbers had other pseudonyms than the texts of them.
-_EARLIER_VERSION = 2
 #: How many places that stars found are kept ready for the next block.
 MOST_PLACES = 1 << 13
 #: At how many of them sequences may number values: these are known as long as the stream.
@@ -282,15 +280,13 @@ class Transform:
             digest.update(hashlib.sha256(data).digest())
         return digest.hexdigest()
 
-    def restore(self, state: bytes, *, earlier: bool = False) -> None:
+    def restore(self, state: bytes) -> None:
         """Go on where a transform of the same policy, secret and tables was.
 
         Parameters
         ----------
         state
             What `state` returned.
-        earlier
-            Whether it may be of an earlier version: to turn pseudonyms back, not to go on.
 
         Raises
         ------
@@ -306,8 +302,6 @@ class Transform:
         except (ValueError, TypeError, KeyError):
             raise DataError("The bytes hold no state of a transform, or a damaged one.") from None
         wanted = self._header()
-        if earlier and header["version"] == _EARLIER_VERSION:
-            header["version"] = TRANSFORM_VERSION
         if (header["format"], header["version"]) != (_FORMAT, TRANSFORM_VERSION):
             raise DataError(
                 "The state is of a version that this halfmask doesn't read.",

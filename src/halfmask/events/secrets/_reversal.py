@@ -259,7 +259,7 @@ def _state_of(
     if found is None:
         return {}
     transform = Transform(policy, secret=vault.secret("events", create=False), tables=tables)
-    transform.restore(found.transform, earlier=True)  # raises where it is another policy's
+    transform.restore(found.transform)  # raises where it is another policy's
     rules: dict[str, Any] = json.loads(found.transform)["rules"]
     return rules
 

@@ -232,7 +232,7 @@ class EventClock:
             self._recent = np.array(state["recent"], np.int64)
             self._open = {pane_of(pane) for pane in state["open"]}
             self.dropped = Counter(state["dropped"])
-            left = state.get("foreseen")  # states of earlier versions have none
+            left = state["foreseen"]
             self._foreseen = None if left is None else Foreseen((int(w), int(n)) for w, n in left)
         except (KeyError, TypeError, ValueError):
             raise DataError("The state of a stream's windows is damaged.") from None

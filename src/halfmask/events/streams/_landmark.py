@@ -64,12 +64,8 @@ class Landmark:
 
     @classmethod
     def found(cls, descriptor: int, position: Position) -> Self | None:
-        """Return the landmark of a position in a file; None if it isn't there.
-
-        Positions of earlier versions have no head.
-        """
-        tail = position["tail"]
-        head = position.get("head", _mark(b""))
+        """Return the landmark of a position in a file; None if it isn't there."""
+        head, tail = position["head"], position["tail"]
         there = cls.read(descriptor, int(position["offset"]), int(head[0]), int(tail[0]))
         same = _mark(there.head) == [*head] and _mark(there.tail) == [*tail]
         return cls.read(descriptor, there.offset) if same else None

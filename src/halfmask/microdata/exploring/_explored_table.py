@@ -11,10 +11,10 @@ import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError
 from halfmask.anonymize import METHODS, RECODINGS
+from halfmask.data import open_table
 from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._folds import read_batches
-from halfmask.microdata._opening import opened_as
 from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ExploredTable:
         progress: Progress,
     ) -> ExploredTable:
         """Read a table, as `protect` does."""
-        opened = opened_as(table, policy.read_options())
+        opened = open_table(table, options=policy.read_options())
         policy.schema().check(opened.columns)
         vault_key = None if vault is None else pseudonym_key(vault)
         masked = MaskedTable.of(

@@ -107,7 +107,7 @@ class Defences:
             return cls(
                 clip=None if clip is None else NormClip(**clip),
                 caps=None if caps is None else ClientCaps(**caps),
-                guard=None if guard is None else Guard.from_dict(guard),
+                guard=None if guard is None else Guard(**guard),
                 **rest,
             )
         except (TypeError, AttributeError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -11,8 +11,6 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from halfmask.hashing import HashedRows
@@ -173,19 +171,6 @@ class Guard:
         for name in ("tolerance", "drift"):
             number_between(0, 1, owner="Guard", low_open=True, **{name: getattr(self, name)})
         integer_at_least(1, owner="Guard", min_rows=self.min_rows)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return a guard of its stored parameters, by their names of 0.1 too.
-
-        Parameters
-        ----------
-        values
-            The stored parameters.
-        """
-        return cls(
-            **{"min_rows" if name == "least_rows" else name: values[name] for name in values}
-        )
 
     def judge(
         self,

@@ -22,7 +22,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.trainer.learner._progress import ProgressiveValidation
-from halfmask.trainer.learner._settings import LearnerSettings, current_names
+from halfmask.trainer.learner._settings import LearnerSettings
 from halfmask.trainer.learner._state import LearnerState
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _raw(array: NDArray[np.float32]) -> memoryview:
 def _read(body: memoryview) -> tuple[LearnerSettings, LearnerState]:
     (length,) = _LENGTH.unpack_from(body)
     head = json.loads(bytes(body[_LENGTH.size : _LENGTH.size + length]))
-    settings = LearnerSettings(**current_names(head["settings"]))
+    settings = LearnerSettings(**head["settings"])
     shape = (settings.slots + 1, settings.lanes, settings.outputs)
     model, rest = _array(body[_LENGTH.size + length :], shape)
     scales = None

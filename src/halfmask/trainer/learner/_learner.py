@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from halfmask.trainer.learner._bounds import bound_after
 from halfmask.trainer.learner._bytes import digest_of, learner_from_bytes, learner_to_bytes
 from halfmask.trainer.learner._examples import Examples, check_rows, frozen
 from halfmask.trainer.learner._learning import learn_all, learn_threaded
-from halfmask.trainer.learner._settings import LearnerSettings, current_names, rate_of
+from halfmask.trainer.learner._settings import LearnerSettings, rate_of
 from halfmask.trainer.learner._state import LearnerState
 from halfmask.trainer.learner._undo import Undo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -148,17 +148,6 @@ class OnlineLearner:
             f"OnlineLearner(loss={settings.loss!r}, bits={settings.bits}, "
             f"optimizer={settings.optimizer!r}, rows={self.progress.rows})"
         )
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> Self:
-        """Return a new learner with stored `settings`; those of 0.1 are read, too.
-
-        Parameters
-        ----------
-        settings
-            What `settings` holds.
-        """
-        return cls(**current_names(settings))
 
     @property
     def settings(self) -> dict[str, Any]:

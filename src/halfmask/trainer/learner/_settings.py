@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, number_between, one_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Loss = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
 Optimizer = Literal["sgd", "adagrad", "ftrl"]
@@ -97,11 +94,6 @@ class LearnerSettings:
     def outputs(self) -> int:
         """How many predictions a row has: one, or one for each class."""
         return int(self.classes) if self.loss == "softmax" else 1
-
-
-def current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored settings under the names of today: 0.1 stored `random_state` as `seed`."""
-    return {"random_state" if name == "seed" else name: settings[name] for name in settings}
 
 
 def rate_of(rate: float | None, optimizer: Optimizer) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -37,10 +37,7 @@ class GuardRequest(_Strict):
 
     tolerance: Annotated[Finite, Field(gt=0, le=1)]
     drift: Annotated[Finite, Field(gt=0, le=1)]
-    # Clients of 0.1 send `least_rows`.
-    min_rows: Annotated[
-        int, Field(ge=1, le=1_000_000, validation_alias=AliasChoices("min_rows", "least_rows"))
-    ] = 500
+    min_rows: Annotated[int, Field(ge=1, le=1_000_000)] = 500
 
 
 class DefencesRequest(_Strict):
@@ -70,10 +67,7 @@ class NewModel(_Strict):
     normalized: bool = True
     invariant: bool = True
     intercept: bool = True
-    # Clients of 0.1 send `seed`.
-    random_state: Annotated[
-        int, Field(ge=0, lt=1 << 63, validation_alias=AliasChoices("random_state", "seed"))
-    ] = 0
+    random_state: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     defences: DefencesRequest | None = None
 
 

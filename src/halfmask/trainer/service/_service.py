@@ -112,7 +112,7 @@ class Service:
         if model.guard is None:
             raise RefusedError("This model has no guard.", status=409, word="no-guard")
         body, found = self._unpacked(model, pieces, kind, lease)
-        wanted, least = labels_of(model), Guard.from_dict(model.guard).min_rows
+        wanted, least = labels_of(model), Guard(**model.guard).min_rows
         if any(part.label_kind != wanted for part in found.parts):
             raise DataError(f"This model's canaries have labels of the kind {wanted!r}.")
         if any(part.weights is not None for part in found.parts):

@@ -54,7 +54,7 @@ def _parts(settings: dict[str, Any]) -> tuple[OnlineLearner, Defences | None]:
 
     of_learner = {name: each for name, each in settings.items() if name != DEFENCES}
     defences = settings.get(DEFENCES)
-    learner = OnlineLearner.from_settings(of_learner)
+    learner = OnlineLearner(**of_learner)
     return learner, None if defences is None else Defences.from_dict(defences)
 
 
@@ -236,5 +236,4 @@ class StoredState:
             self.learner = before
             self.curve = Curve.from_dict(metadata["curve"])
             self.skipped = int(metadata["skipped"])
-            # Snapshots of 0.1 count no rows.
-            self.skipped_rows = int(metadata.get("skipped_rows", 0))
+            self.skipped_rows = int(metadata["skipped_rows"])

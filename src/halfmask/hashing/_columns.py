@@ -1,18 +1,21 @@
-"""Columns and keys made ready to hash: a slot for each feature, in an order that tells nothing."""
+"""The columns of a hasher, and what hashes each: a slot for each feature, or a bag of them."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from halfmask._errors import DataError
+from halfmask._validation import one_of
 from halfmask.hashing._bags import SetBag, TextBag
-from halfmask.hashing._keys import HasherKeys
 from halfmask.hashing._slots import (
     BinSlot,
     CategorySlot,
     CrossedSlot,
+    HasherKeys,
     LogSlot,
     RawSlot,
     hash_of,
@@ -22,11 +25,31 @@ from halfmask.hashing._slots import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from halfmask.hashing._bags import Bag
-    from halfmask.hashing._column import HashedColumn
-    from halfmask.hashing._settings import HasherSettings
+    from halfmask.hashing._settings import HasherSettings, Role
     from halfmask.hashing._slots import Slot
     from halfmask.vault import Secret
+
+_ROLES = ("category", "number", "text", "set")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HashedColumn:
+    """A column's name, what it holds, and how it is hashed."""
+
+    name: str
+    kind: str
+    role: Role
+    edges: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        one_of(_ROLES, owner="a hasher's column", role=self.role)
+        edges = self.edges
+        if edges is not None and not (np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
+            raise DataError("The edges of a column's bins must be finite and ascend.")
+
 
 _SIGN_AND_EXPONENT = 12
 

@@ -6,6 +6,7 @@ key. Without one, a fresh key is drawn from the operating system and forgotten.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,11 @@ def key_or_fresh(key: bytes | None) -> bytes:
         return fresh_key()
     check_key(key)
     return key
+
+
+def derived_key(key: bytes, purpose: str) -> bytes:
+    """Return a key for one purpose, which tells nothing of the given one or of other purposes."""
+    return hashlib.blake2b(purpose.encode(), key=key, digest_size=KEY_BYTES).digest()
 
 
 def keyed_integers(n: int, *, key: bytes, stream: int = 0, first: int = 0) -> NDArray[np.uint64]:

@@ -235,7 +235,9 @@ def files(release: Release[ClassFacts], job: WriteJob) -> Iterator[RowFiles]:
 
     def write(folder: Path) -> Sequence[DataFile]:
         aside = None if whose is None else whose.add
-        done.extend(write_parts(prepared, folder, job.progress, aside=aside, shared=shared))
+        done.extend(
+            write_parts(prepared.shuffled(), folder, job.progress, aside=aside, shared=shared)
+        )
         write_supports(prepared, folder)
         return done
 

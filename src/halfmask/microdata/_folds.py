@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._random import KEY_BYTES
+from halfmask._random import derived_key
 from halfmask.anonymize import CellCounts
 from halfmask.engines import fold_table, map_table
 
@@ -55,7 +54,7 @@ def summarized(
     """Fold a table into a summary, and draw rows."""
     dropped = {*protection.schema.identifiers} - {protection.person}
     # A key of its own: where rows are in the output says nothing of who is in the sample.
-    drawing = hashlib.blake2b(b"sample", key=key, digest_size=KEY_BYTES).digest()
+    drawing = derived_key(key, "sample")
     leaving = [name for name in source.columns if name not in dropped]
     return fold_table(
         engine,

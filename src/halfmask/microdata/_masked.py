@@ -88,7 +88,9 @@ def files(release: Release[MaskFacts], job: WriteJob) -> Iterator[RowFiles]:
     """Give how files are written."""
     shared = shared_folder(job.out)
     yield RowFiles(
-        write=lambda folder: write_parts(release.source, folder, job.progress, shared=shared)
+        write=lambda folder: write_parts(
+            release.source.shuffled(), folder, job.progress, shared=shared
+        )
     )
 
 

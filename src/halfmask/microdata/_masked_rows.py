@@ -13,12 +13,12 @@ from halfmask.claims import MaskedColumn
 from halfmask.engines import LocalEngine, map_table
 from halfmask.masks import TableMask
 from halfmask.microdata._folds import read_batches
-from halfmask.microdata._prepared import unchanged
+from halfmask.microdata._writing import ShuffledRows, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from halfmask.data import Format, Source
+    from halfmask.data import Source
     from halfmask.engines import Engine
     from halfmask.engines._engine import Part
     from halfmask.masks import Mask, MaskedTable
@@ -47,11 +47,6 @@ class MaskedRows:
     def n_out(self) -> int:
         """Rows of the release."""
         return self.source.n_rows
-
-    @property
-    def format(self) -> Format:
-        """The format of the files."""
-        return self.policy.output.format
 
     @property
     def columns(self) -> list[str]:
@@ -87,13 +82,15 @@ class MaskedRows:
         for number, rows in enumerate(read_batches(self.source, self.columns, "writing", progress)):
             yield function(number, rows)
 
-    def finisher(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
-        """Return `finished` as a function that can be sent to workers."""
-        return _as_masked
-
-    def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows: masks have changed them in the reader."""
-        return placed
+    def shuffled(self) -> ShuffledRows:
+        """Return the rows to be written."""
+        return ShuffledRows(
+            n_rows=self.n_out,
+            key=self.key,
+            format=self.policy.output.format,
+            each=self.each,
+            engine=self.engine if self.is_divided else LocalEngine(),
+        )
 
     def frame(self, number: int = 0) -> pl.DataFrame:
         """Return all rows in the keyed order."""
@@ -104,10 +101,6 @@ class MaskedRows:
     def read(self, columns: Sequence[str]) -> pl.DataFrame:
         """Return released columns with all rows, in the table's order."""
         return self.source.read(columns=columns)
-
-
-def _as_masked(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows
 
 
 def released_columns(rows: MaskedRows) -> list[MaskedColumn]:

@@ -11,8 +11,9 @@ import polars as pl
 
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
-from halfmask.engines import map_table
+from halfmask.engines import LocalEngine, map_table
 from halfmask.microdata._folds import read_batches
+from halfmask.microdata._writing import ShuffledRows, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize import PersonCodes, Plan
-    from halfmask.data import Format, Schema, Source
+    from halfmask.data import Schema, Source
     from halfmask.engines import Engine
     from halfmask.engines._engine import Part
     from halfmask.guarantees import Guarantee
@@ -53,11 +54,6 @@ class Prepared:
 
     def __repr__(self) -> str:
         return f"Prepared({self.n_out} of {self.n_in} rows)"
-
-    @property
-    def format(self) -> Format:
-        """The format of the files."""
-        return self.policy.output.format
 
     @property
     def columns(self) -> list[str]:
@@ -148,6 +144,17 @@ class Prepared:
             yield self.known_cells[done : done + n_rows]
             done += n_rows
 
+    def shuffled(self) -> ShuffledRows:
+        """Return the rows to be written."""
+        return ShuffledRows(
+            n_rows=self.n_out,
+            key=self.key,
+            format=self.policy.output.format,
+            each=self.each,
+            engine=self.engine if self.is_divided else LocalEngine(),
+            finish=self.finisher() if self.is_divided else self.finished,
+        )
+
     def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
         """Return placed rows with what is written for their cells."""
         return self.finisher()(placed)
@@ -166,12 +173,6 @@ class Prepared:
         del number  # there is one copy
         rows = pl.concat(list(self.placed()))
         return self.finished(rows[keyed_order(rows.height, key=self.key)])
-
-
-def unchanged(number: int, placed: pl.DataFrame) -> pl.DataFrame:
-    """Return placed rows, whatever the number of their batch."""
-    del number
-    return placed
 
 
 def _finished(plan: Plan, columns: Sequence[str], placed: pl.DataFrame) -> pl.DataFrame:

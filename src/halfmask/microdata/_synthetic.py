@@ -161,7 +161,7 @@ def files(release: Release[SynthesisFacts], job: WriteJob) -> Iterator[RowFiles]
         files: list[DataFile] = []
         for number in range(len(rows.copies)):
             prefix = "part" if len(rows.copies) == 1 else f"copy-{number + 1:03d}-part"
-            files += write_parts(rows.of_copy(number), folder, job.progress, prefix=prefix)
+            files += write_parts(rows.shuffled(number), folder, job.progress, prefix=prefix)
         return files
 
     yield RowFiles(

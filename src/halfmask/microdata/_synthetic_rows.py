@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,24 +10,22 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, PolicyError
-from halfmask._progress import Progress, silent
-from halfmask._random import keyed_order
+from halfmask._random import derived_key, keyed_order
 from halfmask._validation import rows_of_share
 from halfmask.claims import MaskedColumn
 from halfmask.data._orders import with_orders
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
+from halfmask.microdata._writing import ShuffledRows
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
 from halfmask.synth._chance_copies import ChanceCopies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from halfmask.claims._claim import Json
-    from halfmask.data import Format
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.engines import Engine
-    from halfmask.engines._engine import Part
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._synthesis_section import SynthesisSection
 
@@ -83,46 +81,25 @@ class SyntheticRows:
         """Rows of the release, of all copies together."""
         return sum(each.height for each in self.copies)
 
-    @property
-    def format(self) -> Format:
-        """The format of the files."""
-        return self.policy.output.format
-
-    @property
-    def engine(self) -> LocalEngine:
-        """Where files are written: the rows are in this process."""
-        return LocalEngine()
-
-    @property
-    def is_divided(self) -> bool:
-        """Whether an engine reads rows by itself."""
-        return False
-
-    def each(
-        self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
-    ) -> Iterator[Part]:
-        """Yield a function of the rows of each copy."""
-        del progress
-        for number, copy in enumerate(self.copies):
-            yield function(number, copy)
-
-    def finisher(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
-        """Return `finished`: nothing is sent to workers."""
-        return self.finished
-
-    def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows unchanged."""
-        return placed
-
-    def of_copy(self, number: int) -> SyntheticRows:
-        """Return one copy with a key of its own."""
-        key = bytes(a ^ b for a, b in zip(self.key, number.to_bytes(32, "big"), strict=True))
-        return replace(self, copies=(self.copies[number],), key=key)
+    def shuffled(self, number: int) -> ShuffledRows:
+        """Return the rows of one copy to be written."""
+        frame = self.copies[number]
+        return ShuffledRows(
+            n_rows=frame.height,
+            key=self._key_of(number),
+            format=self.policy.output.format,
+            each=lambda function, _progress: iter([function(0, frame)]),
+        )
 
     def frame(self, number: int = 0) -> pl.DataFrame:
         """Return the rows of one copy in the keyed order."""
-        one = self.of_copy(number)
-        return with_orders(one.copies[0][keyed_order(one.n_out, key=one.key)], self.orders)
+        rows = self.copies[number]
+        order = keyed_order(rows.height, key=self._key_of(number))
+        return with_orders(rows[order], self.orders)
+
+    def _key_of(self, number: int) -> bytes:
+        """Return the key of one copy; a copy that is alone has the given one."""
+        return derived_key(self.key, f"copy {number}") if len(self.copies) > 1 else self.key
 
     @property
     def unique_unchanged(self) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
@@ -36,43 +37,33 @@ ENDINGS = {"parquet": "parquet", "csv": "csv", "tsv": "tsv", "arrow": "arrow", "
 ORDER_STREAMS, BUCKET_STREAMS = 0, 1 << 32
 
 
-class ShuffledRows(Protocol):
-    """Rows to be written in a keyed random order."""
+class Batches(Protocol):
+    """Yields a function of each numbered batch of rows, in the table's order."""
 
-    @property
-    def n_out(self) -> int:
-        """How many rows there are."""
-
-    @property
-    def key(self) -> bytes:
-        """32 secret bytes that order the rows."""
-
-    @property
-    def format(self) -> Format:
-        """The format of the files."""
-
-    @property
-    def engine(self) -> Engine:
-        """Where rows are read and files written, if `is_divided`."""
-
-    @property
-    def is_divided(self) -> bool:
-        """Whether the engine reads the table by itself, in parts, and writes the files, too."""
-
-    def each(
+    def __call__(
         self, function: Callable[[int, pl.DataFrame], Part], progress: Progress
     ) -> Iterator[Part]:
-        """Yield a function of each numbered batch of rows, in the table's order."""
+        """Yield what the function returns."""
 
-    def finisher(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
-        """Return `finished` as a function that can be sent to workers."""
 
-    def finished(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of a batch in their final form."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledRows:
+    """Rows to be written in a keyed random order.
+
+    With an ``engine`` it reads the table by itself, in parts, and writes the files, too; ``finish``
+    then must be a function that can be sent to workers.
+    """
+
+    n_rows: int
+    key: bytes = field(repr=False)
+    format: Format
+    each: Batches
+    engine: Engine = field(default_factory=LocalEngine)
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
 
 def write_parts(
-    prepared: ShuffledRows,
+    rows: ShuffledRows,
     folder: Path,
     progress: Progress,
     *,
@@ -87,29 +78,28 @@ def write_parts(
     Without the key, the order of the rows looks random: each row goes to
     a random file, and to a random place in it.
     """
-    n_files = -(-prepared.n_out // PART_ROWS)
-    engine = prepared.engine if prepared.is_divided else LocalEngine()
-    if n_files <= 1 or isinstance(engine, LocalEngine):
+    n_files = -(-rows.n_rows // PART_ROWS)
+    if n_files <= 1 or isinstance(rows.engine, LocalEngine):
         shared = None  # this process writes
     make = partial(
         _write_part,
-        prepared.finisher() if prepared.is_divided else prepared.finished,
-        key=prepared.key,
-        form=prepared.format,
-        name=f"data/{prefix}-{{:05d}}.{ENDINGS[prepared.format]}",
+        rows.finish,
+        key=rows.key,
+        form=rows.format,
+        name=f"data/{prefix}-{{:05d}}.{ENDINGS[rows.format]}",
         noted=aside is not None,
     )
     write = partial(make, folder) if shared is None else partial(_sent, make, shared)
     between = folder / ".order" if shared is None else shared.below(".order")
     if n_files <= 1:
-        rows = pl.concat(list(prepared.each(_same, progress)))
-        written: Iterable[Written] = [write((0, rows))]
+        whole = pl.concat(list(rows.each(unchanged, progress)))
+        written: Iterable[Written] = [write((0, whole))]
     else:
         if isinstance(between, Path):
             between.mkdir()
-        n_parts = sum(prepared.each(partial(_put_aside, between, prepared.key, n_files), progress))
+        n_parts = sum(rows.each(partial(_put_aside, between, rows.key, n_files), progress))
         gather = partial(_gathered, between, n_parts, n_files, write)
-        written = engine.map(range(n_files), gather)
+        written = rows.engine.map(range(n_files), gather)
     files = []
     for number, (file, placed) in enumerate(written):
         if aside is not None and placed is not None:
@@ -126,7 +116,8 @@ def write_parts(
     return tuple(files)
 
 
-def _same(number: int, rows: pl.DataFrame) -> pl.DataFrame:
+def unchanged(number: int, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a batch, whatever its number."""
     del number
     return rows
 
@@ -173,7 +164,7 @@ def _sent(
 
 
 def _write_part(
-    finished: Callable[[pl.DataFrame], pl.DataFrame],
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None,
     folder: Path,
     numbered: tuple[int, pl.DataFrame],
     *,
@@ -188,7 +179,7 @@ def _write_part(
     name = name.format(number)
     path = folder / name
     # The part of a worker that was lost is written again.
-    write_table(finished(placed), path, format=form, overwrite=True)
+    write_table(placed if finish is None else finish(placed), path, format=form, overwrite=True)
     file = DataFile(
         name=name,
         format=form,

@@ -29,8 +29,8 @@ hypothesis.settings.load_profile("halfmask")
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Leave to `make slow` seven of eight cases of what is `mostly_slow`, and most examples."""
-    seen = Counter()
-    usual = hypothesis.settings.default.max_examples
+    seen: Counter[str] = Counter()
+    usual = hypothesis.settings().max_examples
     for item in sorted(items, key=lambda item: item.nodeid):
         name = item.nodeid.partition("[")[0]
         if item.get_closest_marker("mostly_slow") and seen[name] % 8:
@@ -57,14 +57,15 @@ def pytest_collection_finish():
 
 def compile_one_at_a_time():
     """Let a worker wait for a kernel that another one compiles, and read it from the disk."""
-    from numba.core import dispatcher  # noqa: PLC0415 # no worker is without it
+    from numba.core.compiler_lock import global_compiler_lock  # noqa: PLC0415 # no worker lacks it
+    from numba.core.dispatcher import Dispatcher  # noqa: PLC0415 # the same
 
-    lock = dispatcher.global_compiler_lock  # numba's own: one thread of a process compiles
-    compile_kernel, held = dispatcher.Dispatcher.compile, set()
+    compile_kernel = Dispatcher.compile
+    held: set[str] = set()
 
     def compile_locked(kernel, signature):
         path = kernel.py_func.__code__.co_filename
-        with lock:
+        with global_compiler_lock:  # numba's own: one thread of a process compiles
             if kernel._cache.cache_path is None or path in held:
                 return compile_kernel(kernel, signature)
             # Files of kernels call each other in no circle, so no two workers wait for each other.
@@ -76,7 +77,7 @@ def compile_one_at_a_time():
                 finally:
                     held.remove(path)
 
-    dispatcher.Dispatcher.compile = compile_locked
+    Dispatcher.compile = compile_locked  # type: ignore[method-assign] # numba has no hook for it
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

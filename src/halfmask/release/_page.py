@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from halfmask.plots.words import without_controls
 
 if TYPE_CHECKING:
-    from halfmask.plots.chart import Chart
     from halfmask.claims import Claim
+    from halfmask.plots.chart import Chart
 
 _NUMBER: Final = re.compile(r"[\d,.<>% —]*")
 _STYLE: Final = """

@@ -115,5 +115,5 @@ def test_what_an_attack_needs_is_asked_in_the_order_of_its_declaration():
     attack = hashing.WeightReading()
     target = Target()
     assert attack.missing_inputs(target) == "a way to train weights"
-    target.train = "given"  # type: ignore[assignment] # any value will do
+    target.train = "given"
     assert attack.missing_inputs(target) == "labels"

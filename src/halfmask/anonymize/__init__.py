@@ -20,6 +20,7 @@ from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
+from halfmask.anonymize._lattice_rounds import RoundsPartition
 from halfmask.anonymize._level_people import PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._method import Method
@@ -30,7 +31,6 @@ from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._population import PlacedPeople, Population
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
-from halfmask.anonymize._rounds_partition import RoundsPartition
 from halfmask.anonymize._summary import MAX_ROWS, Summary
 from halfmask.anonymize.recodings import (
     MAX_MEMBERS,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.anonymize._centroid_growth import group_near
+from halfmask.anonymize._centroid_partition import group_near
 from halfmask.anonymize._grower import Grower
 from halfmask.guarantees import Classes, Criterion
 

@@ -1,17 +1,14 @@
-"""Local recoding on top of full-domain generalization: suppressed rows are generalized again.
-
-Each round chooses the levels for the rows that all rounds before have suppressed. A round but the
-last may suppress more rows than the release may: the next ones release them.
-"""
+"""A partition by several full-domain generalizations, each of the rows that the last suppressed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError
-from halfmask.anonymize._rounds_partition import RoundsPartition
+from halfmask.anonymize._partition import Partition, balanced_tree
 from halfmask.anonymize.lattice import released_classes
 from halfmask.guarantees import Classes
 
@@ -21,8 +18,125 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._lattice_partition import LatticePartition
-    from halfmask.anonymize._partition import Partition
     from halfmask.guarantees import Guarantee
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundsPartition(Partition):
+    """The classes of one round after the other.
+
+    The tree is one over the classes' numbers, as that of a `LatticePartition` is. A row belongs to
+    the class of the first round that has one for it.
+
+    Parameters
+    ----------
+    feature, cut, left, right, low, high, sizes
+        As of :class:`Partition`.
+    rounds
+        The partition of each round.
+    round_of_cell
+        Which of them each cell is of, (cells,).
+    """
+
+    rounds: tuple[LatticePartition, ...]
+    round_of_cell: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, rounds: Sequence[LatticePartition]) -> RoundsPartition:
+        """Return the partition of some rounds, all their cells kept.
+
+        Parameters
+        ----------
+        rounds
+            The partition of each round.
+        """
+        n_cells = [each.n_cells for each in rounds]
+        feature, cut, left, right = balanced_tree(sum(n_cells))
+        return cls(
+            feature=feature,
+            cut=cut,
+            left=left,
+            right=right,
+            low=np.concatenate([each.low for each in rounds]),
+            high=np.concatenate([each.high for each in rounds]),
+            sizes=np.concatenate([each.sizes for each in rounds]),
+            rounds=tuple(rounds),
+            round_of_cell=np.repeat(np.arange(len(rounds), dtype=np.int32), n_cells),
+        )
+
+    def __repr__(self) -> str:
+        rows = int(self.sizes.sum())
+        return f"RoundsPartition({self.n_cells} cells of {rows} rows in {len(self.rounds)} rounds)"
+
+    def features_cut(self) -> NDArray[np.bool_]:
+        """Return the columns that aren't at their root in each cell."""
+        cut = [[bool(nodes.max(initial=0)) for nodes in each.node_of_code] for each in self.rounds]
+        return np.array(cut)[self.round_of_cell]
+
+    def levels_of(self, place: int) -> NDArray[np.int64]:
+        """Return the level of a column in each cell.
+
+        Parameters
+        ----------
+        place
+            The place of the column.
+        """
+        levels = np.array([each.levels[place] for each in self.rounds], np.int64)
+        return levels[self.round_of_cell]
+
+    def details(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Return the levels of each round, how they were found, and the rows.
+
+        Parameters
+        ----------
+        columns
+            The names of the columns.
+        """
+        rows = np.bincount(self.round_of_cell, weights=self.sizes, minlength=len(self.rounds))
+        return {
+            "levels_of_rounds": [
+                each.details(columns) | {"rows": int(n)}
+                for each, n in zip(self.rounds, rows, strict=True)
+            ]
+        }
+
+    def cells_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
+        """Return the cell of each row; -1 where no round has its nodes.
+
+        Parameters
+        ----------
+        codes
+            For each column, in the order of the fit, the codes of the rows.
+        """
+        found = np.full(len(codes[0]), -1, dtype=np.int64)
+        first = 0
+        for each in self.rounds:
+            open_ = np.flatnonzero(found < 0)
+            cells = each.cells_of([column[open_] for column in codes]).astype(np.int64)
+            found[open_] = np.where(cells < 0, -1, cells + first)
+            first += each.n_cells
+        cells_of_rows = np.full(len(found), -1, dtype=np.int32)
+        held = found >= 0
+        cells_of_rows[held] = Partition.cells_of(self, [found[held]])
+        return cells_of_rows
+
+    def renumbered(self, target: NDArray[np.int64], *, sizes: NDArray[np.int64]) -> RoundsPartition:
+        """Return the partition with cells dropped.
+
+        Parameters
+        ----------
+        target
+            The new number of each old cell; -1 for one whose rows are suppressed.
+        sizes
+            How many rows each new cell has.
+        """
+        kept = target >= 0
+        round_of_cell = np.zeros(len(sizes), dtype=np.int32)
+        round_of_cell[target[kept]] = self.round_of_cell[kept]
+        fewer = Partition.renumbered(self, target, sizes=sizes)
+        assert isinstance(fewer, RoundsPartition)  # noqa: S101 # `replace` keeps the class
+        return replace(fewer, round_of_cell=round_of_cell)
+
 
 #: The share of its rows that each round but the last releases at least.
 _LEAST_RELEASED = 0.5

@@ -21,7 +21,6 @@ from typing import (
     Self,
     TypeVar,
     Union,
-    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -97,19 +96,18 @@ class Details:
 
 def read(kind: type[T], at: At) -> T:
     """Return the dataclass that a JSON object is; other keys than its fields are refused."""
-    return _made(kind, _keys(at, dataclasses.fields(cast("Any", kind))))
+    return _made(kind, _keys(at, _fields(kind)))
 
 
 def written(value: object, kind: type | None = None) -> dict[str, Json]:
     """Return a dataclass as JSON has it; ``kind``: the fields of this base class alone."""
-    kind = kind or type(value)
-    return _written(value, dataclasses.fields(cast("Any", kind)), _hints(kind))
+    return _written(value, _fields(kind or type(value)), _hints(kind or type(value)))
 
 
 def read_claim(kind: type[T], claim: Claim, number: int) -> T:
     """Return a claim as its own class has it; each field is in one part of the claim."""
     place = f"{MANIFEST_NAME}: claims number {number}"
-    fields = {each.name: each for each in dataclasses.fields(cast("Any", kind))}
+    fields = {each.name: each for each in _fields(kind)}
     if "basis" not in fields:
         At(claim.basis, f"{place}: basis").word(("counted",))
     found: dict[str, At] = {}
@@ -126,14 +124,14 @@ def read_claim(kind: type[T], claim: Claim, number: int) -> T:
 def stated_claim(value: object, *, model: str) -> Claim:
     """Return a claim of its own class as any release states one."""
     hints = _hints(type(value))
-    fields = {each.name: each for each in dataclasses.fields(cast("Any", value))}
-    parts = {
+    fields = {each.name: each for each in _fields(value)}
+    parts: dict[str, Any] = {
         part: _json(hints[part], getattr(value, part))
         if part in fields
         else _written(value, _of_part(fields, part), hints)
         for part in PARTS
     }
-    return Claim(model=model, basis=getattr(value, "basis", "counted"), **cast("Any", parts))
+    return Claim(model=model, basis=getattr(value, "basis", "counted"), **parts)
 
 
 def _of_part(fields: Mapping[str, Field[Any]], part: str) -> tuple[Field[Any], ...]:
@@ -152,7 +150,7 @@ def _made(kind: type[T], found: Mapping[str, At]) -> T:
     return kind(
         **{
             each.name: _value(hints[each.name], found[_key(each)])
-            for each in dataclasses.fields(cast("Any", kind))
+            for each in _fields(kind)
             if _key(each) in found
         }
     )
@@ -167,6 +165,10 @@ def _written(
         for each, it in given.items()
         if not each.metadata.get("optional") or it != _default(each)
     }
+
+
+def _fields(kind: Any) -> tuple[Field[Any], ...]:  # noqa: ANN401 # a dataclass, or one of it
+    return dataclasses.fields(kind)
 
 
 def _key(field: Field[Any]) -> str:
@@ -219,7 +221,7 @@ def _json(kind: Any, value: Any) -> Any:  # noqa: ANN401 # of any type
     if origin is tuple:
         return [_json(args[0], each) for each in value]
     if dataclasses.is_dataclass(kind):
-        return written(value, cast("type", kind))
+        return _written(value, _fields(kind), _hints(kind))
     if isinstance(value, Mapping):
         return {str(name): _json(None, each) for name, each in value.items()}
     return [_json(None, each) for each in value] if isinstance(value, list | tuple) else value

@@ -31,6 +31,11 @@ def _weakness(at: At) -> str:
     return word
 
 
+Weakness: TypeAlias = Annotated[str, _weakness]
+Model: TypeAlias = Annotated[str, one_of(GUARANTEES)]
+Unit: TypeAlias = Annotated[str, one_of(("event", "session"))]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedField:
     """A field of the output as one rule writes it.
@@ -51,7 +56,7 @@ class ReleasedField:
     steps: tuple[str, ...]
     rule: int
     form: Mapping[str, Any]
-    weaknesses: tuple[Annotated[str, _weakness], ...] = ()
+    weaknesses: tuple[Weakness, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +81,11 @@ class GuaranteeClaim:
         Of how many entities the smallest was, as the run counted; None: there was nothing to count.
     """
 
-    model: Annotated[str, one_of(GUARANTEES)]
+    model: Model
     k: int = field(metadata=key(part="parameters"))
     m: int | None = field(default=None, metadata=key(part="parameters", optional=True))
     fields: tuple[tuple[str, ...], ...]
-    unit: Annotated[str, one_of(("event", "session"))]
+    unit: Unit
     session: tuple[str, ...] | None = None
     entity: tuple[str, ...] | None = None
     fails: str

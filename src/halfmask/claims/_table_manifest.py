@@ -24,6 +24,9 @@ ROLES: Final = ("identifier", "quasi_identifier", "sensitive", "insensitive")
 KINDS: Final = ("numeric", "ordinal", "categorical", "datetime", "geo", "text")
 Role: TypeAlias = Annotated[str, one_of(ROLES)]
 Kind: TypeAlias = Annotated[str, one_of(KINDS)]
+SupportName: TypeAlias = Annotated[str, lambda at: released_name(at, "support")]
+Sha256: TypeAlias = Annotated[str, At.sha256]
+RangeStep: TypeAlias = Annotated[float | str | None, lambda at: at.or_none(At.parameter)]
 Parameters: TypeAlias = Annotated[Mapping[str, float | int | str], At.parameters]
 
 
@@ -56,9 +59,9 @@ class SupportFile:
         The hash of the file.
     """
 
-    name: Annotated[str, lambda at: released_name(at, "support")]
+    name: SupportName
     column: str
-    sha256: Annotated[str, At.sha256]
+    sha256: Sha256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +96,7 @@ class ReleasedColumn:
     mask: str | None = field(default=None, metadata=key(optional=True))
     mask_parameters: Mapping[str, Json] | None = field(default=None, metadata=key(optional=True))
     bound_of: str | None = field(default=None, metadata=key(optional=True))
-    range_step: Annotated[float | str | None, lambda at: at.or_none(At.parameter)] = field(
-        default=None, metadata=key(optional=True)
-    )
+    range_step: RangeStep = field(default=None, metadata=key(optional=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask.verifier import CheckedRelease
-    from halfmask.verifier._inputs import HierarchyFiles
+    from halfmask.verifier._checks import HierarchyFiles
 
 UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."

@@ -10,8 +10,7 @@ take its place once it is imported.
 
 from __future__ import annotations
 
-from halfmask.verifier._checks import CHECKS, ClaimCount, add_check
-from halfmask.verifier._inputs import VerifyInputs
+from halfmask.verifier._checks import CHECKS, ClaimCount, VerifyInputs, add_check
 from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
 from halfmask.verifier._verify import verify, verify_with
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.verifier._checks import ClaimCount, Kind
+from halfmask.verifier._checks import ClaimCount, VerifiedKind
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
@@ -199,4 +199,4 @@ def _whole(value: object) -> int:
     return int(str(value))
 
 
-KIND: Final = Kind(checks={"differential-privacy": ("accounted", check_answer)})
+KIND: Final = VerifiedKind(checks={"differential-privacy": ("accounted", check_answer)})

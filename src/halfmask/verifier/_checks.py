@@ -6,7 +6,7 @@ A kind says how its claims are counted: one by one, by the checks of `CHECKS`, o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
@@ -28,9 +28,50 @@ from halfmask.claims._manifest import (
 from halfmask.claims._released_files import folder_of, released_file
 
 if TYPE_CHECKING:
-    from halfmask.claims import Manifest
-    from halfmask.verifier._inputs import VerifyInputs
+    import os
+
+    from halfmask.claims import EventGuarantees, Manifest
     from halfmask.verifier._result import CheckedRelease
+    from halfmask.verifier._workers import Workers
+
+
+#: A folder with a file for each column, such as ``town.csv``; or a file, or its rows, by column.
+HierarchyFiles: TypeAlias = "str | os.PathLike[str] | Mapping[str, object]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyInputs:
+    """What the owner of a release hands the verifier besides; see `halfmask.verify`.
+
+    Parameters
+    ----------
+    persons, population, hierarchies, originals, engine
+        As of `halfmask.verify`.
+    required
+        What a policy guarantees of an output of events: the manifest must claim it.
+    """
+
+    persons: str | Path | None = None
+    population: object = None
+    hierarchies: HierarchyFiles | None = None
+    originals: object = None
+    engine: Workers | None = None
+    required: EventGuarantees | None = None
+
+    def given(self) -> list[str]:
+        """Return the names of the inputs that are there."""
+        return [each.name for each in fields(self) if getattr(self, each.name) is not None]
+
+
+#: Each input in words.
+IN_WORDS: Final[Mapping[str, str]] = {
+    "persons": "file of persons",
+    "population": "population",
+    "hierarchies": "hierarchies",
+    "originals": "original rows",
+    "engine": "engine",
+    "required": "policy of events",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +121,7 @@ Check: TypeAlias = tuple[Basis, ReleaseCheck]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class VerifiedKind:
     """How releases of one kind are verified."""
 
     checks: Mapping[str, Check] = field(default_factory=dict)
@@ -110,12 +151,12 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 CHECKS: dict[tuple[str, str], Check] = {}
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> VerifiedKind:
     """Return how releases of a kind are verified."""
     if name not in KINDS:
-        return Kind()
+        return VerifiedKind()
     module, called = KINDS[name]
-    kind: Kind = getattr(import_module(f"halfmask.verifier.{module}"), called)
+    kind: VerifiedKind = getattr(import_module(f"halfmask.verifier.{module}"), called)
     return kind
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from halfmask.verifier._checks import ClaimCount, Kind
+from halfmask.verifier._checks import ClaimCount, VerifiedKind
 from halfmask.verifier._objective_check import (
     OBJECTIVE,
     curvature_loss,
@@ -278,5 +278,5 @@ def _losses_of(event: _Stated, count: int, step: float) -> PrivacyLossDistributi
     ).self_compose(times)
 
 
-KIND: Final = Kind(checks={"differential-privacy": ("accounted", check_privacy)})
-LEDGER_KIND: Final = Kind(checks={"differential-privacy": ("accounted", check_ledger)})
+KIND: Final = VerifiedKind(checks={"differential-privacy": ("accounted", check_privacy)})
+LEDGER_KIND: Final = VerifiedKind(checks={"differential-privacy": ("accounted", check_ledger)})

@@ -120,7 +120,15 @@ def write_reports(
         release=policy.release,
         files=files,
         fields=released_fields(policy),
-        counts=_counts(summary),
+        counts=RunCounts(
+            lines=summary.lines,
+            events=summary.events,
+            passed=summary.passed,
+            held=summary.held,
+            bad=dict(summary.bad),
+            clock_went_back=summary.clock_went_back,
+            stage=dict(summary.stage),
+        ),
         failures=summary.failures,
         claims=claims.claims,
         panes=claims.panes,
@@ -129,18 +137,6 @@ def write_reports(
     page = render_events_report(manifest, policy=policy, summary=summary, risk=risk, seen=seen)
     paths = publish_beside(manifest.stated(), where, page=page)
     return Reports(manifest=manifest, risk=risk, paths=paths)
-
-
-def _counts(summary: RunSummary) -> RunCounts:
-    return RunCounts(
-        lines=summary.lines,
-        events=summary.events,
-        passed=summary.passed,
-        held=summary.held,
-        bad=dict(summary.bad),
-        clock_went_back=summary.clock_went_back,
-        stage=dict(summary.stage),
-    )
 
 
 def _files(where: Path) -> list[Path]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import VerificationError
 from halfmask.claims import GuaranteeClaim, events_manifest, read_manifest
 from halfmask.claims._released_files import folder_of, manifest_path, released_file
-from halfmask.verifier._checks import Kind, ReleasedFiles
+from halfmask.verifier._checks import ReleasedFiles, VerifiedKind, VerifyInputs
 from halfmask.verifier._found_files import hashed, unlisted
-from halfmask.verifier._inputs import VerifyInputs
 from halfmask.verifier._result import CheckedRelease, FileCheck
 from halfmask.verifier.events._differences import differences
 from halfmask.verifier.events._form_weaknesses import form_problems
@@ -228,4 +227,4 @@ class _Recount:
         return found.claims
 
 
-KIND: Final = Kind(inputs=frozenset({"required"}), whole=_verify)
+KIND: Final = VerifiedKind(inputs=frozenset({"required"}), whole=_verify)

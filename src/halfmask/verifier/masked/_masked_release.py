@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask.claims import MaskedDetails
 from halfmask.claims._released_files import released_file
-from halfmask.verifier._checks import ClaimCount, Kind
+from halfmask.verifier._checks import ClaimCount, VerifiedKind
 from halfmask.verifier.masked._mask_checks import MASK_CHECKS, MaskCheck, claims_lacking
 from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError, open_part
 from halfmask.verifier.tables._values import is_judgeable
@@ -150,7 +150,7 @@ def _said(check: ReleaseCheck) -> ReleaseCheck:
     return count
 
 
-KIND: Final = Kind(
+KIND: Final = VerifiedKind(
     checks={model: ("counted", _said(in_table(check))) for model, check in MASK_CHECKS.items()},
     problems=_problems,
 )

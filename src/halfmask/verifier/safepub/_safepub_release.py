@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask.verifier._checks import ClaimCount, Kind
+from halfmask.verifier._checks import ClaimCount, VerifiedKind
 from halfmask.verifier.safepub._decimal_tails import delta_of, least_epsilon
 from halfmask.verifier.tables._part import open_part
 
@@ -79,7 +79,7 @@ def _number(given: object, name: str) -> float:
 
 #: That rows were drawn at random, that the levels were chosen as stated, and that no other release
 #: of the table exists, no file can show.
-KIND: Final = Kind(
+KIND: Final = VerifiedKind(
     checks={
         "differential-privacy": ("accounted", _arithmetic),
         "k-anonymity": ("counted", _classes),

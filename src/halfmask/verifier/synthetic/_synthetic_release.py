@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from halfmask.claims import SyntheticDetails
-from halfmask.verifier._checks import Kind
+from halfmask.verifier._checks import VerifiedKind
 from halfmask.verifier.masked import open_stated
 from halfmask.verifier.masked._masked_release import in_table
 from halfmask.verifier.synthetic._copied_rows import check_copied_rows, copies_of, open_originals
@@ -76,7 +76,7 @@ def _columns(claim: Claim) -> list[str]:
     return list(map(str, columns)) if isinstance(columns, list) else []
 
 
-KIND: Final = Kind(
+KIND: Final = VerifiedKind(
     checks={
         **{name: (basis, in_table(check)) for name, (basis, check) in SYNTHETIC_CHECKS.items()},
         COPIED_ROWS: ("counted", check_copied_rows),

@@ -10,6 +10,7 @@ of its values in a class.
 from __future__ import annotations
 
 from halfmask.verifier._result import FileCheck
+from halfmask.verifier.tables._findings import ClaimCheck
 from halfmask.verifier.tables._model_checks import register_check
 from halfmask.verifier.tables._rules import (
     LevelRule,
@@ -18,7 +19,6 @@ from halfmask.verifier.tables._rules import (
     TableRule,
     Unjudgeable,
 )
-from halfmask.verifier.tables._verification import ClaimCheck
 from halfmask.verifier.tables._verify import verify
 
 __all__ = [

@@ -17,7 +17,7 @@ from halfmask.verifier.tables._support import read_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.verifier._inputs import HierarchyFiles
+    from halfmask.verifier._checks import HierarchyFiles
 
 FORMATS: Final = {
     ".parquet": "parquet",

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import EngineError
 from halfmask.claims import read_table_manifest, table_manifest
 from halfmask.claims._table_manifest import StatedSets, stated_sets
-from halfmask.verifier._checks import Kind
-from halfmask.verifier._inputs import VerifyInputs
+from halfmask.verifier._checks import VerifiedKind, VerifyInputs
 from halfmask.verifier._result import CheckedRelease, ColumnSetCheck
 from halfmask.verifier.tables._bounds import misplaced_bounds
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
-from halfmask.verifier.tables._findings import Finding
+from halfmask.verifier.tables._findings import ClaimCheck, Finding
 from halfmask.verifier.tables._fitting import Bound
 from halfmask.verifier.tables._part import READ_ERRORS
 from halfmask.verifier.tables._people import open_people
@@ -23,13 +22,12 @@ from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Released, recount
 from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
 from halfmask.verifier.tables._values import dictionaries_of, different_texts, joined_texts
-from halfmask.verifier.tables._verification import ClaimCheck
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.claims import ClassClaim, TableManifest
-    from halfmask.verifier._inputs import HierarchyFiles
+    from halfmask.verifier._checks import HierarchyFiles
     from halfmask.verifier._workers import Workers
     from halfmask.verifier.tables._people import People
     from halfmask.verifier.tables._stored_rows import StoredRows
@@ -268,7 +266,7 @@ def _check(claim: ClassClaim, finding: Finding) -> ClaimCheck:
     )
 
 
-KIND: Final = Kind(
+KIND: Final = VerifiedKind(
     inputs=frozenset({"persons", "population", "hierarchies", "engine"}),
     whole=lambda it: _verify(it.path.parent, table_manifest(it.manifest), it.given),
 )

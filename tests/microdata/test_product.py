@@ -16,7 +16,7 @@ import pytest
 
 import halfmask
 from halfmask._errors import ReleaseError, VerificationError
-from halfmask.claims import read_table_manifest as read_manifest
+from halfmask.claims import read_manifest, table_manifest
 from halfmask.microdata import _product, _writing, protect, protect_to
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._report import render_report
@@ -65,7 +65,7 @@ def test_the_manifest_states_what_is_there(tmp_path, release):
     written = release.write(tmp_path / "out")
 
     folder, manifest = tmp_path / "out", written.manifest
-    assert read_manifest(folder).to_dict() == manifest.to_dict()
+    assert table_manifest(read_manifest(folder)).to_dict() == manifest.to_dict()
     for file in (*manifest.files, *manifest.support):
         assert hashlib.sha256((folder / file.name).read_bytes()).hexdigest() == file.sha256
     assert manifest.policy_sha256 == WANTED.sha256

@@ -75,6 +75,7 @@ class Values:
 
     Examples
     --------
+    >>> from halfmask.events.block._level import Level
     >>> level = Level.of_events(3)
     >>> values = Values.of(level, ["é", 2, ...])
     >>> values.kinds.tolist(), values.objects()
@@ -265,6 +266,7 @@ class Values:
         Examples
         --------
         >>> import numpy as np
+        >>> from halfmask.events.block._level import Level
         >>> level = Level.of_events(3)
         >>> units = np.array([1234, -5, 0])
         >>> values = Values.from_decimals(level, units, 2, np.array([True, True, False]))

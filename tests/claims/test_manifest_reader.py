@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import VerificationError
-from halfmask.claims import BASES, Claim, DataFile, Manifest
-from halfmask.claims import read_manifest as read_any
-from halfmask.claims import read_table_manifest as read_manifest
+from halfmask.claims import BASES, Claim, DataFile, Manifest, read_manifest
 from halfmask.claims._manifest_reader import parse_manifest
 from halfmask.claims._released_files import MANIFEST_NAME
 
@@ -74,8 +72,8 @@ def test_a_manifest_of_any_kind_is_read_as_it_was_written(manifest):
 
 def test_a_manifest_must_be_where_its_kind_has_it(folder):
     """Of tables in their folder, of events beside their output: else other files are verified."""
-    events = read_any(Path(__file__).parent / "v1" / "plain")
-    table = dataclasses.replace(read_any(folder.path), files=())
+    events = read_manifest(Path(__file__).parent / "v1" / "plain")
+    table = dataclasses.replace(read_manifest(folder.path), files=())
 
     for raw, beside in ((events.to_json(), False), (table.to_json(), True)):
         with pytest.raises(VerificationError, match=r"isn't where|plain name"):

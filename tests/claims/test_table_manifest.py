@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from halfmask.claims import read_table_manifest as read_manifest
+from halfmask.claims import read_manifest, table_manifest
 from halfmask.claims._released_files import MANIFEST_NAME
 
 
@@ -12,8 +12,8 @@ def test_what_is_written_is_read_back(folder):
     risk = {"before": {"unique": 0.5}, **folder.manifest.risk}
     rich = folder.rewrite(weaknesses=("nulls-visible",), risk=risk, utility={"lost": [1, None]})
 
-    assert read_manifest(folder.path) == rich.manifest
-    assert read_manifest(folder.path).claims[1].support == "support/0.csv"
+    assert table_manifest(read_manifest(folder.path)) == rich.manifest
+    assert table_manifest(read_manifest(folder.path)).claims[1].support == "support/0.csv"
     assert {path.name for path in folder.path.iterdir()} == {"data", "support", MANIFEST_NAME}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import sqlite3
@@ -188,8 +189,105 @@ def test_the_report_names_masks_and_no_cell(tmp_path):
     assert CANARY not in text
     assert CANARY not in str(manifest)
     assert "Masks are no privacy model" in text
-    with pytest.raises(VerificationError, match="the report of a copied database"):
-        verify(report)
+
+
+@pytest.fixture
+def release(tmp_path):
+    """A copy, its report and its source: what `verify` takes."""
+    _, path = copied(tmp_path)
+    return {
+        "release": tmp_path / "masked.db.report",
+        "copy": path,
+        "originals": f"sqlite:///{tmp_path / 'shop.db'}",
+    }
+
+
+def test_the_copy_is_counted_again(release):
+    found = verify(**release)
+
+    assert found.holds, found.sentences()
+    assert (found.kind, found.is_broken) == ("database", False)
+    counted = [it.found["rows"] for it in found.claims if it.model == "rows-of-table"]
+    assert counted == [2, 4, 4, 0]
+    assert {it.model for it in found.claims} == {
+        "rows-of-table", "references-hold", "unchanged-cells"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("lacks", ["copy", "originals"])
+def test_what_takes_a_database_is_not_checked_without(release, lacks):
+    found = verify(**{name: it for name, it in release.items() if name != lacks})
+
+    assert not found.holds
+    assert not found.is_broken
+    with pytest.raises(VerificationError, match="could be checked"):
+        found.raise_if_broken()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("delete from lines where rowid = 1", "rows-of-table"),
+        ("update lines set buyer = 'nobody' where rowid = 1", "references-hold"),
+        (
+            "update orders set price = 9.25 where id = (select min(id) from orders)",
+            "unchanged-cells",
+        ),
+        (
+            "update orders set price = null where id = (select min(id) from orders)",
+            "unchanged-cells",
+        ),
+        ("create table raw as select * from people", "1 other tables"),
+        ("create view raw as select * from people", "1 other tables"),
+        ("alter table people add column raw text", "1 columns without a mask"),
+        ("drop table towns", "can't read the files"),
+    ],
+)
+def test_a_changed_copy_is_noticed(release, change, said):
+    with contextlib.closing(sqlite3.connect(release["copy"])) as base, base:
+        base.execute(change)
+
+    found = verify(**release)
+    assert found.is_broken
+    assert any(said in each for each in found.sentences()), found.sentences()
+
+
+def test_a_claim_of_a_column_that_is_not_there_does_not_hold(release):
+    """SQLite takes an unknown name in quotes for a text, so that every row would have it."""
+    place = release["release"] / "manifest.json"
+    manifest = json.loads(place.read_text())
+    for each in manifest["claims"]:
+        if each["model"] == "unchanged-cells":
+            each["about"]["columns"] = ["nowhere"]
+    place.write_text(json.dumps(manifest))
+
+    assert verify(**release).is_broken
+
+
+def test_a_claim_that_was_taken_out_is_noticed(release):
+    place = release["release"] / "manifest.json"
+    for model in ("rows-of-table", "references-hold", "unchanged-cells"):
+        before = place.read_text()
+        manifest = json.loads(before)
+        at = next(i for i, it in enumerate(manifest["claims"]) if it["model"] == model)
+        del manifest["claims"][at]
+        place.write_text(json.dumps(manifest))
+        assert verify(**release).is_broken, model
+        place.write_text(before)
+
+
+def test_a_subset_has_rows_of_the_source(tmp_path):
+    subset = '[subset]\ntable = "people"\nlimit = 2\n'
+    _, path = copied(tmp_path, POLICY.replace("[tables", subset + "[tables", 1))
+
+    assert verify(tmp_path / "masked.db.report", copy=path, originals=tmp_path / "shop.db").holds
+
+
+@pytest.mark.parametrize("wrong", ["nowhere.db", "postgresql://host/base", 5])
+def test_only_files_of_sqlite_are_counted_again(release, wrong):
+    for name in ("copy", "originals"):
+        with pytest.raises(VerificationError, match="file of an SQLite database"):
+            verify(**release | {name: wrong})
 
 
 @pytest.mark.parametrize(

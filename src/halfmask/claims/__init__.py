@@ -7,6 +7,7 @@ by the room that makes a release, and again by `halfmask.verifier`.
 from __future__ import annotations
 
 from halfmask.claims._claim import BASES, Claim
+from halfmask.claims._database_manifest import CopiedMask, CopiedRows, DatabaseDetails
 from halfmask.claims._events_manifest import (
     CellsClaim,
     EventClaims,
@@ -19,7 +20,7 @@ from halfmask.claims._events_manifest import (
     events_manifest,
 )
 from halfmask.claims._manifest import REPORT_NAME, DataFile, Manifest, write_manifest
-from halfmask.claims._manifest_reader import read_manifest, read_table_manifest
+from halfmask.claims._manifest_reader import read_manifest
 from halfmask.claims._masked_manifest import (
     MaskedColumn,
     MaskedDetails,
@@ -49,7 +50,10 @@ __all__ = [
     "CellsClaim",
     "Claim",
     "ClassClaim",
+    "CopiedMask",
+    "CopiedRows",
     "DataFile",
+    "DatabaseDetails",
     "EventClaims",
     "EventGuarantees",
     "EventsManifest",
@@ -73,7 +77,6 @@ __all__ = [
     "TableManifest",
     "events_manifest",
     "read_manifest",
-    "read_table_manifest",
     "released_columns_claim",
     "table_manifest",
     "write_manifest",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from halfmask._errors import VerificationError
 from halfmask.claims._claim import BASES, Basis, Claim
@@ -26,25 +26,10 @@ from halfmask.claims._manifest import (
 )
 from halfmask.claims._released_files import MANIFEST_NAME, manifest_path, released_name
 from halfmask.claims._strict import At, strict_json
-from halfmask.claims._table_manifest import table_manifest
-
-if TYPE_CHECKING:
-    from halfmask.claims._table_manifest import TableManifest
 
 FORMATS: Final = ("parquet", "csv", "arrow", "jsonl")
 CREATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 MAX_BYTES: Final = 1 << 28
-
-
-def read_table_manifest(folder: Path) -> TableManifest:
-    """Read the manifest of a released table; see `read_manifest` for what is refused.
-
-    Parameters
-    ----------
-    folder
-        The folder of a release.
-    """
-    return table_manifest(read_manifest(folder))
 
 
 def read_manifest(where: Path) -> Manifest:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
 GIVE_FILE = (
-    "Give what the marked claims need: --persons; --population with --policy or --hierarchies; or "
-    "--originals."
+    "Give what the marked claims need: --persons; --population with --policy or --hierarchies; "
+    "--originals; or --copy."
 )
 BROKEN = "The release doesn't bear out what it claims."
 
@@ -83,6 +83,16 @@ def verify(
             "rows aren't counted.",
         ),
     ] = None,
+    copy: Annotated[
+        str | None,
+        typer.Option(
+            "--copy",
+            metavar="DATABASE",
+            show_default=False,
+            help="For a copied database: the SQLite file that was written; its source is "
+            "--originals.",
+        ),
+    ] = None,
     policy: Annotated[
         str | None,
         typer.Option(
@@ -122,7 +132,10 @@ def verify(
             persons=persons,
             population=people,
             hierarchies=trees,
-            originals=None if originals is None else _rows_of(originals, policy),
+            originals=originals
+            if originals is None or copy is not None
+            else _rows_of(originals, policy),
+            copy=copy,
             engine=engine,
         )
     if found.of_lines:

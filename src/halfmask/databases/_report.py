@@ -8,13 +8,21 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from halfmask.claims import REPORT_NAME, WEAKNESSES, Manifest, write_manifest
-from halfmask.claims._manifest import DATABASE
+from halfmask.claims import (
+    REPORT_NAME,
+    WEAKNESSES,
+    Claim,
+    CopiedMask,
+    CopiedRows,
+    DatabaseDetails,
+    Manifest,
+    write_manifest,
+)
 from halfmask.microdata._mask_section import stated_parameters
 from halfmask.release import TableBlock, TextBlock, html_page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from halfmask.claims._claim import Json
@@ -31,45 +39,40 @@ _LEAD = (
 )
 
 
-def _place(item: tuple[tuple[str, str], Mask]) -> tuple[str, str]:
-    return item[0]
-
-
 def write_report(
     folder: Path, policy: DatabasePolicy, plan: CopyPlan, counts: Sequence[TableCount]
 ) -> None:
     """Write ``manifest.json`` and ``report.html`` of a copy into a folder."""
     used: list[tuple[str, str, Mask | TableMask]] = [
-        (table, column, mask) for (table, column), mask in sorted(plan.masks.items(), key=_place)
+        (table, column, plan.masks[table, column]) for table, column in sorted(plan.masks)
     ]
     used += [(it.name, ", ".join(mask.columns), mask) for it in plan.tables for mask in it.masks]
     weaknesses = sorted({word for _, _, mask in used for word in mask.weaknesses})
     said = tuple(f"{word}: {WEAKNESSES[word]}" for word in weaknesses)
-    columns: list[Json] = [
-        {
-            "table": table,
-            "column": column,
-            "mask": mask.name,
-            "parameters": stated_parameters(mask),
-            "linked": (table, column) in plan.domains,
-        }
-        for table, column, mask in used
-    ]
     manifest = Manifest(
-        kind=DATABASE,
+        kind=DatabaseDetails.kind,
         created=dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         software={"halfmask": version("halfmask")},
         policy_sha256=policy.sha256,
         files=(),
-        claims=(),
+        claims=tuple(_claims(plan, counts)),
         weaknesses=said,
-        details={
-            "tables": [{"name": it.name, "rows": it.n_rows} for it in counts],
-            "masks": columns,
-            "foreign_keys": len(plan.foreign_keys),
-            "left_out": list(plan.left_out),
-            "subset": None if policy.subset is None else policy.subset.table,
-        },
+        details=DatabaseDetails(
+            tables=tuple(CopiedRows(name=it.name, rows=it.n_rows) for it in counts),
+            masks=tuple(
+                CopiedMask(
+                    table=table,
+                    column=column,
+                    mask=mask.name,
+                    parameters=stated_parameters(mask),
+                    linked=(table, column) in plan.domains,
+                )
+                for table, column, mask in used
+            ),
+            foreign_keys=len(plan.foreign_keys),
+            left_out=plan.left_out,
+            subset=None if policy.subset is None else policy.subset.table,
+        ).to_details(),
     )
     page = html_page(
         "A masked database",
@@ -96,3 +99,21 @@ def write_report(
     (folder / REPORT_NAME).write_bytes(raw)
     digest = hashlib.sha256(raw).hexdigest()
     write_manifest(replace(manifest, report_sha256=digest), folder)
+
+
+def _claims(plan: CopyPlan, counts: Sequence[TableCount]) -> Iterator[Claim]:
+    """Yield what was counted in the copy: rows, references, and cells that are the source's."""
+    for each in counts:
+        yield _counted("rows-of-table", {"table": each.name}, rows=each.n_rows)
+    for key in plan.foreign_keys:
+        about = {"table": key.table, "columns": list(key.columns)}
+        its = {"parent": key.parent, "parent_columns": list(key.parent_columns)}
+        yield _counted("references-hold", {**about, **its})
+    for table in plan.tables:
+        kept = [it.name for it in table.copied if it.name not in table.masked]
+        if kept:
+            yield _counted("unchanged-cells", {"table": table.name, "columns": kept})
+
+
+def _counted(model: str, about: Mapping[str, Json], **parameters: int) -> Claim:
+    return Claim(model=model, parameters=parameters, about=about, basis="counted", evidence={})

@@ -16,6 +16,7 @@ from halfmask._validation import one_of
 from halfmask.claims import Claim
 from halfmask.claims._claim import BASES, Basis
 from halfmask.claims._manifest import (
+    DATABASE,
     EVENTS,
     MASKED,
     MICRODATA,
@@ -45,7 +46,7 @@ class VerifyInputs:
 
     Parameters
     ----------
-    persons, population, hierarchies, originals, engine
+    persons, population, hierarchies, originals, copy, engine
         As of `halfmask.verify`.
     required
         What a policy guarantees of an output of events: the manifest must claim it.
@@ -55,6 +56,7 @@ class VerifyInputs:
     population: object = None
     hierarchies: HierarchyFiles | None = None
     originals: object = None
+    copy: str | Path | None = None
     engine: Workers | None = None
     required: EventGuarantees | None = None
 
@@ -69,6 +71,7 @@ IN_WORDS: Final[Mapping[str, str]] = {
     "population": "population",
     "hierarchies": "hierarchies",
     "originals": "original rows",
+    "copy": "copied database",
     "engine": "engine",
     "required": "policy of events",
 }
@@ -127,10 +130,12 @@ class VerifiedKind:
     checks: Mapping[str, Check] = field(default_factory=dict)
     #: What of `VerifyInputs` they are checked against.
     inputs: frozenset[str] = frozenset()
-    #: The input that a model can't be checked without.
-    needs: Mapping[str, str] = field(default_factory=dict)
+    #: The inputs that a model can't be checked without.
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Says what is wrong besides the files and the claims, and opens what checks count in.
     problems: Callable[[ReleasedFiles], list[str]] = lambda _files: []
+    #: Whether its folder has data files; a copied database is elsewhere.
+    has_files: bool = True
     #: Verifies everything in one pass, where claims aren't counted one by one.
     whole: Callable[[ReleasedFiles], CheckedRelease] | None = None
 
@@ -145,6 +150,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     PRIVATE_ANSWER: ("_answer_check", "KIND"),
     PRIVACY_LEDGER: ("_privacy_check", "LEDGER_KIND"),
     EVENTS: ("events._release", "KIND"),
+    DATABASE: ("_database_check", "KIND"),
 }
 #: The checks that were added, by kind of release and model of claim. A model that has none here or
 #: in its kind, or is claimed on another basis, fails its release.

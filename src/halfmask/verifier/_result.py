@@ -187,7 +187,7 @@ class CheckedRelease:
         if not self.is_broken:
             raise VerificationError(
                 f"Not every claim of the release could be checked. {said}",
-                hint="Give verify what they need: persons; population and hierarchies; originals.",
+                hint="Give verify what they need, such as persons, a population or the originals.",
             )
         raise VerificationError(
             f"The release on disk doesn't bear out what it claims. {said}",

@@ -32,6 +32,7 @@ def verify(
     population: object = None,
     hierarchies: HierarchyFiles | None = None,
     originals: object = None,
+    copy: str | Path | None = None,
     engine: Workers | None = None,
 ) -> CheckedRelease:
     """Verify a release of any kind: count its claims again from the files.
@@ -51,7 +52,9 @@ def verify(
         file for each column.
     originals
         For full synthetic rows: the original rows, as a frame or such a file. Without them copied
-        rows aren't counted.
+        rows aren't counted. For a copied database: the file of its source.
+    copy
+        For a copied database: the SQLite file that was written, as a path or ``sqlite:///path``.
     engine
         For a protected table: where its files are read and counted, as `halfmask.protect` takes
         it. By default this process does it.
@@ -93,6 +96,7 @@ def verify(
         population=population,
         hierarchies=hierarchies,
         originals=originals,
+        copy=copy,
         engine=engine,
     )
     return verify_with(_path_of(release), given)
@@ -153,13 +157,14 @@ def _checked(kind: VerifiedKind, claim: Claim, files: ReleasedFiles) -> CheckedC
     """Apply the check of a claim's model; one that has none, or whose check fails, doesn't hold."""
     found, why, unchecked = None, "", ""
     basis, check = check_of(files.manifest.kind, claim.model) or (None, None)
-    lacks = kind.needs.get(claim.model)
+    lacks = [it for it in kind.needs.get(claim.model, ()) if getattr(files.given, it) is None]
     if check is None:
         why = " No check is known for this model, so it doesn't hold."
     elif basis != claim.basis:
         why = f" Its check is of what is {basis}, so it doesn't hold."
-    elif lacks is not None and getattr(files.given, lacks) is None:
-        unchecked = f"the {IN_WORDS[lacks]}, which only the owner has"
+    elif lacks:
+        words = " and the ".join(IN_WORDS[it] for it in lacks)
+        unchecked = f"the {words}, which only the owner has"
     else:
         try:
             found = check(claim, files)
@@ -186,7 +191,7 @@ def _file_faults(path: Path, manifest: Manifest) -> tuple[tuple[FileCheck, ...],
     listed = {each.name for each in manifest.files}
     if len(listed) < len(manifest.files):
         problems.append("The manifest lists a file twice.")
-    if not listed:
+    if not listed and kind_of(manifest.kind).has_files:
         problems.append("There are no data files, so nothing is released.")
     for number, file in enumerate(manifest.files, start=1):
         rows, fault = None, ""

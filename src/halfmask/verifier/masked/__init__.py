@@ -7,6 +7,5 @@ technique and imports none.
 from __future__ import annotations
 
 from halfmask.verifier.masked._mask_checks import MASK_CHECKS, MaskCheck
-from halfmask.verifier.masked._masked_release import open_stated
 
-__all__ = ["MASK_CHECKS", "MaskCheck", "open_stated"]
+__all__ = ["MASK_CHECKS", "MaskCheck"]

@@ -69,15 +69,7 @@ def _contradictions(manifest: Manifest, stated: MaskedDetails) -> list[str]:
 def open_stated(
     folder: Path, files: Sequence[DataFile], columns: Sequence[MaskedColumn]
 ) -> tuple[pl.LazyFrame | None, list[str]]:
-    """Return all parts as one table, or none, and what is wrong with their columns.
-
-    Parameters
-    ----------
-    folder
-        The folder of the release.
-    files, columns
-        The files and columns that its manifest states.
-    """
+    """Return all parts as one table, or none, and what is wrong with their columns."""
     parts: list[pl.LazyFrame] = []
     problems = []
     for number, file in enumerate(files, start=1):

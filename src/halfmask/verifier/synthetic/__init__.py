@@ -2,3 +2,7 @@
 
 It shares no code with what drew the rows.
 """
+
+from __future__ import annotations
+
+__all__: list[str] = []

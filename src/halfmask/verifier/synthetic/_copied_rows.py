@@ -11,8 +11,8 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, VerificationError
 from halfmask.claims import SyntheticDetails
 from halfmask.verifier._checks import ClaimCount
-from halfmask.verifier.masked import open_stated
 from halfmask.verifier.masked._cell_checks import columns_of
+from halfmask.verifier.masked._masked_release import open_stated
 from halfmask.verifier.tables._part import FORMULA_NAME, READ_ERRORS
 from halfmask.verifier.tables._people import open_given
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask.claims import SyntheticDetails
 from halfmask.verifier._checks import VerifiedKind
-from halfmask.verifier.masked import open_stated
-from halfmask.verifier.masked._masked_release import in_table
+from halfmask.verifier.masked._masked_release import in_table, open_stated
 from halfmask.verifier.synthetic._copied_rows import check_copied_rows, copies_of, open_originals
 from halfmask.verifier.synthetic._synthetic_checks import SYNTHETIC_CHECKS, rules_lacking
 
@@ -82,6 +81,6 @@ KIND: Final = VerifiedKind(
         COPIED_ROWS: ("counted", check_copied_rows),
     },
     inputs=frozenset({"originals"}),
-    needs={COPIED_ROWS: "originals"},
+    needs={COPIED_ROWS: ("originals",)},
     problems=_problems,
 )

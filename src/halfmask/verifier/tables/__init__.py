@@ -9,7 +9,6 @@ of its values in a class.
 
 from __future__ import annotations
 
-from halfmask.verifier._result import FileCheck
 from halfmask.verifier.tables._findings import ClaimCheck
 from halfmask.verifier.tables._model_checks import register_check
 from halfmask.verifier.tables._rules import (
@@ -23,7 +22,6 @@ from halfmask.verifier.tables._verify import verify
 
 __all__ = [
     "ClaimCheck",
-    "FileCheck",
     "LevelRule",
     "ModelCheck",
     "PeopleRule",

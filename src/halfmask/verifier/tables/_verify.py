@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import EngineError
-from halfmask.claims import read_table_manifest, table_manifest
+from halfmask.claims import read_manifest, table_manifest
 from halfmask.claims._table_manifest import StatedSets, stated_sets
 from halfmask.verifier._checks import VerifiedKind, VerifyInputs
 from halfmask.verifier._result import CheckedRelease, ColumnSetCheck
@@ -110,7 +110,7 @@ def verify(
     given = VerifyInputs(
         persons=persons, population=population, hierarchies=hierarchies, engine=engine
     )
-    return _verify(Path(folder), read_table_manifest(Path(folder)), given)
+    return _verify(Path(folder), table_manifest(read_manifest(Path(folder))), given)
 
 
 def _verify(folder: Path, manifest: TableManifest, given: VerifyInputs) -> CheckedRelease:

@@ -36,7 +36,7 @@ def test_an_apostrophe_is_part_of_an_item_and_so_is_all_in_double_quotes(text, i
     ("option", "read"),
     [
         ("--column-names", lambda text: HeaderOptions(column_names=text).options()["column_names"]),
-        ("--interaction", lambda text: HashOptions(interaction=[text]).given()["interactions"][0]),
+        ("--interaction", lambda text: list(HashOptions(interaction=[text]).given()["interactions"])[0]),
     ],
 )
 def test_options_of_columns_read_a_list_alike(option, read):

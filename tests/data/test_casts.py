@@ -57,7 +57,7 @@ def test_dates_times_and_truth_values_are_missing_where_a_marker_spells_them(
 def test_a_time_with_a_zone_is_compared_as_its_clock_shows_it(zone):
     frame = pl.DataFrame({"a": [at("1900-01-01"), at("2000-01-01")]})
     frame = frame.with_columns(pl.col("a").dt.replace_time_zone(zone))
-    found = open_table(frame, options=ReadOptions(missing=["1900-01-01"])).read()["a"]
+    found = open_table(frame, options=ReadOptions(missing=("1900-01-01",))).read()["a"]
     assert found.to_list() == [None, frame["a"][1]]
     assert found.dtype == frame["a"].dtype
 
@@ -66,7 +66,7 @@ def test_a_time_with_a_zone_is_compared_as_its_clock_shows_it(zone):
 def test_a_marked_day_is_missing_among_times_of_every_file(tmp_path, ending):
     frame = pl.DataFrame({"a": [MIDNIGHT, at("2000-01-01T12:00")], "n": [1, 2]})
     write_table(frame, tmp_path / f"t.{ending}")
-    source = open_table(tmp_path / f"t.{ending}", options=ReadOptions(missing=["9999-12-31"]))
+    source = open_table(tmp_path / f"t.{ending}", options=ReadOptions(missing=("9999-12-31",)))
     assert source.read()["a"].to_list() == [None, frame["a"][1]]
 
 

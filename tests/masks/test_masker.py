@@ -69,7 +69,7 @@ def test_the_key_is_shown_nowhere():
 def test_what_is_no_key_is_not_shown_either(kind):
     """It may be one all the same, such as a key's text in hexadecimal digits."""
     text = "20251128"
-    key = (
+    key: Any = (
         [text] if kind is list else kind(text.encode() if kind in {bytearray, np.bytes_} else text)
     )
     masker = Masker(MASKS, key=key)

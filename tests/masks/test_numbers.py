@@ -55,7 +55,7 @@ def test_the_words_about_a_scale_or_a_base_are_true(wrong):
     for make in (
         lambda: RandomNoise(**{**NOISE, "scale": wrong}),
         lambda: RandomRounding(base=wrong),
-        lambda: Rounding(base=wrong) if wrong is not None else RandomRounding(base=wrong),
+        lambda: (Rounding if wrong is not None else RandomRounding)(base=wrong),
     ):
         with pytest.raises(ParameterError, match=said) as refused:
             make()

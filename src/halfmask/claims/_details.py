@@ -179,8 +179,12 @@ def _default(field: Field[Any]) -> object:
     return field.default if field.default is not MISSING else ()
 
 
-@cache
 def _hints(kind: Any) -> dict[str, Any]:  # noqa: ANN401 # a class
+    return _resolved(kind)
+
+
+@cache
+def _resolved(kind: type) -> dict[str, Any]:
     # Json names itself, and values of any JSON aren't looked into.
     return get_type_hints(kind, localns={"Json": object}, include_extras=True)
 

@@ -6,7 +6,7 @@ import datetime as dt
 import hashlib
 from dataclasses import replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halfmask.claims import (
     REPORT_NAME,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from halfmask.claims._claim import Json
     from halfmask.databases._checking import TableCount
     from halfmask.databases._plan import CopyPlan
     from halfmask.databases._policy import DatabasePolicy
@@ -106,14 +105,14 @@ def _claims(plan: CopyPlan, counts: Sequence[TableCount]) -> Iterator[Claim]:
     for each in counts:
         yield _counted("rows-of-table", {"table": each.name}, rows=each.n_rows)
     for key in plan.foreign_keys:
-        about = {"table": key.table, "columns": list(key.columns)}
+        mine = {"table": key.table, "columns": list(key.columns)}
         its = {"parent": key.parent, "parent_columns": list(key.parent_columns)}
-        yield _counted("references-hold", {**about, **its})
+        yield _counted("references-hold", {**mine, **its})
     for table in plan.tables:
         kept = [it.name for it in table.copied if it.name not in table.masked]
         if kept:
             yield _counted("unchanged-cells", {"table": table.name, "columns": kept})
 
 
-def _counted(model: str, about: Mapping[str, Json], **parameters: int) -> Claim:
+def _counted(model: str, about: Mapping[str, Any], **parameters: int) -> Claim:
     return Claim(model=model, parameters=parameters, about=about, basis="counted", evidence={})

@@ -38,7 +38,9 @@ def _problems(files: ReleasedFiles) -> list[str]:
     if files.given.originals is not None:
         _path(files.given.originals, "source of the copy")
     if files.given.copy is not None:
-        named = {(it.table, name) for it in stated.masks for name in _columns(it.column)}
+        named: set[object] = {
+            (it.table, name) for it in stated.masks for name in _columns(it.column)
+        }
         for each in claims:
             if each.model == UNCHANGED:
                 named |= {(each.about.get("table"), it) for it in _listed(each.about["columns"])}
@@ -92,7 +94,7 @@ def check_unchanged(claim: Claim, files: ReleasedFiles) -> ClaimCount:
 
 def _number(files: ReleasedFiles, query: str) -> int:
     ((found,),) = _asked(files, query)
-    return int(found)
+    return int(str(found))
 
 
 def _asked(files: ReleasedFiles, query: str) -> list[tuple[object, ...]]:

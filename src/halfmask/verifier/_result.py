@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import VerificationError
 
@@ -113,7 +113,8 @@ class CheckedRelease:
     kind
         The manifest's.
     claims
-        Every claim of the manifest, in its order.
+        Every claim of the manifest, in its order: each a `CheckedClaim`. Those of tables and events
+        say more of what was counted.
     problems
         What is wrong with the release as a whole; empty when nothing is.
     weaknesses
@@ -139,7 +140,7 @@ class CheckedRelease:
     """
 
     kind: str
-    claims: tuple[CheckedClaim, ...]
+    claims: tuple[Any, ...]  # of a class for each kind, all CheckedClaim
     problems: tuple[str, ...]
     weaknesses: tuple[str, ...]
     files: tuple[FileCheck, ...] = ()
@@ -194,7 +195,7 @@ class CheckedRelease:
             hint=next(filter(None, (it.cure for it in self.claims)), MAKE_AGAIN),
         )
 
-    def to_dict(self) -> dict[str, Json]:
+    def to_dict(self) -> dict[str, Any]:
         """Return everything as a JSON object: the same keys for each kind."""
         rows = "lines" if self.of_lines else "rows"
         policy: Json = None

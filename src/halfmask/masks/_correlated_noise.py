@@ -21,7 +21,6 @@ from halfmask.masks._numbers import (
 )
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import check_apart
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,11 +87,6 @@ class CorrelatedNoise:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     reads: ClassVar[tuple[str, ...]] = ()
-    about: ClassVar[Technique] = Technique(
-        source="Kim 1986; Tendick 1991",
-        keeps="Expected means and correlations; with a transformation, covariances",
-        oracle="Kolmogorov-Smirnov test of the noise in principal components",
-    )
 
     columns: tuple[str, ...]
     variance_ratio: float

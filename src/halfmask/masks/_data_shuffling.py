@@ -14,7 +14,6 @@ from halfmask.masks._laws import noise
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, normal_scores, ranked_rows
 
@@ -80,11 +79,6 @@ class DataShuffling:
     suppresses: ClassVar[bool] = False
     traits: ClassVar[MaskTraits] = MaskTraits(takes_order=True)
     weaknesses: ClassVar[tuple[str, ...]] = ("left-out-values", "nulls-visible")
-    about: ClassVar[Technique] = Technique(
-        source="Muralidhar and Sarathy 2006",
-        keeps="The values of each column exactly; correlations of ranks",
-        oracle="Marginal distributions, rank correlations, partial correlation with the original",
-    )
 
     columns: tuple[str, ...]
     given: tuple[str, ...] = ()

@@ -13,7 +13,6 @@ from halfmask._validation import one_of
 from halfmask.data import unit_start
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._numbers import DECLARE_TYPE
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,11 +64,6 @@ class CoarsenedDates:
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("nulls-visible", "order-leaking", "outlier-visible")
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Dates to the unit, and their order",
-        oracle="Python's calendar",
-    )
 
     to: Unit
 

@@ -16,7 +16,6 @@ from halfmask._validation import integer_at_least, is_text, one_of
 from halfmask.masks._check_digits import CheckDigits, check_digits, is_scheme_name
 from halfmask.masks._ff1 import LEAST_DOMAIN, Ff1
 from halfmask.masks._pseudonym import Pseudonym
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -85,11 +84,6 @@ class FormatPreserving(Pseudonym):
     traits: ClassVar[MaskTraits] = MaskTraits(keeps_equality=True)
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="NIST SP 800-38G, FF1; Black and Rogaway 2002, cycle walking",
-        keeps="Formats; valid check digits; which values are equal, so that tables join",
-        oracle="The nine samples of NIST; a naive FF1 on integers; python-stdnum",
-    )
 
     keep_first: int = 0
     keep_last: int = 0

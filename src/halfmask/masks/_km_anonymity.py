@@ -16,7 +16,6 @@ from halfmask.data import Hierarchy
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._item_recoding import ItemNodes, ItemRecoding, least_loss
 from halfmask.masks._item_sets import ItemSets, split_items
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -87,11 +86,6 @@ class KmAnonymity:
     suppresses: ClassVar[bool] = True
     traits: ClassVar[MaskTraits] = MaskTraits(generalizes=True, alone=True, unstated=("hierarchy",))
     weaknesses: ClassVar[tuple[str, ...]] = ("few-known-items",)
-    about: ClassVar[Technique] = Technique(
-        source="Terrovitis, Mamoulis and Kalnis 2008",
-        keeps="Items that aren't suppressed, or nodes of their hierarchy; rows",
-        oracle="All sets of items counted in dictionaries; the least loss of small tables",
-    )
 
     column: str
     k: int

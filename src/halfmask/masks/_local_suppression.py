@@ -18,7 +18,6 @@ from halfmask.masks._numbers import is_number
 from halfmask.masks._repairs import repaired
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -90,11 +89,6 @@ class LocalSuppression:
     # Some cells of a value become missing.
     traits: ClassVar[MaskTraits] = MaskTraits(splits_values=True)
     weaknesses: ClassVar[tuple[str, ...]] = ("wildcard-counts", "nulls-visible", "order-leaking")
-    about: ClassVar[Technique] = Technique(
-        source="Templ, Kowarik and Meindl 2015",
-        keeps="Values that aren't suppressed; rows",
-        oracle="Brute-force minimum of small tables; figures of sdcMicro; naive counts",
-    )
 
     columns: tuple[str, ...]
     k: int

@@ -16,7 +16,6 @@ from halfmask.masks._numbers import DECLARE_TYPE
 from halfmask.masks._ordered_columns import check_orders
 from halfmask.masks._strata import check_apart, check_names
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -98,11 +97,6 @@ class Microaggregation:
     suppresses: ClassVar[bool] = True
     traits: ClassVar[MaskTraits] = MaskTraits(
         splits_values=True, takes_order=True, unstated=("orders",)
-    )
-    about: ClassVar[Technique] = Technique(
-        source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
-        keeps="Means of columns, and most of the variance and correlations for small k",
-        oracle="MDAV step by step over all distances; all ways to cut sorted values",
     )
 
     columns: tuple[str, ...]

@@ -24,7 +24,6 @@ from halfmask.masks._numbers import (
     rounded_to,
 )
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,11 +77,6 @@ class RandomNoise:
 
     name: ClassVar[str] = "noise"
     coarsens: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="practice; laws by their inverse distribution functions",
-        keeps="Means over many rows; the shape of large distributions",
-        oracle="moments and quantiles of each law; half or twice the scale fails the test",
-    )
     is_matchable: ClassVar[bool] = True  # roughly
 
     law: Law

@@ -10,7 +10,6 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import as_text
 from halfmask.masks._strata import check_names
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -60,11 +59,6 @@ class OrdinalTailCoding:
         "heaped-at-bounds",
         "nulls-visible",
         "values-between-bounds-kept",
-    )
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Categories between the bounds, and their order",
-        oracle="Places in the order",
     )
 
     low: str | None = None

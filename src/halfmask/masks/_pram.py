@@ -13,7 +13,6 @@ from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks._transitions import (
     Keep,
@@ -92,11 +91,6 @@ class Pram:
     name: ClassVar[str] = "pram"
     coarsens: ClassVar[bool] = False
     traits: ClassVar[MaskTraits] = MaskTraits(unstated=("keep", "matrix"))
-    about: ClassVar[Technique] = Technique(
-        source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
-        keeps="Expected frequencies of the column",
-        oracle="transition frequencies by a chi-square test",
-    )
     is_matchable: ClassVar[bool] = True  # with the probability that it is kept
     needs_counts: ClassVar[bool] = True
     weaknesses: ClassVar[tuple[str, ...]] = _WEAKNESSES
@@ -219,11 +213,6 @@ class StratifiedPram:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = _WEAKNESSES
-    about: ClassVar[Technique] = Technique(
-        source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
-        keeps="Expected frequencies of the column in each stratum",
-        oracle="transition frequencies of each stratum by a chi-square test",
-    )
 
     columns: tuple[str, ...]
     by: tuple[str, ...]

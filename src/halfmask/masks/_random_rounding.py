@@ -20,7 +20,6 @@ from halfmask.masks._numbers import (
     may_overflow,
 )
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,11 +77,6 @@ class RandomRounding:
         "nulls-visible",
         "outlier-visible",
         "within-distance",
-    )
-    about: ClassVar[Technique] = Technique(
-        source="Nargundkar and Saveland 1972",
-        keeps="Expected numbers, sums and means; each number changes by less than the base",
-        oracle="Exact fractions; the share rounded up by a binomial test",
     )
 
     base: float

@@ -14,7 +14,6 @@ from halfmask._validation import number_between, rows_of_share
 from halfmask.masks._ordered_columns import check_orders, in_order
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, ranked_rows
 
@@ -89,11 +88,6 @@ class RankSwapping:
         "nulls-visible",
         "outlier-visible",
         "within-distance",
-    )
-    about: ClassVar[Technique] = Technique(
-        source="Moore 1996; Dalenius and Reiss 1982",
-        keeps="The values of each column and stratum exactly; relations between columns roughly",
-        oracle="Rank distances, marginal distributions, correlation of ranks",
     )
 
     columns: tuple[str, ...]

@@ -19,7 +19,6 @@ from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,11 +81,6 @@ class TargetedRecordSwapping:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("left-out-values", "mostly-true", "nulls-visible")
-    about: ClassVar[Technique] = Technique(
-        source="Shlomo, Tudor and Groom 2010",
-        keeps="All columns except the areas; counts by area and similar columns exactly",
-        oracle="Counts over areas; a search of all pairs for a free partner",
-    )
 
     columns: tuple[str, ...]
     risk: tuple[str, ...]

@@ -10,7 +10,6 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import as_text
 from halfmask.masks._claims import counted_claim
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,11 +53,6 @@ class Redaction:
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Which cells are missing; with a sign, the length of texts",
-        oracle="Python's texts",
-    )
 
     text: str | None = None
     sign: str | None = None

@@ -12,7 +12,6 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._single_values import check_single
-from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
 from halfmask.masks._traits import MaskTraits
 
@@ -60,11 +59,6 @@ class ReversibleTokens(Pseudonym):
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "length-leaking", "nulls-visible")
-    about: ClassVar[Technique] = Technique(
-        source="AES-SIV, RFC 5297",
-        keeps="Which values are equal, so that tables join; the values, for the key's holder",
-        oracle="AES-SIV of the library cryptography; the value itself after reversal",
-    )
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return String; see `Mask`."""

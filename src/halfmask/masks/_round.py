@@ -20,7 +20,6 @@ from halfmask.masks._numbers import (
     floats,
     may_overflow,
 )
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,11 +80,6 @@ class Rounding:
 
     name: ClassVar[str] = "round"
     coarsens: ClassVar[bool] = True
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Numbers to half of the base or last digit; sums without bias",
-        oracle="exact decimals",
-    )
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking", "outlier-visible")

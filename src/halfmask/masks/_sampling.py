@@ -13,7 +13,6 @@ from halfmask._random import keyed_order
 from halfmask._validation import decimal, integer_at_least, number_between, rows_of_share
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import check_names, strata_rows
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,11 +59,6 @@ class SimpleSampling:
 
     name: ClassVar[str] = "sampling"
     weaknesses: ClassVar[tuple[str, ...]] = ("known-in-sample",)
-    about: ClassVar[Technique] = Technique(
-        source="Cochran 1977, chapter 2",
-        keeps="Rows unchanged; estimates of totals and means with the sample's error",
-        oracle="Exact sizes; inclusion probabilities over many keys",
-    )
 
     fraction: float | None = None
     n: int | None = None
@@ -137,11 +131,6 @@ class StratifiedSampling:
     """
 
     name: ClassVar[str] = "stratified-sampling"
-    about: ClassVar[Technique] = Technique(
-        source="Cochran 1977, chapter 5",
-        keeps="Rows unchanged; the share of each stratum with a fraction",
-        oracle="Sizes of strata; inclusion probabilities over many keys",
-    )
 
     by: tuple[str, ...]
     fraction: float | None = None

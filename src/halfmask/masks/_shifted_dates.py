@@ -15,7 +15,6 @@ from halfmask._validation import integer_at_least
 from halfmask.data import day_of, moved_by_days
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._strata import check_apart
-from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
 
 _MOST_DAYS: Final = 36_500
@@ -74,11 +73,6 @@ class ShiftedDates(Pseudonym):
     needs_rows: ClassVar[bool] = False
     suppresses: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("interval-fingerprint", "known-date")
-    about: ClassVar[Technique] = Technique(
-        source="Practice (date shifting of clinical records)",
-        keeps="Days between dates of a person; times of day",
-        oracle="Differences of Python's dates; the frequencies of the numbers of days",
-    )
 
     columns: tuple[str, ...]
     person: str

@@ -20,7 +20,6 @@ from halfmask.masks._substitute_pools import (
     faker_version,
     substitute_pool,
 )
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -84,11 +83,6 @@ class Substitutes(Pseudonym):
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="Keyed choice from texts of faker (practice)",
-        keeps="Realistic values; which values are equal, so that tables join",
-        oracle="A naive loop with hashlib; counts of different values",
-    )
 
     kind: SubstituteKind
     locale: str = "en_US"

@@ -15,7 +15,6 @@ from halfmask._validation import number_between, rows_of_share
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,11 +60,6 @@ class TailCoding:
 
     name: ClassVar[str] = "tails"
     coarsens: ClassVar[bool] = True
-    about: ClassVar[Technique] = Technique(
-        source="practice (Hundepool and others 2012, section 3.2)",
-        keeps="All numbers between the bounds",
-        oracle="exact comparison of decimals",
-    )
     is_matchable: ClassVar[bool] = True
     low: float | None = None
     high: float | None = None

@@ -16,7 +16,6 @@ from halfmask.masks._integer_permutation import PermutedIntegers, integer_bits
 from halfmask.masks._numbers import EXACT
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._single_values import check_single
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -73,11 +72,6 @@ class KeyedTokens(Pseudonym):
     name: ClassVar[str] = "token"
     coarsens: ClassVar[bool] = True
     traits: ClassVar[MaskTraits] = MaskTraits(keeps_equality=True)
-    about: ClassVar[Technique] = Technique(
-        source="RFC 7693 (BLAKE2); integers by FF1 and by the prefix cipher",
-        keeps="Which values are equal; of integers also width and sign, if asked for",
-        oracle="hashlib, called value by value; a naive FF1 on integers",
-    )
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "nulls-visible")

@@ -17,7 +17,6 @@ from halfmask._validation import one_of
 from halfmask.data import as_text
 from halfmask.masks._strata import check_apart, check_names
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks.text._entities import check_model
 from halfmask.masks.text._names import KnownNames
@@ -108,11 +107,6 @@ class TextRedaction:
     suppresses: ClassVar[bool] = False
     #: The names are those of the raw table, also where another mask writes pseudonyms for them.
     traits: ClassVar[MaskTraits] = MaskTraits(reads_raw=True)
-    about: ClassVar[Technique] = Technique(
-        source="practice; checksums of ISO 7812-1, ISO 7064, ICAO 9303, python-stdnum",
-        keeps="Texts around the details, and the type of each detail",
-        oracle="Labelled sentences of Presidio Research; valid and invalid checksums",
-    )
 
     columns: tuple[str, ...]
     replace: Literal["type", "token", "remove"] = "type"

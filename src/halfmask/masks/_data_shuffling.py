@@ -10,6 +10,7 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._laws import noise
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import check_apart
@@ -29,7 +30,7 @@ _MOST_VALUES: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataShuffling:
+class DataShuffling(CheckedMask):
     """Shuffle values so that relations between columns stay.
 
     Parameters
@@ -83,7 +84,7 @@ class DataShuffling:
     columns: tuple[str, ...]
     given: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, self.given, mask=self.name, named="given")
 
     @property

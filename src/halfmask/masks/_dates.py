@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from halfmask._errors import DataError, SchemaError
-from halfmask._validation import one_of
 from halfmask.data import unit_start
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._numbers import DECLARE_TYPE
 
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 #: The unit that a date is coarsened to.
 Unit: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour"]
 
-_UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoarsenedDates:
+class CoarsenedDates(CheckedMask):
     """Write the start of the year, quarter, month, week, day or hour.
 
     Parameters
@@ -66,9 +64,6 @@ class CoarsenedDates:
     weaknesses: ClassVar[tuple[str, ...]] = ("nulls-visible", "order-leaking", "outlier-visible")
 
     to: Unit
-
-    def __post_init__(self) -> None:
-        one_of(_UNITS, owner="CoarsenedDates", to=self.to)
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
         """Return the claim that dates start the unit; see `ClaimingMask`."""

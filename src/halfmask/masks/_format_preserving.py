@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least, is_text, one_of
+from halfmask._validation import is_text
 from halfmask.masks._check_digits import CheckDigits, check_digits, is_scheme_name
 from halfmask.masks._ff1 import LEAST_DOMAIN, Ff1
 from halfmask.masks._pseudonym import Pseudonym
@@ -85,16 +85,12 @@ class FormatPreserving(Pseudonym):
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
 
-    keep_first: int = 0
-    keep_last: int = 0
+    keep_first: int = field(default=0, metadata={"ge": 0})
+    keep_last: int = field(default=0, metadata={"ge": 0})
     check_digits: str | None = None
     on_invalid: Literal["error", "encrypt"] = "error"
 
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        integer_at_least(0, owner="FormatPreserving", keep_first=self.keep_first)
-        integer_at_least(0, owner="FormatPreserving", keep_last=self.keep_last)
-        one_of(("error", "encrypt"), owner="FormatPreserving", on_invalid=self.on_invalid)
+    def _check_together(self) -> None:
         if self.check_digits is None:
             return
         if not (is_text(self.check_digits) and is_scheme_name(self.check_digits)):

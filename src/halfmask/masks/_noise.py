@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import one_of
-from halfmask.masks._laws import LAWS, Law, noise
+from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._laws import Law, noise
 from halfmask.masks._numbers import (
     EXACT,
     as_column,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomNoise:
+class RandomNoise(CheckedMask):
     """Add noise to each number, or multiply it by 1 + noise.
 
     Parameters
@@ -87,10 +87,7 @@ class RandomNoise:
     low: float | None = None
     high: float | None = None
 
-    def __post_init__(self) -> None:
-        one_of(LAWS, owner="RandomNoise", law=self.law)
-        one_of(("add", "multiply"), owner="RandomNoise", how=self.how)
-        one_of(("column", "sd"), owner="RandomNoise", unit=self.unit)
+    def _check_together(self) -> None:
         check_size(mask=self.name, scale=self.scale)
         check_decimals(self.decimals, mask=self.name)
         if self.unit == "sd" and self.how == "multiply":

@@ -9,7 +9,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import as_text
-from halfmask.masks._strata import check_names
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrdinalTailCoding:
+class OrdinalTailCoding(CheckedMask):
     """Write the bound for categories beyond it: top and bottom coding by an order.
 
     Parameters
@@ -65,13 +65,12 @@ class OrdinalTailCoding:
     high: str | None = None
     order: tuple[str, ...] | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if self.low is None and self.high is None:
             raise ParameterError(
                 "The mask 'ordinal-tails' has no bound.", hint="Give low or high, or both."
             )
         if self.order is not None:
-            check_names(mask=self.name, order=self.order)
             if len(set(self.order)) < len(self.order):
                 raise ParameterError(
                     "The 'order' of the mask 'ordinal-tails' has a category twice."

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart, strata_rows
@@ -38,7 +39,7 @@ _WEAKNESSES = ("left-out-values", "mostly-true", "nulls-visible")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pram:
+class Pram(CheckedMask):
     """Write another value with the probabilities of a matrix (PRAM).
 
     Parameters
@@ -99,7 +100,7 @@ class Pram:
     matrix: Matrix | None = None
     invariant: bool = False
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.keep is None) == (self.matrix is None):
             raise ParameterError("The mask 'pram' has either 'keep' or a 'matrix'.")
         if self.keep is not None:
@@ -169,7 +170,7 @@ class _Redrawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StratifiedPram:
+class StratifiedPram(CheckedMask):
     """Write another value by a matrix of probabilities, in each stratum by itself.
 
     Parameters
@@ -220,7 +221,7 @@ class StratifiedPram:
     matrix: Matrix | None = None
     invariant: bool = False
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, self.by, mask=self.name, named="by")
         if not self.by:
             raise ParameterError(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask._errors import ParameterError
 from halfmask._random import KEY_BYTES, check_key
-from halfmask._validation import one_of
+from halfmask.masks._checked_mask import CheckedMask
 
 if TYPE_CHECKING:
     from halfmask.vault import Vault
@@ -20,7 +20,7 @@ _SECRET = "pseudonyms"  # noqa: S105 # its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pseudonym:
+class Pseudonym(CheckedMask):
     """What masks that write pseudonyms have in common.
 
     Parameters
@@ -43,14 +43,8 @@ class Pseudonym:
     Pseudonym(domain='customer', scope='vault')
     """
 
-    domain: str | None = None
+    domain: str | None = field(default=None, metadata={"min_length": 1})
     scope: PseudonymScope = "release"
-
-    def __post_init__(self) -> None:
-        one_of(("table", "release", "vault"), owner="pseudonyms", scope=self.scope)
-        domain: object = self.domain  # any caller's
-        if domain is not None and not (isinstance(domain, str) and domain):
-            raise ParameterError("The 'domain' of pseudonyms must be a name.")
 
 
 def pseudonym_key(vault: Vault, *, create: bool = True) -> bytes:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
 from halfmask.masks._numbers import (
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomRounding:
+class RandomRounding(CheckedMask):
     """Round up or down to a multiple of a base, without bias.
 
     Parameters
@@ -81,7 +82,7 @@ class RandomRounding:
 
     base: float
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_size(mask=self.name, base=self.base)
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's

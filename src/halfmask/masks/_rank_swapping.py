@@ -10,7 +10,8 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._random import keyed_integers
-from halfmask._validation import number_between, rows_of_share
+from halfmask._validation import rows_of_share
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._ordered_columns import check_orders, in_order
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
@@ -33,7 +34,7 @@ _WORDS: Final[dict[pl.DataType, type[np.generic]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwapping:
+class RankSwapping(CheckedMask):
     """Swap each number with one whose rank is near.
 
     Parameters
@@ -91,14 +92,11 @@ class RankSwapping:
     )
 
     columns: tuple[str, ...]
-    max_rank_distance: float
+    max_rank_distance: float = field(metadata={"gt": 0, "le": 1})
     by: tuple[str, ...] = ()
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        number_between(
-            0, 1, owner="RankSwapping", low_open=True, max_rank_distance=self.max_rank_distance
-        )
+    def _check_together(self) -> None:
         check_apart(self.columns, self.by, mask=self.name, named="by")
         check_orders(self.orders, self.columns, mask=self.name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,7 +14,8 @@ import polars as pl
 from halfmask._errors import ColumnWarning, DataError, ParameterError
 from halfmask._optional import need
 from halfmask._random import keyed_order
-from halfmask._validation import decimal, fraction, integer_at_least
+from halfmask._validation import decimal
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetedRecordSwapping:
+class TargetedRecordSwapping(CheckedMask):
     """Swap the areas of records at risk with those of similar records elsewhere.
 
     Parameters
@@ -84,12 +85,12 @@ class TargetedRecordSwapping:
 
     columns: tuple[str, ...]
     risk: tuple[str, ...]
-    k: int
-    swap_rate: float
+    k: int = field(metadata={"ge": 2})
+    swap_rate: float = field(metadata={"ge": 0, "le": 1})
     similar: tuple[str, ...] = ()
     household: str | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         for named in ("risk", "similar"):
             check_apart(self.columns, getattr(self, named), mask=self.name, named=named)
         if not self.risk:
@@ -100,8 +101,6 @@ class TargetedRecordSwapping:
             raise ParameterError(
                 f"The 'household' of the mask {self.name!r} is also one of its other columns."
             )
-        integer_at_least(2, owner="TargetedRecordSwapping", k=self.k)
-        fraction(owner="TargetedRecordSwapping", swap_rate=self.swap_rate)
 
     @property
     def keyed_by(self) -> tuple[str, ...]:

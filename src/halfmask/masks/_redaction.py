@@ -9,6 +9,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import as_text
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redaction:
+class Redaction(CheckedMask):
     """Write one text for all cells, or one sign for each character.
 
     Parameters
@@ -57,7 +58,7 @@ class Redaction:
     text: str | None = None
     sign: str | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.text is None) == (self.sign is None):
             raise ParameterError("The mask 'redact' has either a 'text' or a 'sign'.")
         if self.sign is not None and len(self.sign) != 1:

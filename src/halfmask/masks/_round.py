@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import integer_at_least, number_between
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
 from halfmask.masks._numbers import (
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
-#: Digits that a float64 holds exactly.
-_MOST_DIGITS: Final = 15
 #: Powers of ten that a float64 holds exactly.
 _EXACT_POWERS: Final = 22
 #: What rounding of whole numbers to digits may add, in units.
@@ -40,7 +38,7 @@ _ROOM: Final = 10**_ROOM_DIGITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rounding:
+class Rounding(CheckedMask):
     """Write the nearest multiple of a base, or keep the leading digits.
 
     Parameters
@@ -85,16 +83,13 @@ class Rounding:
     weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking", "outlier-visible")
 
     base: float | None = None
-    digits: int | None = None
+    digits: int | None = field(default=None, metadata={"ge": 1, "le": 15})
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.base is None) == (self.digits is None):
             raise ParameterError("The mask 'round' has either a 'base' or 'digits'.")
         if self.base is not None:
             check_size(mask=self.name, base=self.base)
-        if self.digits is not None:
-            integer_at_least(1, owner="Rounding", digits=self.digits)
-            number_between(1, _MOST_DIGITS, owner="Rounding", digits=self.digits)
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
         """Return the claim that numbers are multiples of the base; see `ClaimingMask`."""

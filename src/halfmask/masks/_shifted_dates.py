@@ -6,18 +6,16 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least
+from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask.data import day_of, moved_by_days
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._strata import check_apart
 from halfmask.masks._token import text_of
 
-_MOST_DAYS: Final = 36_500
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 
 
@@ -76,15 +74,9 @@ class ShiftedDates(Pseudonym):
 
     columns: tuple[str, ...]
     person: str
-    max_days: int
+    max_days: int = field(metadata={"ge": 1, "le": 36_500})
 
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        integer_at_least(1, owner="ShiftedDates", max_days=self.max_days)
-        if self.max_days > _MOST_DAYS:
-            raise ParameterError(
-                f"The 'max_days' of ShiftedDates is at most {_MOST_DAYS:,}. Got {self.max_days:,}."
-            )
+    def _check_together(self) -> None:
         check_apart(self.columns, (self.person,), mask=self.name, named="person")
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, get_args
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -89,13 +89,7 @@ class Substitutes(Pseudonym):
     unique: bool = False
     faker_version: str | None = None
 
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        if self.kind not in get_args(SubstituteKind):
-            raise ParameterError(
-                "The 'kind' of Substitutes is none that there is.",
-                hint=f"There are {', '.join(get_args(SubstituteKind))}.",
-            )
+    def _check_together(self) -> None:
         if self.scope == "vault" and self.faker_version is None:
             raise ParameterError(
                 "Substitutes with the scope 'vault' need 'faker_version', since other versions "

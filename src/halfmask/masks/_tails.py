@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import number_between, rows_of_share
+from halfmask._validation import rows_of_share
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TailCoding:
+class TailCoding(CheckedMask):
     """Write the bound for numbers beyond it: top and bottom coding.
 
     Parameters
@@ -63,10 +64,10 @@ class TailCoding:
     is_matchable: ClassVar[bool] = True
     low: float | None = None
     high: float | None = None
-    low_share: float | None = None
-    high_share: float | None = None
+    low_share: float | None = field(default=None, metadata={"gt": 0, "le": 0.5})
+    high_share: float | None = field(default=None, metadata={"gt": 0, "le": 0.5})
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         given = [self.low, self.high, self.low_share, self.high_share]
         if all(it is None for it in given):
             raise ParameterError(
@@ -74,11 +75,7 @@ class TailCoding:
                 hint="Give low or high, or low_share or high_share.",
             )
         for side, share in (("low", self.low_share), ("high", self.high_share)):
-            if share is None:
-                continue
-            named = {f"{side}_share": share}
-            number_between(0, 0.5, owner="TailCoding", low_open=True, **named)  # type: ignore[arg-type] # its own
-            if getattr(self, side) is not None:
+            if share is not None and getattr(self, side) is not None:
                 raise ParameterError(f"The mask 'tails' has both '{side}' and '{side}_share'.")
         if (self.low_share or 0) + (self.high_share or 0) >= 1:
             raise ParameterError(

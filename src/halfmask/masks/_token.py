@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from halfmask._errors import ParameterError, SchemaError
-from halfmask._validation import integer_at_least
+from halfmask._errors import SchemaError
 from halfmask.data import as_text
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._integer_permutation import PermutedIntegers, integer_bits
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
 
 _DIGEST_BYTES = 32
-_LEAST_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +74,8 @@ class KeyedTokens(Pseudonym):
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "nulls-visible")
 
-    digits: int = 32
+    digits: int = field(default=32, metadata={"ge": 16, "le": 2 * _DIGEST_BYTES})
     integers: bool = False
-
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        integer_at_least(_LEAST_DIGITS, owner="KeyedTokens", digits=self.digits)
-        if self.digits > 2 * _DIGEST_BYTES:
-            raise ParameterError(f"A token has at most 64 digits. Got {self.digits}.")
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
         """Return the claim that all cells are tokens; see `ClaimingMask`."""

@@ -13,9 +13,9 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
-from halfmask._validation import one_of
 from halfmask.data import as_text
-from halfmask.masks._strata import check_apart, check_names
+from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks.text._entities import check_model
@@ -39,7 +39,7 @@ _Write: TypeAlias = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextRedaction:
+class TextRedaction(CheckedMask):
     """Replace personal details in free text: patterns, checksums, known names.
 
     Parameters
@@ -116,10 +116,8 @@ class TextRedaction:
     lower_case_names: bool = True
     model: str | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, self.names_from, mask=self.name, named="names_from")
-        check_names(mask=self.name, types=self.types, countries=self.countries)
-        one_of(("type", "token", "remove"), owner="TextRedaction", replace=self.replace)
         if not self.types and not self.names_from and self.model is None:
             raise ParameterError(
                 "The mask 'free-text' searches for nothing.",

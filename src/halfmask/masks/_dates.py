@@ -65,7 +65,7 @@ class CoarsenedDates(CheckedMask):
 
     to: Unit
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that dates start the unit; see `ClaimingMask`."""
         return [counted_claim("truncated-dates", columns, unit=self.to)]
 
@@ -86,11 +86,7 @@ class CoarsenedDates(CheckedMask):
         return dtype
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Coarsened:
         """Return the plan, which needs nothing of the column; see `Mask`."""
         self.written(column, dtype)
@@ -101,7 +97,7 @@ class CoarsenedDates(CheckedMask):
 class _Coarsened:
     to: Unit
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         try:
             found = unit_start(column, self.to)
         except PolarsError:

@@ -127,11 +127,7 @@ class FormatPreserving(Pseudonym):
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Encrypted:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -146,7 +142,7 @@ class _Encrypted:
     scheme: Callable[[str], CheckDigits] | None = field(repr=False)
     key: bytes = field(repr=False)
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         return self._turned(column, back=False)
 
     def reverse(self, column: pl.Series) -> pl.Series:

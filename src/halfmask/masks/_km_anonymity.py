@@ -132,7 +132,7 @@ class KmAnonymity(CheckedMask):
             )
         return {self.column: pl.String()}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> RecodedItems:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> RecodedItems:
         """Return the plan: what is written for each item; see `TableMask`.
 
         Raises
@@ -220,7 +220,7 @@ class RecodedItems:
     def __repr__(self) -> str:
         return f"RecodedItems({len(self._labels)} items, loss {self.loss:.4f})"
 
-    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:  # noqa: ARG002 # a TableMaskPlan's
+    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:
         """Return the released column; see `TableMaskPlan`."""
         lists = split_items(batch[self._column], self._separator).alias("item")
         rows = lists.to_frame().with_row_index("row")

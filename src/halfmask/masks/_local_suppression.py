@@ -144,7 +144,7 @@ class LocalSuppression(CheckedMask):
                 )
         return {name: dtypes[name] for name in self.columns}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
         """Return the plan, which holds the columns; see `TableMask`."""
         self.written(table.schema)
         if table.height < self.k:

@@ -176,7 +176,7 @@ class Microaggregation(CheckedMask):
                 )
         return {name: dtypes[name] for name in self.columns}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
         """Return the plan, which holds the written columns of all rows; see `TableMask`.
 
         Raises

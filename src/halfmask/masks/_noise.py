@@ -115,11 +115,7 @@ class RandomNoise(CheckedMask):
         return pl.Int64() if dtype.is_integer() and not self.decimals else pl.Float64()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Noisy:
         """Return the plan, which holds the key of the draws; see `Mask`."""
         scale = self.scale

@@ -117,11 +117,7 @@ class OrdinalTailCoding(CheckedMask):
         return dtype if isinstance(dtype, pl.Enum) else pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _CodedCategories:
         """Return the plan, which needs the order alone; see `Mask`."""
         codes = self._codes(self._order_of(column, dtype))
@@ -133,7 +129,7 @@ class _CodedCategories:
     codes: dict[str, str]
     dtype: pl.DataType
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         texts = as_text(column)
         unknown = int((texts.is_not_null() & ~texts.is_in(list(self.codes))).sum())
         if unknown:

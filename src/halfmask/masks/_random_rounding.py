@@ -85,7 +85,7 @@ class RandomRounding(CheckedMask):
     def _check_together(self) -> None:
         check_size(mask=self.name, base=self.base)
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that numbers are multiples of the base; see `ClaimingMask`."""
         return [counted_claim("multiples", columns, base=self.base)]
 
@@ -95,11 +95,7 @@ class RandomRounding(CheckedMask):
         return exact_type(column, dtype, [self.base], mask=self.name)
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _RandomlyRounded:
         """Return the plan, which holds the key of the draws; see `Mask`."""
         return _RandomlyRounded(self, self.written(column, dtype), key)

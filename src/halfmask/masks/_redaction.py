@@ -71,7 +71,7 @@ class Redaction(CheckedMask):
         """The names of the technique's weaknesses."""
         return ("nulls-visible",) if self.sign is None else ("length-leaking", "nulls-visible")
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that all cells have one text; see `ClaimingMask`."""
         if self.text is None:
             return []
@@ -90,11 +90,7 @@ class Redaction(CheckedMask):
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Redacted:
         """Return the plan, which needs nothing of the column; see `Mask`."""
         self.written(column, dtype)
@@ -105,7 +101,7 @@ class Redaction(CheckedMask):
 class _Redacted:
     mask: Redaction
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         if self.mask.sign is not None:
             sign = self.mask.sign.replace("$", "$$")  # a dollar would name a group
             return as_text(column).str.replace_all("(?s).", sign)

@@ -66,11 +66,7 @@ class ReversibleTokens(Pseudonym):
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Sealed:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -82,7 +78,7 @@ class ReversibleTokens(Pseudonym):
 class _Sealed:
     key: bytes = field(repr=False)
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 # 30 ms
 
         encrypt = AESSIV(self.key).encrypt

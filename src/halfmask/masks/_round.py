@@ -91,7 +91,7 @@ class Rounding(CheckedMask):
         if self.base is not None:
             check_size(mask=self.name, base=self.base)
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that numbers are multiples of the base; see `ClaimingMask`."""
         return [] if self.base is None else [counted_claim("multiples", columns, base=self.base)]
 
@@ -101,11 +101,7 @@ class Rounding(CheckedMask):
         return exact_type(column, dtype, [] if self.base is None else [self.base], mask=self.name)
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Rounded:
         """Return the plan: it needs nothing of the column but its type; see `Mask`."""
         return _Rounded(self, self.written(column, dtype))
@@ -116,7 +112,7 @@ class _Rounded:
     mask: Rounding
     dtype: pl.DataType
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         base, digits = self.mask.base, self.mask.digits
         if self.dtype.is_float():
             found = self._leading(column) if base is None else self._multiples(column, base)

@@ -72,12 +72,7 @@ class SimpleSampling(CheckedMask):
         """No columns."""
         return ()
 
-    def fit(
-        self,
-        table: pl.DataFrame | None,  # noqa: ARG002 # a RowMask's
-        n_rows: int,
-        key: bytes,
-    ) -> _KeptRows:
+    def fit(self, table: pl.DataFrame | None, n_rows: int, key: bytes) -> _KeptRows:
         """Return the plan, which holds whether each row is kept; see `RowMask`."""
         if self.n is not None and self.n > n_rows:
             raise DataError(

@@ -108,7 +108,7 @@ class ShiftedDates(Pseudonym):
             )
         return {column: dtypes[column] for column in self.columns}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> _Shifts:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> _Shifts:
         """Return the plan, which holds the key; see `TableMask`."""
         return _Shifts(self, key)
 
@@ -118,7 +118,7 @@ class _Shifts:
     mask: ShiftedDates
     key: bytes = field(repr=False)
 
-    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:  # noqa: ARG002 # a plan's
+    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:
         columns = list(self.mask.columns)
         persons = text_of(batch[self.mask.person])
         nobody = batch.select(pl.any_horizontal(pl.col(columns).is_not_null())).to_series()

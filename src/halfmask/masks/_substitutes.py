@@ -119,11 +119,7 @@ class Substitutes(Pseudonym):
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Chosen:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -148,7 +144,7 @@ class _Chosen:
     key: bytes = field(repr=False)
     is_unique: bool
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         texts = as_text(column)
         values = texts.drop_nulls().unique(maintain_order=True)
         numbers = (_drawn_by(values, self.key) % np.uint64(self.pool.size)).astype(np.int64)

@@ -96,7 +96,7 @@ class TailCoding(CheckedMask):
         """Whether a bound is given by its share of the cells."""
         return self.low_share is not None or self.high_share is not None
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that nothing lies beyond given bounds; see `ClaimingMask`."""
         given = {side: it for side in ("low", "high") if (it := getattr(self, side)) is not None}
         return [counted_claim("bounded", columns, **given)] if given else []
@@ -112,11 +112,7 @@ class TailCoding(CheckedMask):
         return exact_type(column, dtype, bounds, mask=self.name)
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _CodedTails:
         """Return the plan: bounds by share become numbers of the column; see `Mask`."""
         low: float | Decimal | None = self.low
@@ -144,7 +140,7 @@ class _CodedTails:
     low: float | Decimal | None
     high: float | Decimal | None
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         if self.dtype.is_float():
             low, high = (None if it is None else float(it) for it in (self.low, self.high))
             if column.dtype.is_integer():

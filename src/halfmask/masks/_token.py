@@ -77,7 +77,7 @@ class KeyedTokens(Pseudonym):
     digits: int = field(default=32, metadata={"ge": 16, "le": 2 * _DIGEST_BYTES})
     integers: bool = False
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that all cells are tokens; see `ClaimingMask`."""
         if self.integers:  # any integer is a token
             return []
@@ -97,11 +97,7 @@ class KeyedTokens(Pseudonym):
         return dtype
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Tokens | PermutedIntegers:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -115,7 +111,7 @@ class _Tokens:
     digits: int
     key: bytes = field(repr=False)
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         texts = text_of(column)
         different = texts.drop_nulls().unique()
         tokens = [

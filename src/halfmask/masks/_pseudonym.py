@@ -47,6 +47,14 @@ class Pseudonym(CheckedMask):
     scope: PseudonymScope = "release"
 
 
+_USUAL = Pseudonym()
+
+
+def pseudonym_of(mask: object) -> Pseudonym:
+    """Return scope and domain of a mask; the usual ones where it writes no pseudonyms."""
+    return mask if isinstance(mask, Pseudonym) else _USUAL
+
+
 def pseudonym_key(vault: Vault, *, create: bool = True) -> bytes:
     """Return the key of the pseudonyms of a vault; the first call makes its secret.
 
@@ -67,7 +75,7 @@ def pseudonym_key(vault: Vault, *, create: bool = True) -> bytes:
 
 def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str) -> bytes:
     """Return the key that a mask's own key is derived from."""
-    scope = getattr(mask, "scope", "release")
+    scope = pseudonym_of(mask).scope
     if scope == "vault":
         if vault_key is None:
             raise ParameterError(
@@ -86,7 +94,7 @@ def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str)
 
 def keyed_by_column(mask: object, column: str, key: bytes) -> hashlib.blake2b:
     """Return a keyed hash of a column, or of the domain of its mask: its digest is a key."""
-    domain = getattr(mask, "domain", None)
+    domain = pseudonym_of(mask).domain
     made = hashlib.blake2b(
         key=key,
         digest_size=KEY_BYTES,

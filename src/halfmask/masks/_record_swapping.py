@@ -20,6 +20,7 @@ from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,15 +104,14 @@ class TargetedRecordSwapping(CheckedMask):
             )
 
     @property
-    def keyed_by(self) -> tuple[str, ...]:
+    def traits(self) -> MaskTraits:
         """The household: records of one must stay records of one."""
-        return () if self.household is None else (self.household,)
+        return MaskTraits(keyed_by=() if self.household is None else (self.household,))
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns of risk, those that agree, and the household."""
-        household = () if self.household is None else (self.household,)
-        return tuple(dict.fromkeys((*self.risk, *self.similar, *household)))
+        return tuple(dict.fromkeys((*self.risk, *self.similar, *self.traits.keyed_by)))
 
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return the areas' own types; see `TableMask`."""

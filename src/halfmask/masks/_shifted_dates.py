@@ -15,6 +15,7 @@ from halfmask.data import day_of, moved_by_days
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._strata import check_apart
 from halfmask.masks._token import text_of
+from halfmask.masks._traits import MaskTraits
 
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 
@@ -85,9 +86,9 @@ class ShiftedDates(Pseudonym):
         return (self.person,)
 
     @property
-    def keyed_by(self) -> tuple[str, ...]:
+    def traits(self) -> MaskTraits:
         """The person: rows of one must stay rows of one."""
-        return (self.person,)
+        return MaskTraits(keyed_by=(self.person,))
 
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return the same types; see `TableMask`."""

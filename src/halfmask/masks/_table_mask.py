@@ -45,7 +45,7 @@ class TableMask(Protocol):
     Notes
     -----
     A mask that differs from most has `MaskTraits` as ``traits``. One that moves the rows of a
-    person together names the person's column in ``keyed_by``.
+    person together names the person's column there, in ``keyed_by``.
     """
 
     name: ClassVar[str]

@@ -16,6 +16,7 @@ from halfmask._validation import is_text
 from halfmask.masks._check_digits import CheckDigits, check_digits, is_scheme_name
 from halfmask.masks._ff1 import LEAST_DOMAIN, Ff1
 from halfmask.masks._pseudonym import Pseudonym
+from halfmask.masks._token import put_in_place
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -158,12 +159,7 @@ class _Encrypted:
         turned = np.empty(len(values), object)
         for each in groups:
             turned[each.rows] = each.turned(back=back, column=column.name)
-        made = pl.Series(column.name, turned, dtype=pl.String)
-        if len(values) == len(texts):
-            return made
-        return texts.replace_strict(values, made, default=None, return_dtype=pl.String).alias(
-            column.name
-        )
+        return put_in_place(pl.Series(turned, dtype=pl.String), of=values, cells=texts)
 
     def _groups(self, values: pl.Series) -> Iterator[_Group]:
         """Yield the values of each format, as bytes in a row for each."""

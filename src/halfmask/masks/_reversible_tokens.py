@@ -12,7 +12,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._single_values import check_single
-from halfmask.masks._token import text_of
+from halfmask.masks._token import put_in_place, text_of
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class _Sealed:
         texts = text_of(column)
         values = texts.drop_nulls().unique(maintain_order=True)
         sealed = [_word(encrypt(_padded(it.encode()), None)) for it in values.to_list()]
-        return _placed(texts, values, sealed).alias(column.name)
+        return put_in_place(pl.Series(sealed, dtype=pl.String), of=values, cells=texts)
 
     def reverse(self, column: pl.Series) -> pl.Series:
         """Return the original values, as texts, of released ones."""
@@ -107,15 +107,7 @@ class _Sealed:
                 "key and domain.",
                 hint="Take the policy, and the vault or key, of the release.",
             )
-        return _placed(column, values, opened).alias(column.name)
-
-
-def _placed(texts: pl.Series, values: pl.Series, made: list[str]) -> pl.Series:
-    """Return what is made of each value in the places of the value."""
-    found = pl.Series(made, dtype=pl.String)
-    if len(values) == len(texts):
-        return found
-    return texts.replace_strict(values, found, default=None, return_dtype=pl.String)
+        return put_in_place(pl.Series(opened, dtype=pl.String), of=values, cells=column)
 
 
 def _padded(value: bytes) -> bytes:

@@ -20,6 +20,7 @@ from halfmask.masks._substitute_pools import (
     faker_version,
     substitute_pool,
 )
+from halfmask.masks._token import put_in_place
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class _Chosen:
             found = self.pool.texts(numbers)
         if self.is_unique:
             found = _with_words(found, values, self.key)
-        return _placed(texts, values, found).alias(column.name)
+        return put_in_place(found, of=values, cells=texts)
 
 
 def _drawn_by(values: pl.Series, key: bytes) -> NDArray[np.uint64]:
@@ -190,9 +191,3 @@ def _with_words(texts: pl.Series, values: pl.Series, key: bytes) -> pl.Series:
 
 def _folded(texts: pl.Series) -> pl.Series:
     return texts.str.to_lowercase().str.replace_all(r"\s", "")
-
-
-def _placed(texts: pl.Series, values: pl.Series, made: pl.Series) -> pl.Series:
-    if len(values) == len(texts):
-        return made
-    return texts.replace_strict(values, made, default=None, return_dtype=pl.String)

@@ -113,15 +113,20 @@ class _Tokens:
 
     def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         texts = text_of(column)
-        different = texts.drop_nulls().unique()
+        different = texts.drop_nulls().unique(maintain_order=True)
         tokens = [
             hashlib.blake2b(text.encode(), key=self.key, digest_size=_DIGEST_BYTES).hexdigest()
             for text in different
         ]
         made = pl.Series([it[: self.digits] for it in tokens], dtype=pl.String)
-        return texts.replace_strict(different, made, default=None, return_dtype=pl.String).alias(
-            column.name
-        )
+        return put_in_place(made, of=different, cells=texts)
+
+
+def put_in_place(made: pl.Series, *, of: pl.Series, cells: pl.Series) -> pl.Series:
+    """Return what is made of each different value, in the order of cells, where cells have it."""
+    if len(of) == len(cells):
+        return made.alias(cells.name)
+    return cells.replace_strict(of, made, default=None, return_dtype=made.dtype)
 
 
 def text_of(column: pl.Series) -> pl.Series:

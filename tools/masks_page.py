@@ -9,12 +9,144 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from halfmask.masks import MASKS, TABLE_MASKS, TableMask
 from halfmask.microdata._mask_section import mask_from, table_mask_from
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "masks.md"
+
+
+class Technique(NamedTuple):
+    """Source of a technique, what analysts can rely on, and what its tests compare it with."""
+
+    source: str
+    keeps: str
+    oracle: str
+
+
+TECHNIQUES: Mapping[str, Technique] = {
+    "coarsened-dates": Technique(
+        source="practice",
+        keeps="Dates to the unit, and their order",
+        oracle="Python's calendar",
+    ),
+    "correlated-noise": Technique(
+        source="Kim 1986; Tendick 1991",
+        keeps="Expected means and correlations; with a transformation, covariances",
+        oracle="Kolmogorov-Smirnov test of the noise in principal components",
+    ),
+    "data-shuffling": Technique(
+        source="Muralidhar and Sarathy 2006",
+        keeps="The values of each column exactly; correlations of ranks",
+        oracle="Marginal distributions, rank correlations, partial correlation with the original",
+    ),
+    "format-preserving": Technique(
+        source="NIST SP 800-38G, FF1; Black and Rogaway 2002, cycle walking",
+        keeps="Formats; valid check digits; which values are equal, so that tables join",
+        oracle="The nine samples of NIST; a naive FF1 on integers; python-stdnum",
+    ),
+    "free-text": Technique(
+        source="practice; checksums of ISO 7812-1, ISO 7064, ICAO 9303, python-stdnum",
+        keeps="Texts around the details, and the type of each detail",
+        oracle="Labelled sentences of Presidio Research; valid and invalid checksums",
+    ),
+    "km-anonymity": Technique(
+        source="Terrovitis, Mamoulis and Kalnis 2008",
+        keeps="Items that aren't suppressed, or nodes of their hierarchy; rows",
+        oracle="All sets of items counted in dictionaries; the least loss of small tables",
+    ),
+    "local-suppression": Technique(
+        source="Templ, Kowarik and Meindl 2015",
+        keeps="Values that aren't suppressed; rows",
+        oracle="Brute-force minimum of small tables; figures of sdcMicro; naive counts",
+    ),
+    "microaggregation": Technique(
+        source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
+        keeps="Means of columns, and most of the variance and correlations for small k",
+        oracle="MDAV step by step over all distances; all ways to cut sorted values",
+    ),
+    "noise": Technique(
+        source="practice; laws by their inverse distribution functions",
+        keeps="Means over many rows; the shape of large distributions",
+        oracle="moments and quantiles of each law; half or twice the scale fails the test",
+    ),
+    "ordinal-tails": Technique(
+        source="practice",
+        keeps="Categories between the bounds, and their order",
+        oracle="Places in the order",
+    ),
+    "pram": Technique(
+        source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
+        keeps="Expected frequencies of the column",
+        oracle="transition frequencies by a chi-square test",
+    ),
+    "random-rounding": Technique(
+        source="Nargundkar and Saveland 1972",
+        keeps="Expected numbers, sums and means; each number changes by less than the base",
+        oracle="Exact fractions; the share rounded up by a binomial test",
+    ),
+    "rank-swapping": Technique(
+        source="Moore 1996; Dalenius and Reiss 1982",
+        keeps="The values of each column and stratum exactly; relations between columns roughly",
+        oracle="Rank distances, marginal distributions, correlation of ranks",
+    ),
+    "record-swapping": Technique(
+        source="Shlomo, Tudor and Groom 2010",
+        keeps="All columns except the areas; counts by area and similar columns exactly",
+        oracle="Counts over areas; a search of all pairs for a free partner",
+    ),
+    "redact": Technique(
+        source="practice",
+        keeps="Which cells are missing; with a sign, the length of texts",
+        oracle="Python's texts",
+    ),
+    "reversible-token": Technique(
+        source="AES-SIV, RFC 5297",
+        keeps="Which values are equal, so that tables join; the values, for the key's holder",
+        oracle="AES-SIV of the library cryptography; the value itself after reversal",
+    ),
+    "round": Technique(
+        source="practice",
+        keeps="Numbers to half of the base or last digit; sums without bias",
+        oracle="exact decimals",
+    ),
+    "sampling": Technique(
+        source="Cochran 1977, chapter 2",
+        keeps="Rows unchanged; estimates of totals and means with the sample's error",
+        oracle="Exact sizes; inclusion probabilities over many keys",
+    ),
+    "shifted-dates": Technique(
+        source="Practice (date shifting of clinical records)",
+        keeps="Days between dates of a person; times of day",
+        oracle="Differences of Python's dates; the frequencies of the numbers of days",
+    ),
+    "stratified-pram": Technique(
+        source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
+        keeps="Expected frequencies of the column in each stratum",
+        oracle="transition frequencies of each stratum by a chi-square test",
+    ),
+    "stratified-sampling": Technique(
+        source="Cochran 1977, chapter 5",
+        keeps="Rows unchanged; the share of each stratum with a fraction",
+        oracle="Sizes of strata; inclusion probabilities over many keys",
+    ),
+    "substitute": Technique(
+        source="Keyed choice from texts of faker (practice)",
+        keeps="Realistic values; which values are equal, so that tables join",
+        oracle="A naive loop with hashlib; counts of different values",
+    ),
+    "tails": Technique(
+        source="practice (Hundepool and others 2012, section 3.2)",
+        keeps="All numbers between the bounds",
+        oracle="exact comparison of decimals",
+    ),
+    "token": Technique(
+        source="RFC 7693 (BLAKE2); integers by FF1 and by the prefix cipher",
+        keeps="Which values are equal; of integers also width and sign, if asked for",
+        oracle="hashlib, called value by value; a naive FF1 on integers",
+    ),
+}
 #: A section of a policy for each technique: the table shows it, and a test reads it.
 EXAMPLES: Mapping[str, str] = {
     "coarsened-dates": 'to = "month"',
@@ -81,7 +213,7 @@ def _table(known: Mapping[str, type], form: str) -> Iterator[str]:
     yield "| technique | what it does | | keeps | leaks | source | tested against |"
     yield "|---|---|---|---|---|---|---|"
     for name in sorted(known):
-        mask = example(name)
+        mask, about = example(name), TECHNIQUES[name]
         drops = name in TABLE_MASKS and not isinstance(mask, TableMask)
         effect = "drops rows" if drops else "coarsens" if mask.coarsens else "randomises"
         shown = form.format(name=f'"{name}"', example=EXAMPLES[name])
@@ -89,10 +221,10 @@ def _table(known: Mapping[str, type], form: str) -> Iterator[str]:
             f"`{name}`<br>`{shown}`",
             (type(mask).__doc__ or "").partition("\n")[0].replace("|", "or"),
             effect,
-            mask.about.keeps,
+            about.keeps,
             ", ".join(f"`{word}`" for word in mask.weaknesses) or "—",
-            mask.about.source,
-            mask.about.oracle,
+            about.source,
+            about.oracle,
         )
         yield f"| {' | '.join(cells)} |"
 

@@ -118,8 +118,9 @@ def one_of(allowed: Collection[str], *, owner: str, **named: object) -> None:
 def check_fields(value: Any) -> None:  # noqa: ANN401 # a dataclass
     """Raise unless each field of a dataclass keeps to the bounds of its metadata.
 
-    Bounds are those of policies: ``ge``, ``gt``, ``le``, ``lt``; and ``one_of``, the words that are
-    allowed. With ``of`` they hold for each item. ``None`` is allowed where the annotation has it.
+    Bounds are those of policies: ``ge``, ``gt``, ``le``, ``lt``, and ``min_length`` of texts that
+    aren't empty; and ``one_of``, the words that are allowed. With ``of`` they hold for each item.
+    ``None`` is allowed where the annotation has it.
     """
     owner = type(value).__name__
     for each in fields(value):
@@ -130,8 +131,16 @@ def check_fields(value: Any) -> None:  # noqa: ANN401 # a dataclass
                 continue
             if "one_of" in bounds:
                 one_of(bounds["one_of"], owner=owner, **named)
+            elif "min_length" in bounds and not (isinstance(item, str) and item):
+                raise ParameterError(
+                    f"The {each.name!r} parameter of {owner} must be a text that isn't empty."
+                )
             elif "int" in str(each.type) and "ge" in bounds:
                 integer_at_least(bounds["ge"], owner=owner, **named)
+                if "le" in bounds:
+                    number_between(
+                        bounds["ge"], bounds["le"], owner=owner, **{each.name: int(item)}
+                    )
             elif "ge" in bounds or "gt" in bounds:
                 low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
                 number_between(

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.microdata.table_masks import ABOUT, Share
+from tests.microdata.table_masks import Share
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.data import open_table
@@ -18,7 +18,6 @@ from halfmask.masks import (
     MaskedTable,
     RandomNoise,
     Rounding,
-    Technique,
     mask_table,
 )
 
@@ -42,7 +41,6 @@ class _Reversed:
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
-    about: ClassVar[Technique] = ABOUT
     weaknesses: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[tuple[str, ...]] = ()
     columns: tuple[str, ...]
@@ -67,7 +65,6 @@ class _Blank:
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = False
     suppresses: ClassVar[bool] = True
-    about: ClassVar[Technique] = ABOUT
     weaknesses: ClassVar[tuple[str, ...]] = ()
     reads: ClassVar[tuple[str, ...]] = ("plain",)
     columns: tuple[str, ...]

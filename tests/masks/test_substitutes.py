@@ -195,7 +195,7 @@ def test_every_kind_has_a_pool_without_line_breaks():
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"kind": "planet"}, "none that there is"),
+        ({"kind": "planet"}, "must be one of 'address', 'city'"),
         ({"kind": "name", "scope": "vault"}, "faker_version"),
     ],
 )

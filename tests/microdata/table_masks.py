@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from halfmask.masks import HeldColumns, Technique, row_fractions
-
-ABOUT = Technique(source="practice", keeps="nothing", oracle="none")
+from halfmask.masks import HeldColumns, row_fractions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +20,6 @@ class Smallest:
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
-    about: ClassVar[Technique] = ABOUT
     weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking",)
     reads: ClassVar[tuple[str, ...]] = ()
     columns: tuple[str, ...]
@@ -43,7 +40,6 @@ class Drawn:
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
-    about: ClassVar[Technique] = ABOUT
     weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking",)
     reads: ClassVar[tuple[str, ...]] = ()
     columns: tuple[str, ...]
@@ -61,7 +57,6 @@ class Share:
     """Keep a share of the rows."""
 
     name: ClassVar[str] = "share"
-    about: ClassVar[Technique] = ABOUT
     weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking",)
     reads: ClassVar[tuple[str, ...]] = ()
     share: float

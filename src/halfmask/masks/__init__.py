@@ -54,7 +54,6 @@ from halfmask.masks._table_mask import (
     TableMaskPlan,
 )
 from halfmask.masks._tails import TailCoding
-from halfmask.masks._technique import Technique
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks._traits import MaskTraits, traits_of
 from halfmask.masks._value_counts import ValueCounts
@@ -108,7 +107,6 @@ __all__ = [
     "TableMaskPlan",
     "TailCoding",
     "TargetedRecordSwapping",
-    "Technique",
     "TextRedaction",
     "ValueCounts",
     "check_claimed_once",

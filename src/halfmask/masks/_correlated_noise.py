@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import number_between
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._laws import noise
 from halfmask.masks._numbers import (
     as_column,
@@ -21,7 +21,6 @@ from halfmask.masks._numbers import (
 )
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import check_apart
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +33,7 @@ _MEAN_TO_SD: Final = 1.2533141373155001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrelatedNoise:
+class CorrelatedNoise(CheckedMask):
     """Add normal noise whose covariance is a multiple of the columns' own.
 
     Parameters
@@ -88,31 +87,21 @@ class CorrelatedNoise:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     reads: ClassVar[tuple[str, ...]] = ()
-    about: ClassVar[Technique] = Technique(
-        source="Kim 1986; Tendick 1991",
-        keeps="Expected means and correlations; with a transformation, covariances",
-        oracle="Kolmogorov-Smirnov test of the noise in principal components",
-    )
 
     columns: tuple[str, ...]
-    variance_ratio: float
+    variance_ratio: float = field(metadata={"gt": 0, "le": 100})
     decimals: int
     keep_covariance: bool = False
-    outliers_beyond: float | None = None
+    outliers_beyond: float | None = field(default=None, metadata={"ge": 0, "le": 100})
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, (), mask=self.name, named="reads")
-        number_between(
-            0, 100, owner="CorrelatedNoise", low_open=True, variance_ratio=self.variance_ratio
-        )
         check_decimals(self.decimals, mask=self.name)
-        if self.outliers_beyond is not None:
-            number_between(0, 100, owner="CorrelatedNoise", outliers_beyond=self.outliers_beyond)
-            if self.keep_covariance:
-                raise ParameterError(
-                    "The mask 'correlated-noise' has both 'keep_covariance' and 'outliers_beyond'.",
-                    hint="Noise of outliers alone doesn't keep the covariance: leave one out.",
-                )
+        if self.outliers_beyond is not None and self.keep_covariance:
+            raise ParameterError(
+                "The mask 'correlated-noise' has both 'keep_covariance' and 'outliers_beyond'.",
+                hint="Noise of outliers alone doesn't keep the covariance: leave one out.",
+            )
 
     @property
     def weaknesses(self) -> tuple[str, ...]:

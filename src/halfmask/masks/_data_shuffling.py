@@ -10,11 +10,11 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._laws import noise
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, normal_scores, ranked_rows
 
@@ -30,7 +30,7 @@ _MOST_VALUES: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataShuffling:
+class DataShuffling(CheckedMask):
     """Shuffle values so that relations between columns stay.
 
     Parameters
@@ -80,16 +80,11 @@ class DataShuffling:
     suppresses: ClassVar[bool] = False
     traits: ClassVar[MaskTraits] = MaskTraits(takes_order=True)
     weaknesses: ClassVar[tuple[str, ...]] = ("left-out-values", "nulls-visible")
-    about: ClassVar[Technique] = Technique(
-        source="Muralidhar and Sarathy 2006",
-        keeps="The values of each column exactly; correlations of ranks",
-        oracle="Marginal distributions, rank correlations, partial correlation with the original",
-    )
 
     columns: tuple[str, ...]
     given: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, self.given, mask=self.name, named="given")
 
     @property

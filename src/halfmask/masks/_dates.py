@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import polars as pl
 from polars.exceptions import PolarsError
 
 from halfmask._errors import DataError, SchemaError
-from halfmask._validation import one_of
 from halfmask.data import unit_start
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._numbers import DECLARE_TYPE
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +24,9 @@ if TYPE_CHECKING:
 #: The unit that a date is coarsened to.
 Unit: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour"]
 
-_UNITS: Final[tuple[Unit, ...]] = get_args(Unit)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoarsenedDates:
+class CoarsenedDates(CheckedMask):
     """Write the start of the year, quarter, month, week, day or hour.
 
     Parameters
@@ -65,18 +62,10 @@ class CoarsenedDates:
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("nulls-visible", "order-leaking", "outlier-visible")
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Dates to the unit, and their order",
-        oracle="Python's calendar",
-    )
 
     to: Unit
 
-    def __post_init__(self) -> None:
-        one_of(_UNITS, owner="CoarsenedDates", to=self.to)
-
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that dates start the unit; see `ClaimingMask`."""
         return [counted_claim("truncated-dates", columns, unit=self.to)]
 
@@ -97,11 +86,7 @@ class CoarsenedDates:
         return dtype
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Coarsened:
         """Return the plan, which needs nothing of the column; see `Mask`."""
         self.written(column, dtype)
@@ -112,7 +97,7 @@ class CoarsenedDates:
 class _Coarsened:
     to: Unit
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         try:
             found = unit_start(column, self.to)
         except PolarsError:

@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least, is_text, one_of
+from halfmask._validation import is_text
 from halfmask.masks._check_digits import CheckDigits, check_digits, is_scheme_name
 from halfmask.masks._ff1 import LEAST_DOMAIN, Ff1
 from halfmask.masks._pseudonym import Pseudonym
-from halfmask.masks._technique import Technique
+from halfmask.masks._token import put_in_place
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -85,22 +85,13 @@ class FormatPreserving(Pseudonym):
     traits: ClassVar[MaskTraits] = MaskTraits(keeps_equality=True)
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="NIST SP 800-38G, FF1; Black and Rogaway 2002, cycle walking",
-        keeps="Formats; valid check digits; which values are equal, so that tables join",
-        oracle="The nine samples of NIST; a naive FF1 on integers; python-stdnum",
-    )
 
-    keep_first: int = 0
-    keep_last: int = 0
+    keep_first: int = field(default=0, metadata={"ge": 0})
+    keep_last: int = field(default=0, metadata={"ge": 0})
     check_digits: str | None = None
     on_invalid: Literal["error", "encrypt"] = "error"
 
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        integer_at_least(0, owner="FormatPreserving", keep_first=self.keep_first)
-        integer_at_least(0, owner="FormatPreserving", keep_last=self.keep_last)
-        one_of(("error", "encrypt"), owner="FormatPreserving", on_invalid=self.on_invalid)
+    def _check_together(self) -> None:
         if self.check_digits is None:
             return
         if not (is_text(self.check_digits) and is_scheme_name(self.check_digits)):
@@ -137,11 +128,7 @@ class FormatPreserving(Pseudonym):
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Encrypted:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -156,7 +143,7 @@ class _Encrypted:
     scheme: Callable[[str], CheckDigits] | None = field(repr=False)
     key: bytes = field(repr=False)
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         return self._turned(column, back=False)
 
     def reverse(self, column: pl.Series) -> pl.Series:
@@ -172,12 +159,7 @@ class _Encrypted:
         turned = np.empty(len(values), object)
         for each in groups:
             turned[each.rows] = each.turned(back=back, column=column.name)
-        made = pl.Series(column.name, turned, dtype=pl.String)
-        if len(values) == len(texts):
-            return made
-        return texts.replace_strict(values, made, default=None, return_dtype=pl.String).alias(
-            column.name
-        )
+        return put_in_place(pl.Series(turned, dtype=pl.String), of=values, cells=texts)
 
     def _groups(self, values: pl.Series) -> Iterator[_Group]:
         """Yield the values of each format, as bytes in a row for each."""

@@ -52,7 +52,7 @@ class PermutedIntegers:
         made.update(bits.to_bytes(1, "big"))
         return cls(bits, made.digest())
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         """Return the integers in the place of those of a column; see `MaskPlan`."""
         values = column.drop_nulls().unique()
         numbers = values.to_numpy()

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from halfmask._errors import DataError, HierarchyError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least
+from halfmask._errors import DataError, HierarchyError, SchemaError
 from halfmask.data import Hierarchy
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._item_recoding import ItemNodes, ItemRecoding, least_loss
 from halfmask.masks._item_sets import ItemSets, split_items
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KmAnonymity:
+class KmAnonymity(CheckedMask):
     """Suppress or generalize items until any m items of a set are in k rows.
 
     Parameters
@@ -87,26 +86,14 @@ class KmAnonymity:
     suppresses: ClassVar[bool] = True
     traits: ClassVar[MaskTraits] = MaskTraits(generalizes=True, alone=True, unstated=("hierarchy",))
     weaknesses: ClassVar[tuple[str, ...]] = ("few-known-items",)
-    about: ClassVar[Technique] = Technique(
-        source="Terrovitis, Mamoulis and Kalnis 2008",
-        keeps="Items that aren't suppressed, or nodes of their hierarchy; rows",
-        oracle="All sets of items counted in dictionaries; the least loss of small tables",
-    )
 
-    column: str
-    k: int
-    m: int
-    separator: str
+    column: str = field(metadata={"min_length": 1})
+    k: int = field(metadata={"ge": 2})
+    m: int = field(metadata={"ge": 1})
+    separator: str = field(metadata={"min_length": 1})
     hierarchy: tuple[tuple[str, ...], ...] | None = None
 
-    def __post_init__(self) -> None:
-        integer_at_least(2, owner="KmAnonymity", k=self.k)
-        integer_at_least(1, owner="KmAnonymity", m=self.m)
-        for name in ("column", "separator"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ParameterError(
-                    f"The {name!r} of the mask {self.name!r} must be a text that isn't empty."
-                )
+    def _check_together(self) -> None:
         self._tree()
 
     def _tree(self) -> Hierarchy | None:
@@ -145,7 +132,7 @@ class KmAnonymity:
             )
         return {self.column: pl.String()}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> RecodedItems:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> RecodedItems:
         """Return the plan: what is written for each item; see `TableMask`.
 
         Raises
@@ -233,7 +220,7 @@ class RecodedItems:
     def __repr__(self) -> str:
         return f"RecodedItems({len(self._labels)} items, loss {self.loss:.4f})"
 
-    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:  # noqa: ARG002 # a TableMaskPlan's
+    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:
         """Return the released column; see `TableMaskPlan`."""
         lists = split_items(batch[self._column], self._separator).alias("item")
         rows = lists.to_frame().with_row_index("row")

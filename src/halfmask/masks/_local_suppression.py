@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least
 from halfmask.masks._agreement import agreement
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._numbers import is_number
 from halfmask.masks._repairs import repaired
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _MOST_COST: Final = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalSuppression:
+class LocalSuppression(CheckedMask):
     """Make cells missing until at least k rows agree with every row.
 
     Parameters
@@ -90,22 +89,14 @@ class LocalSuppression:
     # Some cells of a value become missing.
     traits: ClassVar[MaskTraits] = MaskTraits(splits_values=True)
     weaknesses: ClassVar[tuple[str, ...]] = ("wildcard-counts", "nulls-visible", "order-leaking")
-    about: ClassVar[Technique] = Technique(
-        source="Templ, Kowarik and Meindl 2015",
-        keeps="Values that aren't suppressed; rows",
-        oracle="Brute-force minimum of small tables; figures of sdcMicro; naive counts",
-    )
 
     columns: tuple[str, ...]
-    k: int
+    k: int = field(metadata={"ge": 2})
     importance: dict[str, float] | None = None
-    subsets: int | None = None
+    subsets: int | None = field(default=None, metadata={"ge": 1})
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, (), mask=self.name, named="reads")
-        integer_at_least(2, owner="LocalSuppression", k=self.k)
-        if self.subsets is not None:
-            integer_at_least(1, owner="LocalSuppression", subsets=self.subsets)
         if (self.subsets or 0) > len(self.columns):
             raise ParameterError(
                 f"The 'subsets' of the mask {self.name!r} must be at most the number of its "
@@ -153,7 +144,7 @@ class LocalSuppression:
                 )
         return {name: dtypes[name] for name in self.columns}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
         """Return the plan, which holds the columns; see `TableMask`."""
         self.written(table.schema)
         if table.height < self.k:

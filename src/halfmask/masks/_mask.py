@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims import Claim
-    from halfmask.masks._technique import Technique
     from halfmask.masks._value_counts import ValueCounts
 
 #: Reads released columns.
@@ -63,14 +62,11 @@ class Mask(Protocol):
         some probability. The risk over released columns then counts the column.
     needs_counts
         Whether `fit` is given the column's values.
-    about
-        Facts for the documentation.
     """
 
     name: ClassVar[str]
     coarsens: ClassVar[bool]
     is_matchable: ClassVar[bool]
-    about: ClassVar[Technique]
 
     @property
     def needs_counts(self) -> bool:

@@ -15,7 +15,7 @@ from halfmask.claims import WEAKNESSES
 from halfmask.engines import LocalEngine, check_confidential
 from halfmask.masks._masked import masked_columns
 from halfmask.masks._ordered_columns import known_orders, orders_for, with_texts, with_types
-from halfmask.masks._pseudonym import scoped_key
+from halfmask.masks._pseudonym import pseudonym_of, scoped_key
 from halfmask.masks._table_mask import RowMask, TableMask
 from halfmask.masks._table_readers import ChangedReader, KeptReader
 from halfmask.masks._traits import traits_of
@@ -156,7 +156,7 @@ class MaskedTable:
         for mask in (*masks.values(), *table_masks):
             _check_weaknesses(mask)
         engine = engine or LocalEngine()
-        if any(getattr(mask, "scope", "") == "vault" for mask in (*masks.values(), *table_masks)):
+        if any(pseudonym_of(mask).scope == "vault" for mask in (*masks.values(), *table_masks)):
             check_confidential(engine, what="keys of pseudonyms of a vault")
         masked = masked_columns(
             source,
@@ -305,11 +305,11 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
 
 def _check_keyed(mask: TableMask, first: Mapping[str, Mask | TableMask]) -> None:
     """Raise if an earlier mask makes one person of several, or several of one."""
-    for column in getattr(mask, "keyed_by", ()):
+    for column in traits_of(mask).keyed_by:
         earlier = first.get(column)
         if earlier is None:
             continue
-        scopes = [getattr(it, "scope", "release") for it in (mask, earlier)]
+        scopes = [pseudonym_of(it).scope for it in (mask, earlier)]
         if not traits_of(earlier).keeps_equality or scopes == ["vault", "release"]:
             raise ParameterError(
                 f"The mask {mask.name!r} reads column {column!r} to tell which rows belong "
@@ -337,9 +337,10 @@ def _check_columns(source: Source, columns: Sequence[str]) -> None:
 def _key_of(mask: AnyTableMask, key: bytes, table: pl.DataFrame | None) -> bytes:
     """Return the mask's own key; draws of two releases differ if rows or parameters do."""
     made = hashlib.blake2b(key=key, digest_size=KEY_BYTES, person=b"halfmask/tmask")
-    if getattr(mask, "domain", None) is not None:
+    domain = pseudonym_of(mask).domain
+    if domain is not None:
         # Those of one domain draw the same for the same person, in every table.
-        made.update(f"{mask.name}\0{getattr(mask, 'domain')}".encode())  # noqa: B009 # not of all
+        made.update(f"{mask.name}\0{domain}".encode())
         return made.digest()
     made.update(repr(mask).encode())
     for column in table if table is not None else ():

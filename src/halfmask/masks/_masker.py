@@ -82,7 +82,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.table_masks = table_masks
         self.key = key
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401 # any table
         """Look at the values of columns whose masks need them.
 
         Parameters

@@ -9,14 +9,13 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least, one_of
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
 from halfmask.masks._numbers import DECLARE_TYPE
 from halfmask.masks._ordered_columns import check_orders
-from halfmask.masks._strata import check_apart, check_names
+from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Microaggregation:
+class Microaggregation(CheckedMask):
     """Write the average of at least k near rows in the place of each of them.
 
     Parameters
@@ -99,26 +98,17 @@ class Microaggregation:
     traits: ClassVar[MaskTraits] = MaskTraits(
         splits_values=True, takes_order=True, unstated=("orders",)
     )
-    about: ClassVar[Technique] = Technique(
-        source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
-        keeps="Means of columns, and most of the variance and correlations for small k",
-        oracle="MDAV step by step over all distances; all ways to cut sorted values",
-    )
 
     columns: tuple[str, ...]
-    k: int
+    k: int = field(metadata={"ge": 2})
     method: Literal["mdav", "gower", "univariate"] = "mdav"
     by: tuple[str, ...] = ()
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
-    block_rows: int = 100_000
+    block_rows: int = field(default=100_000, metadata={"ge": 1})
 
-    def __post_init__(self) -> None:
-        integer_at_least(2, owner="Microaggregation", k=self.k)
-        integer_at_least(1, owner="Microaggregation", block_rows=self.block_rows)
-        one_of(("mdav", "gower", "univariate"), owner="Microaggregation", method=self.method)
+    def _check_together(self) -> None:
         check_apart(self.columns, self.by, mask=self.name, named="by")
-        check_names(mask=self.name, categories=self.categories)
         check_orders(self.orders, self.columns, mask=self.name)
         kinds = [*self.orders, *self.categories]
         if kinds and self.method != "gower":
@@ -186,7 +176,7 @@ class Microaggregation:
                 )
         return {name: dtypes[name] for name in self.columns}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
         """Return the plan, which holds the written columns of all rows; see `TableMask`.
 
         Raises

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import one_of
-from halfmask.masks._laws import LAWS, Law, noise
+from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._laws import Law, noise
 from halfmask.masks._numbers import (
     EXACT,
     as_column,
@@ -24,7 +24,6 @@ from halfmask.masks._numbers import (
     rounded_to,
 )
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomNoise:
+class RandomNoise(CheckedMask):
     """Add noise to each number, or multiply it by 1 + noise.
 
     Parameters
@@ -78,11 +77,6 @@ class RandomNoise:
 
     name: ClassVar[str] = "noise"
     coarsens: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="practice; laws by their inverse distribution functions",
-        keeps="Means over many rows; the shape of large distributions",
-        oracle="moments and quantiles of each law; half or twice the scale fails the test",
-    )
     is_matchable: ClassVar[bool] = True  # roughly
 
     law: Law
@@ -93,10 +87,7 @@ class RandomNoise:
     low: float | None = None
     high: float | None = None
 
-    def __post_init__(self) -> None:
-        one_of(LAWS, owner="RandomNoise", law=self.law)
-        one_of(("add", "multiply"), owner="RandomNoise", how=self.how)
-        one_of(("column", "sd"), owner="RandomNoise", unit=self.unit)
+    def _check_together(self) -> None:
         check_size(mask=self.name, scale=self.scale)
         check_decimals(self.decimals, mask=self.name)
         if self.unit == "sd" and self.how == "multiply":
@@ -124,11 +115,7 @@ class RandomNoise:
         return pl.Int64() if dtype.is_integer() and not self.decimals else pl.Float64()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Noisy:
         """Return the plan, which holds the key of the draws; see `Mask`."""
         scale = self.scale

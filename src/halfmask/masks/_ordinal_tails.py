@@ -9,8 +9,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import as_text
-from halfmask.masks._strata import check_names
-from halfmask.masks._technique import Technique
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrdinalTailCoding:
+class OrdinalTailCoding(CheckedMask):
     """Write the bound for categories beyond it: top and bottom coding by an order.
 
     Parameters
@@ -61,23 +60,17 @@ class OrdinalTailCoding:
         "nulls-visible",
         "values-between-bounds-kept",
     )
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Categories between the bounds, and their order",
-        oracle="Places in the order",
-    )
 
     low: str | None = None
     high: str | None = None
     order: tuple[str, ...] | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if self.low is None and self.high is None:
             raise ParameterError(
                 "The mask 'ordinal-tails' has no bound.", hint="Give low or high, or both."
             )
         if self.order is not None:
-            check_names(mask=self.name, order=self.order)
             if len(set(self.order)) < len(self.order):
                 raise ParameterError(
                     "The 'order' of the mask 'ordinal-tails' has a category twice."
@@ -124,11 +117,7 @@ class OrdinalTailCoding:
         return dtype if isinstance(dtype, pl.Enum) else pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _CodedCategories:
         """Return the plan, which needs the order alone; see `Mask`."""
         codes = self._codes(self._order_of(column, dtype))
@@ -140,7 +129,7 @@ class _CodedCategories:
     codes: dict[str, str]
     dtype: pl.DataType
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         texts = as_text(column)
         unknown = int((texts.is_not_null() & ~texts.is_in(list(self.codes))).sum())
         if unknown:

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks._transitions import (
     Keep,
@@ -39,7 +39,7 @@ _WEAKNESSES = ("left-out-values", "mostly-true", "nulls-visible")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pram:
+class Pram(CheckedMask):
     """Write another value with the probabilities of a matrix (PRAM).
 
     Parameters
@@ -92,11 +92,6 @@ class Pram:
     name: ClassVar[str] = "pram"
     coarsens: ClassVar[bool] = False
     traits: ClassVar[MaskTraits] = MaskTraits(unstated=("keep", "matrix"))
-    about: ClassVar[Technique] = Technique(
-        source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
-        keeps="Expected frequencies of the column",
-        oracle="transition frequencies by a chi-square test",
-    )
     is_matchable: ClassVar[bool] = True  # with the probability that it is kept
     needs_counts: ClassVar[bool] = True
     weaknesses: ClassVar[tuple[str, ...]] = _WEAKNESSES
@@ -105,7 +100,7 @@ class Pram:
     matrix: Matrix | None = None
     invariant: bool = False
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.keep is None) == (self.matrix is None):
             raise ParameterError("The mask 'pram' has either 'keep' or a 'matrix'.")
         if self.keep is not None:
@@ -175,7 +170,7 @@ class _Redrawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StratifiedPram:
+class StratifiedPram(CheckedMask):
     """Write another value by a matrix of probabilities, in each stratum by itself.
 
     Parameters
@@ -219,11 +214,6 @@ class StratifiedPram:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = _WEAKNESSES
-    about: ClassVar[Technique] = Technique(
-        source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
-        keeps="Expected frequencies of the column in each stratum",
-        oracle="transition frequencies of each stratum by a chi-square test",
-    )
 
     columns: tuple[str, ...]
     by: tuple[str, ...]
@@ -231,7 +221,7 @@ class StratifiedPram:
     matrix: Matrix | None = None
     invariant: bool = False
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, self.by, mask=self.name, named="by")
         if not self.by:
             raise ParameterError(

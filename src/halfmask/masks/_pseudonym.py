@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask._errors import ParameterError
 from halfmask._random import KEY_BYTES, check_key
-from halfmask._validation import one_of
+from halfmask.masks._checked_mask import CheckedMask
 
 if TYPE_CHECKING:
     from halfmask.vault import Vault
@@ -20,7 +20,7 @@ _SECRET = "pseudonyms"  # noqa: S105 # its name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pseudonym:
+class Pseudonym(CheckedMask):
     """What masks that write pseudonyms have in common.
 
     Parameters
@@ -43,14 +43,16 @@ class Pseudonym:
     Pseudonym(domain='customer', scope='vault')
     """
 
-    domain: str | None = None
+    domain: str | None = field(default=None, metadata={"min_length": 1})
     scope: PseudonymScope = "release"
 
-    def __post_init__(self) -> None:
-        one_of(("table", "release", "vault"), owner="pseudonyms", scope=self.scope)
-        domain: object = self.domain  # any caller's
-        if domain is not None and not (isinstance(domain, str) and domain):
-            raise ParameterError("The 'domain' of pseudonyms must be a name.")
+
+_USUAL = Pseudonym()
+
+
+def pseudonym_of(mask: object) -> Pseudonym:
+    """Return scope and domain of a mask; the usual ones where it writes no pseudonyms."""
+    return mask if isinstance(mask, Pseudonym) else _USUAL
 
 
 def pseudonym_key(vault: Vault, *, create: bool = True) -> bytes:
@@ -73,7 +75,7 @@ def pseudonym_key(vault: Vault, *, create: bool = True) -> bytes:
 
 def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str) -> bytes:
     """Return the key that a mask's own key is derived from."""
-    scope = getattr(mask, "scope", "release")
+    scope = pseudonym_of(mask).scope
     if scope == "vault":
         if vault_key is None:
             raise ParameterError(
@@ -92,7 +94,7 @@ def scoped_key(mask: object, *, key: bytes, vault_key: bytes | None, table: str)
 
 def keyed_by_column(mask: object, column: str, key: bytes) -> hashlib.blake2b:
     """Return a keyed hash of a column, or of the domain of its mask: its digest is a key."""
-    domain = getattr(mask, "domain", None)
+    domain = pseudonym_of(mask).domain
     made = hashlib.blake2b(
         key=key,
         digest_size=KEY_BYTES,

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
 from halfmask.masks._numbers import (
@@ -20,7 +21,6 @@ from halfmask.masks._numbers import (
     may_overflow,
 )
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomRounding:
+class RandomRounding(CheckedMask):
     """Round up or down to a multiple of a base, without bias.
 
     Parameters
@@ -79,18 +79,13 @@ class RandomRounding:
         "outlier-visible",
         "within-distance",
     )
-    about: ClassVar[Technique] = Technique(
-        source="Nargundkar and Saveland 1972",
-        keeps="Expected numbers, sums and means; each number changes by less than the base",
-        oracle="Exact fractions; the share rounded up by a binomial test",
-    )
 
     base: float
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_size(mask=self.name, base=self.base)
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that numbers are multiples of the base; see `ClaimingMask`."""
         return [counted_claim("multiples", columns, base=self.base)]
 
@@ -100,11 +95,7 @@ class RandomRounding:
         return exact_type(column, dtype, [self.base], mask=self.name)
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _RandomlyRounded:
         """Return the plan, which holds the key of the draws; see `Mask`."""
         return _RandomlyRounded(self, self.written(column, dtype), key)

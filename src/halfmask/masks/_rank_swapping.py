@@ -10,11 +10,11 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._random import keyed_integers
-from halfmask._validation import number_between, rows_of_share
+from halfmask._validation import rows_of_share
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._ordered_columns import check_orders, in_order
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, ranked_rows
 
@@ -34,7 +34,7 @@ _WORDS: Final[dict[pl.DataType, type[np.generic]]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwapping:
+class RankSwapping(CheckedMask):
     """Swap each number with one whose rank is near.
 
     Parameters
@@ -90,21 +90,13 @@ class RankSwapping:
         "outlier-visible",
         "within-distance",
     )
-    about: ClassVar[Technique] = Technique(
-        source="Moore 1996; Dalenius and Reiss 1982",
-        keeps="The values of each column and stratum exactly; relations between columns roughly",
-        oracle="Rank distances, marginal distributions, correlation of ranks",
-    )
 
     columns: tuple[str, ...]
-    max_rank_distance: float
+    max_rank_distance: float = field(metadata={"gt": 0, "le": 1})
     by: tuple[str, ...] = ()
     orders: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        number_between(
-            0, 1, owner="RankSwapping", low_open=True, max_rank_distance=self.max_rank_distance
-        )
+    def _check_together(self) -> None:
         check_apart(self.columns, self.by, mask=self.name, named="by")
         check_orders(self.orders, self.columns, mask=self.name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -14,12 +14,13 @@ import polars as pl
 from halfmask._errors import ColumnWarning, DataError, ParameterError
 from halfmask._optional import need
 from halfmask._random import keyed_order
-from halfmask._validation import decimal, fraction, integer_at_least
+from halfmask._validation import decimal
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
+from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetedRecordSwapping:
+class TargetedRecordSwapping(CheckedMask):
     """Swap the areas of records at risk with those of similar records elsewhere.
 
     Parameters
@@ -82,20 +83,15 @@ class TargetedRecordSwapping:
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("left-out-values", "mostly-true", "nulls-visible")
-    about: ClassVar[Technique] = Technique(
-        source="Shlomo, Tudor and Groom 2010",
-        keeps="All columns except the areas; counts by area and similar columns exactly",
-        oracle="Counts over areas; a search of all pairs for a free partner",
-    )
 
     columns: tuple[str, ...]
     risk: tuple[str, ...]
-    k: int
-    swap_rate: float
+    k: int = field(metadata={"ge": 2})
+    swap_rate: float = field(metadata={"ge": 0, "le": 1})
     similar: tuple[str, ...] = ()
     household: str | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         for named in ("risk", "similar"):
             check_apart(self.columns, getattr(self, named), mask=self.name, named=named)
         if not self.risk:
@@ -106,19 +102,16 @@ class TargetedRecordSwapping:
             raise ParameterError(
                 f"The 'household' of the mask {self.name!r} is also one of its other columns."
             )
-        integer_at_least(2, owner="TargetedRecordSwapping", k=self.k)
-        fraction(owner="TargetedRecordSwapping", swap_rate=self.swap_rate)
 
     @property
-    def keyed_by(self) -> tuple[str, ...]:
+    def traits(self) -> MaskTraits:
         """The household: records of one must stay records of one."""
-        return () if self.household is None else (self.household,)
+        return MaskTraits(keyed_by=() if self.household is None else (self.household,))
 
     @property
     def reads(self) -> tuple[str, ...]:
         """The columns of risk, those that agree, and the household."""
-        household = () if self.household is None else (self.household,)
-        return tuple(dict.fromkeys((*self.risk, *self.similar, *household)))
+        return tuple(dict.fromkeys((*self.risk, *self.similar, *self.traits.keyed_by)))
 
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return the areas' own types; see `TableMask`."""

@@ -9,8 +9,8 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import as_text
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redaction:
+class Redaction(CheckedMask):
     """Write one text for all cells, or one sign for each character.
 
     Parameters
@@ -54,16 +54,11 @@ class Redaction:
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Which cells are missing; with a sign, the length of texts",
-        oracle="Python's texts",
-    )
 
     text: str | None = None
     sign: str | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.text is None) == (self.sign is None):
             raise ParameterError("The mask 'redact' has either a 'text' or a 'sign'.")
         if self.sign is not None and len(self.sign) != 1:
@@ -76,7 +71,7 @@ class Redaction:
         """The names of the technique's weaknesses."""
         return ("nulls-visible",) if self.sign is None else ("length-leaking", "nulls-visible")
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that all cells have one text; see `ClaimingMask`."""
         if self.text is None:
             return []
@@ -95,11 +90,7 @@ class Redaction:
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Redacted:
         """Return the plan, which needs nothing of the column; see `Mask`."""
         self.written(column, dtype)
@@ -110,7 +101,7 @@ class Redaction:
 class _Redacted:
     mask: Redaction
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         if self.mask.sign is not None:
             sign = self.mask.sign.replace("$", "$$")  # a dollar would name a group
             return as_text(column).str.replace_all("(?s).", sign)

@@ -8,7 +8,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._random import check_key, fresh_key
-from halfmask.masks._pseudonym import keyed_by_column, scoped_key
+from halfmask.masks._pseudonym import keyed_by_column, pseudonym_of, scoped_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -116,7 +116,7 @@ def reverse_masks(
 def _plan(
     column: str, mask: Mask, *, key: bytes | None, vault_key: bytes | None, table: str
 ) -> ReversiblePlan:
-    if key is None and getattr(mask, "scope", "release") != "vault":
+    if key is None and pseudonym_of(mask).scope != "vault":
         raise ParameterError(
             f"The mask of column {column!r} had the key of its release, and no key is given.",
             hint="Only the scope 'vault' keeps the key for later.",

@@ -12,8 +12,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._single_values import check_single
-from halfmask.masks._technique import Technique
-from halfmask.masks._token import text_of
+from halfmask.masks._token import put_in_place, text_of
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -60,11 +59,6 @@ class ReversibleTokens(Pseudonym):
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "length-leaking", "nulls-visible")
-    about: ClassVar[Technique] = Technique(
-        source="AES-SIV, RFC 5297",
-        keeps="Which values are equal, so that tables join; the values, for the key's holder",
-        oracle="AES-SIV of the library cryptography; the value itself after reversal",
-    )
 
     def written(self, column: str, dtype: pl.DataType) -> pl.DataType:
         """Return String; see `Mask`."""
@@ -72,11 +66,7 @@ class ReversibleTokens(Pseudonym):
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Sealed:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -88,14 +78,14 @@ class ReversibleTokens(Pseudonym):
 class _Sealed:
     key: bytes = field(repr=False)
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 # 30 ms
 
         encrypt = AESSIV(self.key).encrypt
         texts = text_of(column)
         values = texts.drop_nulls().unique(maintain_order=True)
         sealed = [_word(encrypt(_padded(it.encode()), None)) for it in values.to_list()]
-        return _placed(texts, values, sealed).alias(column.name)
+        return put_in_place(pl.Series(sealed, dtype=pl.String), of=values, cells=texts)
 
     def reverse(self, column: pl.Series) -> pl.Series:
         """Return the original values, as texts, of released ones."""
@@ -117,15 +107,7 @@ class _Sealed:
                 "key and domain.",
                 hint="Take the policy, and the vault or key, of the release.",
             )
-        return _placed(column, values, opened).alias(column.name)
-
-
-def _placed(texts: pl.Series, values: pl.Series, made: list[str]) -> pl.Series:
-    """Return what is made of each value in the places of the value."""
-    found = pl.Series(made, dtype=pl.String)
-    if len(values) == len(texts):
-        return found
-    return texts.replace_strict(values, found, default=None, return_dtype=pl.String)
+        return put_in_place(pl.Series(opened, dtype=pl.String), of=values, cells=column)
 
 
 def _padded(value: bytes) -> bytes:

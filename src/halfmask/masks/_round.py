@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import integer_at_least, number_between
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
 from halfmask.masks._numbers import (
@@ -20,7 +20,6 @@ from halfmask.masks._numbers import (
     floats,
     may_overflow,
 )
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.masks._mask import ReadColumns
     from halfmask.masks._value_counts import ValueCounts
 
-#: Digits that a float64 holds exactly.
-_MOST_DIGITS: Final = 15
 #: Powers of ten that a float64 holds exactly.
 _EXACT_POWERS: Final = 22
 #: What rounding of whole numbers to digits may add, in units.
@@ -41,7 +38,7 @@ _ROOM: Final = 10**_ROOM_DIGITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rounding:
+class Rounding(CheckedMask):
     """Write the nearest multiple of a base, or keep the leading digits.
 
     Parameters
@@ -81,28 +78,20 @@ class Rounding:
 
     name: ClassVar[str] = "round"
     coarsens: ClassVar[bool] = True
-    about: ClassVar[Technique] = Technique(
-        source="practice",
-        keeps="Numbers to half of the base or last digit; sums without bias",
-        oracle="exact decimals",
-    )
     is_matchable: ClassVar[bool] = True
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("order-leaking", "outlier-visible")
 
     base: float | None = None
-    digits: int | None = None
+    digits: int | None = field(default=None, metadata={"ge": 1, "le": 15})
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         if (self.base is None) == (self.digits is None):
             raise ParameterError("The mask 'round' has either a 'base' or 'digits'.")
         if self.base is not None:
             check_size(mask=self.name, base=self.base)
-        if self.digits is not None:
-            integer_at_least(1, owner="Rounding", digits=self.digits)
-            number_between(1, _MOST_DIGITS, owner="Rounding", digits=self.digits)
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that numbers are multiples of the base; see `ClaimingMask`."""
         return [] if self.base is None else [counted_claim("multiples", columns, base=self.base)]
 
@@ -112,11 +101,7 @@ class Rounding:
         return exact_type(column, dtype, [] if self.base is None else [self.base], mask=self.name)
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Rounded:
         """Return the plan: it needs nothing of the column but its type; see `Mask`."""
         return _Rounded(self, self.written(column, dtype))
@@ -127,7 +112,7 @@ class _Rounded:
     mask: Rounding
     dtype: pl.DataType
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         base, digits = self.mask.base, self.mask.digits
         if self.dtype.is_float():
             found = self._leading(column) if base is None else self._multiples(column, base)

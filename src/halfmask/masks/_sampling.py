@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
@@ -10,10 +10,10 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._random import keyed_order
-from halfmask._validation import decimal, integer_at_least, number_between, rows_of_share
+from halfmask._validation import decimal, rows_of_share
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._strata import check_names, strata_rows
-from halfmask.masks._technique import Technique
+from halfmask.masks._strata import strata_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ _SIZES: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimpleSampling:
+class SimpleSampling(CheckedMask):
     """Keep a simple random sample of the rows, without replacement.
 
     Parameters
@@ -60,16 +60,11 @@ class SimpleSampling:
 
     name: ClassVar[str] = "sampling"
     weaknesses: ClassVar[tuple[str, ...]] = ("known-in-sample",)
-    about: ClassVar[Technique] = Technique(
-        source="Cochran 1977, chapter 2",
-        keeps="Rows unchanged; estimates of totals and means with the sample's error",
-        oracle="Exact sizes; inclusion probabilities over many keys",
-    )
 
-    fraction: float | None = None
-    n: int | None = None
+    fraction: float | None = field(default=None, metadata={"gt": 0, "lt": 1})
+    n: int | None = field(default=None, metadata={"ge": 1})
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         _check_one(self.name, fraction=self.fraction, n=self.n)
 
     @property
@@ -77,12 +72,7 @@ class SimpleSampling:
         """No columns."""
         return ()
 
-    def fit(
-        self,
-        table: pl.DataFrame | None,  # noqa: ARG002 # a RowMask's
-        n_rows: int,
-        key: bytes,
-    ) -> _KeptRows:
+    def fit(self, table: pl.DataFrame | None, n_rows: int, key: bytes) -> _KeptRows:
         """Return the plan, which holds whether each row is kept; see `RowMask`."""
         if self.n is not None and self.n > n_rows:
             raise DataError(
@@ -98,7 +88,7 @@ class SimpleSampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StratifiedSampling:
+class StratifiedSampling(CheckedMask):
     """Keep a random sample of the rows of each stratum.
 
     Parameters
@@ -137,18 +127,12 @@ class StratifiedSampling:
     """
 
     name: ClassVar[str] = "stratified-sampling"
-    about: ClassVar[Technique] = Technique(
-        source="Cochran 1977, chapter 5",
-        keeps="Rows unchanged; the share of each stratum with a fraction",
-        oracle="Sizes of strata; inclusion probabilities over many keys",
-    )
 
     by: tuple[str, ...]
-    fraction: float | None = None
-    n: int | None = None
+    fraction: float | None = field(default=None, metadata={"gt": 0, "lt": 1})
+    n: int | None = field(default=None, metadata={"ge": 1})
 
-    def __post_init__(self) -> None:
-        check_names(mask=self.name, by=self.by)
+    def _check_together(self) -> None:
         if not self.by:
             raise ParameterError(
                 f"The mask {self.name!r} has no columns in 'by'.",
@@ -213,7 +197,3 @@ def _check_one(name: str, *, fraction: float | None, n: int | None) -> None:
             f"The mask {name!r} must have either 'fraction' or 'n'.",
             hint="Such as fraction = 0.1.",
         )
-    if n is not None:
-        integer_at_least(1, owner=name, n=n)
-    if fraction is not None:
-        number_between(0, 1, owner=name, low_open=True, high_open=True, fraction=fraction)

@@ -6,19 +6,17 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
-from halfmask._validation import integer_at_least
+from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask.data import day_of, moved_by_days
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._strata import check_apart
-from halfmask.masks._technique import Technique
 from halfmask.masks._token import text_of
+from halfmask.masks._traits import MaskTraits
 
-_MOST_DAYS: Final = 36_500
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)
 
 
@@ -74,23 +72,12 @@ class ShiftedDates(Pseudonym):
     needs_rows: ClassVar[bool] = False
     suppresses: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("interval-fingerprint", "known-date")
-    about: ClassVar[Technique] = Technique(
-        source="Practice (date shifting of clinical records)",
-        keeps="Days between dates of a person; times of day",
-        oracle="Differences of Python's dates; the frequencies of the numbers of days",
-    )
 
     columns: tuple[str, ...]
     person: str
-    max_days: int
+    max_days: int = field(metadata={"ge": 1, "le": 36_500})
 
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        integer_at_least(1, owner="ShiftedDates", max_days=self.max_days)
-        if self.max_days > _MOST_DAYS:
-            raise ParameterError(
-                f"The 'max_days' of ShiftedDates is at most {_MOST_DAYS:,}. Got {self.max_days:,}."
-            )
+    def _check_together(self) -> None:
         check_apart(self.columns, (self.person,), mask=self.name, named="person")
 
     @property
@@ -99,9 +86,9 @@ class ShiftedDates(Pseudonym):
         return (self.person,)
 
     @property
-    def keyed_by(self) -> tuple[str, ...]:
+    def traits(self) -> MaskTraits:
         """The person: rows of one must stay rows of one."""
-        return (self.person,)
+        return MaskTraits(keyed_by=(self.person,))
 
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return the same types; see `TableMask`."""
@@ -122,7 +109,7 @@ class ShiftedDates(Pseudonym):
             )
         return {column: dtypes[column] for column in self.columns}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> _Shifts:  # noqa: ARG002 # a TableMask's
+    def fit(self, table: pl.DataFrame, key: bytes) -> _Shifts:
         """Return the plan, which holds the key; see `TableMask`."""
         return _Shifts(self, key)
 
@@ -132,7 +119,7 @@ class _Shifts:
     mask: ShiftedDates
     key: bytes = field(repr=False)
 
-    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:  # noqa: ARG002 # a plan's
+    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:
         columns = list(self.mask.columns)
         persons = text_of(batch[self.mask.person])
         nobody = batch.select(pl.any_horizontal(pl.col(columns).is_not_null())).to_series()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._validation import is_text, list_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +17,6 @@ def check_apart(
     columns: tuple[str, ...], others: tuple[str, ...], *, mask: str, named: str
 ) -> None:
     """Raise unless a mask has columns, each once, and none of them among those that it reads."""
-    check_names(mask=mask, **{"columns": columns, named: others})
     if not columns:
         raise ParameterError(f"The mask {mask!r} has no columns.", hint="Name one at least.")
     for name, given in (("columns", columns), (named, others)):
@@ -29,12 +27,6 @@ def check_apart(
         raise ParameterError(
             f"The mask {mask!r} has the column {both[0]!r} both in 'columns' and in {named!r}."
         )
-
-
-def check_names(*, mask: str, **named: object) -> None:
-    """Raise unless each named parameter of a mask is a list of texts: one text has letters."""
-    owner = f"the mask {mask!r}"
-    list_of("texts", is_text, owner=owner, hint='Write ("age",) for one of them.', **named)
 
 
 def strata_rows(table: pl.DataFrame, by: tuple[str, ...]) -> list[NDArray[np.uint32]]:

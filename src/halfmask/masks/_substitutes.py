@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, get_args
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from halfmask.masks._substitute_pools import (
     faker_version,
     substitute_pool,
 )
-from halfmask.masks._technique import Technique
+from halfmask.masks._token import put_in_place
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -84,24 +84,13 @@ class Substitutes(Pseudonym):
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
-    about: ClassVar[Technique] = Technique(
-        source="Keyed choice from texts of faker (practice)",
-        keeps="Realistic values; which values are equal, so that tables join",
-        oracle="A naive loop with hashlib; counts of different values",
-    )
 
     kind: SubstituteKind
     locale: str = "en_US"
     unique: bool = False
     faker_version: str | None = None
 
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        if self.kind not in get_args(SubstituteKind):
-            raise ParameterError(
-                "The 'kind' of Substitutes is none that there is.",
-                hint=f"There are {', '.join(get_args(SubstituteKind))}.",
-            )
+    def _check_together(self) -> None:
         if self.scope == "vault" and self.faker_version is None:
             raise ParameterError(
                 "Substitutes with the scope 'vault' need 'faker_version', since other versions "
@@ -131,11 +120,7 @@ class Substitutes(Pseudonym):
         return pl.String()
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Chosen:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -160,7 +145,7 @@ class _Chosen:
     key: bytes = field(repr=False)
     is_unique: bool
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         texts = as_text(column)
         values = texts.drop_nulls().unique(maintain_order=True)
         numbers = (_drawn_by(values, self.key) % np.uint64(self.pool.size)).astype(np.int64)
@@ -173,7 +158,7 @@ class _Chosen:
             found = self.pool.texts(numbers)
         if self.is_unique:
             found = _with_words(found, values, self.key)
-        return _placed(texts, values, found).alias(column.name)
+        return put_in_place(found, of=values, cells=texts)
 
 
 def _drawn_by(values: pl.Series, key: bytes) -> NDArray[np.uint64]:
@@ -206,9 +191,3 @@ def _with_words(texts: pl.Series, values: pl.Series, key: bytes) -> pl.Series:
 
 def _folded(texts: pl.Series) -> pl.Series:
     return texts.str.to_lowercase().str.replace_all(r"\s", "")
-
-
-def _placed(texts: pl.Series, values: pl.Series, made: pl.Series) -> pl.Series:
-    if len(values) == len(texts):
-        return made
-    return texts.replace_strict(values, made, default=None, return_dtype=pl.String)

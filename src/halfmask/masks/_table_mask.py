@@ -9,8 +9,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.masks._technique import Technique
-
 
 class TableMaskPlan(Protocol):
     """A mask fitted to several columns. It may hold values or a key: keep it at home."""
@@ -41,15 +39,13 @@ class TableMask(Protocol):
         Whether `fit` is given all rows, in memory. Otherwise it is given a frame without rows.
     suppresses
         Whether it makes cells missing. It may then follow another mask of the same column.
-    about
-        Facts for the documentation.
     columns
         The columns whose cells it changes.
 
     Notes
     -----
     A mask that differs from most has `MaskTraits` as ``traits``. One that moves the rows of a
-    person together names the person's column in ``keyed_by``.
+    person together names the person's column there, in ``keyed_by``.
     """
 
     name: ClassVar[str]
@@ -57,7 +53,6 @@ class TableMask(Protocol):
     is_matchable: ClassVar[bool]
     needs_rows: ClassVar[bool]
     suppresses: ClassVar[bool]
-    about: ClassVar[Technique]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,12 +116,11 @@ class RowMask(Protocol):
 
     Attributes
     ----------
-    name, about
+    name
         As of `TableMask`.
     """
 
     name: ClassVar[str]
-    about: ClassVar[Technique]
 
     @property
     def reads(self) -> tuple[str, ...]:

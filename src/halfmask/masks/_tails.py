@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import number_between, rows_of_share
+from halfmask._validation import rows_of_share
+from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._exact import exact_type, from_units, to_units, units_of
 from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
-from halfmask.masks._technique import Technique
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TailCoding:
+class TailCoding(CheckedMask):
     """Write the bound for numbers beyond it: top and bottom coding.
 
     Parameters
@@ -61,18 +61,13 @@ class TailCoding:
 
     name: ClassVar[str] = "tails"
     coarsens: ClassVar[bool] = True
-    about: ClassVar[Technique] = Technique(
-        source="practice (Hundepool and others 2012, section 3.2)",
-        keeps="All numbers between the bounds",
-        oracle="exact comparison of decimals",
-    )
     is_matchable: ClassVar[bool] = True
     low: float | None = None
     high: float | None = None
-    low_share: float | None = None
-    high_share: float | None = None
+    low_share: float | None = field(default=None, metadata={"gt": 0, "le": 0.5})
+    high_share: float | None = field(default=None, metadata={"gt": 0, "le": 0.5})
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         given = [self.low, self.high, self.low_share, self.high_share]
         if all(it is None for it in given):
             raise ParameterError(
@@ -80,11 +75,7 @@ class TailCoding:
                 hint="Give low or high, or low_share or high_share.",
             )
         for side, share in (("low", self.low_share), ("high", self.high_share)):
-            if share is None:
-                continue
-            named = {f"{side}_share": share}
-            number_between(0, 0.5, owner="TailCoding", low_open=True, **named)  # type: ignore[arg-type] # its own
-            if getattr(self, side) is not None:
+            if share is not None and getattr(self, side) is not None:
                 raise ParameterError(f"The mask 'tails' has both '{side}' and '{side}_share'.")
         if (self.low_share or 0) + (self.high_share or 0) >= 1:
             raise ParameterError(
@@ -105,7 +96,7 @@ class TailCoding:
         """Whether a bound is given by its share of the cells."""
         return self.low_share is not None or self.high_share is not None
 
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that nothing lies beyond given bounds; see `ClaimingMask`."""
         given = {side: it for side in ("low", "high") if (it := getattr(self, side)) is not None}
         return [counted_claim("bounded", columns, **given)] if given else []
@@ -121,11 +112,7 @@ class TailCoding:
         return exact_type(column, dtype, bounds, mask=self.name)
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,
-        key: bytes,  # noqa: ARG002 # a Mask's
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _CodedTails:
         """Return the plan: bounds by share become numbers of the column; see `Mask`."""
         low: float | Decimal | None = self.low
@@ -153,7 +140,7 @@ class _CodedTails:
     low: float | Decimal | None
     high: float | Decimal | None
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         if self.dtype.is_float():
             low, high = (None if it is None else float(it) for it in (self.low, self.high))
             if column.dtype.is_integer():

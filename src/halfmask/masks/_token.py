@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from halfmask._errors import ParameterError, SchemaError
-from halfmask._validation import integer_at_least
+from halfmask._errors import SchemaError
 from halfmask.data import as_text
 from halfmask.masks._claims import counted_claim
 from halfmask.masks._integer_permutation import PermutedIntegers, integer_bits
 from halfmask.masks._numbers import EXACT
 from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._single_values import check_single
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts
 
 _DIGEST_BYTES = 32
-_LEAST_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,25 +70,14 @@ class KeyedTokens(Pseudonym):
     name: ClassVar[str] = "token"
     coarsens: ClassVar[bool] = True
     traits: ClassVar[MaskTraits] = MaskTraits(keeps_equality=True)
-    about: ClassVar[Technique] = Technique(
-        source="RFC 7693 (BLAKE2); integers by FF1 and by the prefix cipher",
-        keeps="Which values are equal; of integers also width and sign, if asked for",
-        oracle="hashlib, called value by value; a naive FF1 on integers",
-    )
     is_matchable: ClassVar[bool] = False
     needs_counts: ClassVar[bool] = False
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "nulls-visible")
 
-    digits: int = 32
+    digits: int = field(default=32, metadata={"ge": 16, "le": 2 * _DIGEST_BYTES})
     integers: bool = False
 
-    def __post_init__(self) -> None:
-        Pseudonym.__post_init__(self)
-        integer_at_least(_LEAST_DIGITS, owner="KeyedTokens", digits=self.digits)
-        if self.digits > 2 * _DIGEST_BYTES:
-            raise ParameterError(f"A token has at most 64 digits. Got {self.digits}.")
-
-    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:  # noqa: ARG002 # a ClaimingMask's
+    def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that all cells are tokens; see `ClaimingMask`."""
         if self.integers:  # any integer is a token
             return []
@@ -111,11 +97,7 @@ class KeyedTokens(Pseudonym):
         return dtype
 
     def fit(
-        self,
-        column: str,
-        dtype: pl.DataType,
-        counts: ValueCounts | None,  # noqa: ARG002 # a Mask's
-        key: bytes,
+        self, column: str, dtype: pl.DataType, counts: ValueCounts | None, key: bytes
     ) -> _Tokens | PermutedIntegers:
         """Return the plan, which holds the key; see `Mask`."""
         self.written(column, dtype)
@@ -129,17 +111,22 @@ class _Tokens:
     digits: int
     key: bytes = field(repr=False)
 
-    def apply(self, column: pl.Series, first_row: int) -> pl.Series:  # noqa: ARG002 # a MaskPlan's
+    def apply(self, column: pl.Series, first_row: int) -> pl.Series:
         texts = text_of(column)
-        different = texts.drop_nulls().unique()
+        different = texts.drop_nulls().unique(maintain_order=True)
         tokens = [
             hashlib.blake2b(text.encode(), key=self.key, digest_size=_DIGEST_BYTES).hexdigest()
             for text in different
         ]
         made = pl.Series([it[: self.digits] for it in tokens], dtype=pl.String)
-        return texts.replace_strict(different, made, default=None, return_dtype=pl.String).alias(
-            column.name
-        )
+        return put_in_place(made, of=different, cells=texts)
+
+
+def put_in_place(made: pl.Series, *, of: pl.Series, cells: pl.Series) -> pl.Series:
+    """Return what is made of each different value, in the order of cells, where cells have it."""
+    if len(of) == len(cells):
+        return made.alias(cells.name)
+    return cells.replace_strict(of, made, default=None, return_dtype=made.dtype)
 
 
 def text_of(column: pl.Series) -> pl.Series:

@@ -26,6 +26,8 @@ class MaskTraits:
     takes_order
         Whether it uses the order of a column's categories. Texts with an order are given to it as
         a polars ``Enum``.
+    keyed_by
+        The columns that say which rows are of one person, whose rows it moves together.
     unstated
         Parameters that name categories. They stay out of manifests and reports.
 
@@ -42,6 +44,7 @@ class MaskTraits:
     generalizes: bool = False
     alone: bool = False
     takes_order: bool = False
+    keyed_by: tuple[str, ...] = ()
     unstated: tuple[str, ...] = ()
 
 

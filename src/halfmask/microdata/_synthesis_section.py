@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask._policy_files import Names, Number, Section, Whole
-from halfmask.synth import AtMost, FixedCombinations, RowRule, SumOf
+from halfmask.microdata._choices import Choice, OneOf
+from halfmask.synth import AtMost, FixedCombinations, SumOf
 
 if TYPE_CHECKING:
     from halfmask.data import Role
 
 
-class AtMostSection(Section):
-    """One number or time is at most another."""
-
-    rule: Literal["at-most"]
-    low: StrictStr = Field(description="The column of the lesser value.")
-    high: StrictStr = Field(description="The column of the greater value.")
-
-    def made(self) -> RowRule:
-        """Return the rule."""
-        return AtMost(low=self.low, high=self.high)
-
-
-class SumOfSection(Section):
-    """A number is the sum of others."""
-
-    rule: Literal["sum-of"]
-    total: StrictStr = Field(description="The column of the sum.")
-    parts: Annotated[Names, Field(min_length=2)] = Field(description="What it is the sum of.")
-
-    def made(self) -> RowRule:
-        """Return the rule."""
-        return SumOf(total=self.total, parts=self.parts)
-
-
-class FixedCombinationsSection(Section):
-    """Only combinations that occur in the table are written."""
-
-    rule: Literal["fixed-combinations"]
-    columns: Annotated[Names, Field(min_length=2)] = Field(description="The columns.")
-
-    def made(self) -> RowRule:
-        """Return the rule."""
-        return FixedCombinations(columns=self.columns)
-
-
-RuleSection = Annotated[
-    AtMostSection | SumOfSection | FixedCombinationsSection, Field(discriminator="rule")
-]
+#: The rules of rows, by their names in policies.
+_RULES: Final = {each.name: each for each in (AtMost, SumOf, FixedCombinations)}
 
 
 class DomainSection(Section):
@@ -95,7 +60,9 @@ class SynthesisSection(Section):
     order: Names = Field(
         default=(), description="The order in which columns are drawn; empty: by entropy."
     )
-    rules: tuple[RuleSection, ...] = Field(default=(), description="What every row keeps.")
+    rules: tuple[Annotated[Choice, OneOf(_RULES, "rule")], ...] = Field(
+        default=(), description="What every row keeps."
+    )
     rows: Annotated[Whole, Field(ge=1)] | None = Field(
         default=None, description="For full: how many rows; if absent, as many as the table has."
     )

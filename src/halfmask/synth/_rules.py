@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import polars as pl
@@ -24,6 +24,8 @@ class RowRule(ABC):
 
     name: ClassVar[str]
     """The name in policies."""
+    sentence: ClassVar[str]
+    """What it says of each row, in one sentence."""
 
     @property
     @abstractmethod
@@ -111,8 +113,9 @@ class AtMost(RowRule):
     """
 
     name: ClassVar[str] = "at-most"
-    low: str
-    high: str
+    sentence: ClassVar[str] = "One number or time is at most another."
+    low: str = field(metadata={"description": "The column of the lesser value."})
+    high: str = field(metadata={"description": "The column of the greater value."})
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -171,8 +174,11 @@ class SumOf(RowRule):
     """
 
     name: ClassVar[str] = "sum-of"
-    total: str
-    parts: tuple[str, ...]
+    sentence: ClassVar[str] = "A number is the sum of others."
+    total: str = field(metadata={"description": "The column of the sum."})
+    parts: tuple[str, ...] = field(
+        metadata={"description": "What it is the sum of.", "min_length": 2}
+    )
 
     def __post_init__(self) -> None:
         if len(self.parts) < 2 or self.total in self.parts:
@@ -225,7 +231,8 @@ class FixedCombinations(RowRule):
     """
 
     name: ClassVar[str] = "fixed-combinations"
-    columns: tuple[str, ...]
+    sentence: ClassVar[str] = "Only combinations that occur in the table are written."
+    columns: tuple[str, ...] = field(metadata={"description": "The columns.", "min_length": 2})
 
     def __post_init__(self) -> None:
         if len(set(self.columns)) < 2:

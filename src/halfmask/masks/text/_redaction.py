@@ -13,11 +13,10 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
-from halfmask._validation import one_of
 from halfmask.data import as_text
-from halfmask.masks._strata import check_apart, check_names
+from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._technique import Technique
 from halfmask.masks._traits import MaskTraits
 from halfmask.masks.text._entities import check_model
 from halfmask.masks.text._names import KnownNames
@@ -40,7 +39,7 @@ _Write: TypeAlias = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextRedaction:
+class TextRedaction(CheckedMask):
     """Replace personal details in free text: patterns, checksums, known names.
 
     Parameters
@@ -108,11 +107,6 @@ class TextRedaction:
     suppresses: ClassVar[bool] = False
     #: The names are those of the raw table, also where another mask writes pseudonyms for them.
     traits: ClassVar[MaskTraits] = MaskTraits(reads_raw=True)
-    about: ClassVar[Technique] = Technique(
-        source="practice; checksums of ISO 7812-1, ISO 7064, ICAO 9303, python-stdnum",
-        keeps="Texts around the details, and the type of each detail",
-        oracle="Labelled sentences of Presidio Research; valid and invalid checksums",
-    )
 
     columns: tuple[str, ...]
     replace: Literal["type", "token", "remove"] = "type"
@@ -122,10 +116,8 @@ class TextRedaction:
     lower_case_names: bool = True
     model: str | None = None
 
-    def __post_init__(self) -> None:
+    def _check_together(self) -> None:
         check_apart(self.columns, self.names_from, mask=self.name, named="names_from")
-        check_names(mask=self.name, types=self.types, countries=self.countries)
-        one_of(("type", "token", "remove"), owner="TextRedaction", replace=self.replace)
         if not self.types and not self.names_from and self.model is None:
             raise ParameterError(
                 "The mask 'free-text' searches for nothing.",

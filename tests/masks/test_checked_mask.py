@@ -1,0 +1,85 @@
+"""What a field says of a parameter holds in Python and in a policy alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from halfmask._errors import ParameterError, PolicyError
+from halfmask.masks import MASKS, TABLE_MASKS, Microaggregation, RankSwapping, Rounding
+from halfmask.masks._checked_mask import CheckedMask
+from halfmask.microdata._mask_section import mask_from, table_mask_from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mask(CheckedMask):
+    k: int = field(default=2, metadata={"ge": 2, "le": 5})
+    rate: float = field(default=0.5, metadata={"gt": 0, "lt": 1})
+    at: float | None = field(default=None, metadata={"ge": 0})
+    how: Literal["add", "multiply"] = "add"
+    by: tuple[str, ...] = ()
+    order: tuple[str, ...] | None = None
+    text: str = field(default="x", metadata={"min_length": 1})
+    free: int = -1
+
+    def _check_together(self) -> None:
+        if self.k == 3 and self.how == "multiply":
+            raise ParameterError("3 isn't multiplied.")
+
+
+WRONG: list[dict[str, Any]] = [
+    {"k": 1}, {"k": 6}, {"k": 2.0}, {"k": True}, {"k": None}, {"k": "2"}, {"k": 10**400},
+    {"rate": 0}, {"rate": 1}, {"rate": float("nan")}, {"rate": "0.5"}, {"rate": None},
+    {"at": -1}, {"at": float("inf")}, {"how": "divide"}, {"how": None}, {"how": ["add"]},
+    {"by": "ab"}, {"by": (1,)}, {"by": None}, {"order": "ab"}, {"order": (1,)},
+    {"text": ""}, {"text": None}, {"text": b"x"}, {"k": 3, "how": "multiply"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_a_field_excludes_is_refused(wrong):
+    with pytest.raises(ParameterError, match=f"'{next(iter(wrong))}' parameter|multiplied"):
+        _Mask(**wrong)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [{"k": 5}, {"k": np.int64(2)}, {"at": 0}, {"at": None}, {"by": ["a"]}, {"order": ()}, {"k": 3}],
+)
+def test_what_it_allows_is_taken(right):
+    assert replace(_Mask(), **right).free == -1
+
+
+@pytest.mark.parametrize("known", [MASKS, TABLE_MASKS], ids=["columns", "tables"])
+def test_all_masks_of_halfmask_are_checked_by_their_fields(known):
+    """A bound that stands in metadata of another class would hold nowhere."""
+    bounded = [it for it in known.values() if any(each.metadata for each in fields(it))]
+
+    assert len(bounded) >= 4
+    assert all(issubclass(it, CheckedMask) for it in bounded)
+
+
+@pytest.mark.parametrize(
+    ("make", "section"),
+    [
+        (lambda: Rounding(digits=16), {"name": "round", "digits": 16}),
+        (
+            lambda: Microaggregation(columns=("a",), k=1),
+            {"name": "microaggregation", "columns": ["a"], "k": 1},
+        ),
+        (
+            lambda: RankSwapping(columns=("a",), max_rank_distance=0.0),
+            {"name": "rank-swapping", "columns": ["a"], "max_rank_distance": 0.0},
+        ),
+    ],
+)
+def test_a_policy_says_of_a_bound_what_python_says(make, section):
+    of_file = mask_from if section["name"] in MASKS else table_mask_from
+    with pytest.raises(ParameterError) as in_python:
+        make()
+    with pytest.raises((ParameterError, PolicyError)) as in_file:
+        of_file(section)
+    assert str(in_file.value) == str(in_python.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from halfmask._validation import check_fields, is_text, list_of, one_of
@@ -31,7 +30,6 @@ class CheckedMask:
 _NAMES_OR_NONE = tuple[str, ...] | None
 
 
-@cache
 def hints_of(mask: type[Any]) -> dict[str, Any]:
     """Return the types of a mask's parameters, by name."""
     hints = get_type_hints(mask)

@@ -10,14 +10,18 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
 from halfmask._errors import PolicyError
 from halfmask._policy_files import Names, Number, Section, Whole
 from halfmask.microdata._choices import Choice, OneOf
-from halfmask.synth import AtMost, FixedCombinations, SumOf
+from halfmask.synth import AtMost, FixedCombinations, RowRule, SumOf
 
 if TYPE_CHECKING:
     from halfmask.data import Role
 
 
 #: The rules of rows, by their names in policies.
-_RULES: Final = {each.name: each for each in (AtMost, SumOf, FixedCombinations)}
+_RULES: Final[Mapping[str, type[RowRule]]] = {
+    AtMost.name: AtMost,
+    SumOf.name: SumOf,
+    FixedCombinations.name: FixedCombinations,
+}
 
 
 class DomainSection(Section):

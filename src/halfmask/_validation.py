@@ -138,9 +138,8 @@ def check_fields(value: Any) -> None:  # noqa: ANN401 # a dataclass
             elif "int" in str(each.type) and "ge" in bounds:
                 integer_at_least(bounds["ge"], owner=owner, **named)
                 if "le" in bounds:
-                    number_between(
-                        bounds["ge"], bounds["le"], owner=owner, **{each.name: int(item)}
-                    )
+                    whole: dict[str, Any] = {each.name: int(item)}
+                    number_between(bounds["ge"], bounds["le"], owner=owner, **whole)
             elif "ge" in bounds or "gt" in bounds:
                 low, high = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
                 number_between(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from halfmask.cli._comma_lists import items_of
@@ -32,11 +34,16 @@ def test_an_apostrophe_is_part_of_an_item_and_so_is_all_in_double_quotes(text, i
     assert items_of(text, "A key") == tuple(items)
 
 
+def _first_interaction(text):
+    given: Any = HashOptions(interaction=[text]).given()
+    return given["interactions"][0]
+
+
 @pytest.mark.parametrize(
     ("option", "read"),
     [
         ("--column-names", lambda text: HeaderOptions(column_names=text).options()["column_names"]),
-        ("--interaction", lambda text: list(HashOptions(interaction=[text]).given()["interactions"])[0]),
+        ("--interaction", _first_interaction),
     ],
 )
 def test_options_of_columns_read_a_list_alike(option, read):

@@ -29,7 +29,7 @@ def policy(kind: str, *, numeric: str = "numeric", more: str = "") -> Policy:
 def written(table: pl.DataFrame, wanted: Policy, folder: object) -> pl.DataFrame:
     release = halfmask.synthesize(table, wanted, key=KEY).write(f"{folder}/out")
     found = halfmask.verify(f"{folder}/out", originals=table if "full" in str(wanted) else None)
-    assert found.holds or not found.is_broken  # type: ignore[union-attr] # of tables
+    assert found.holds or not found.is_broken
     rows: pl.DataFrame = release.data
     return rows
 

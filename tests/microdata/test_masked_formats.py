@@ -91,7 +91,7 @@ def test_all_techniques_are_claimed_and_counted(people, tmp_path, fmt, text):
 
     found = hm.verify(tmp_path / "out")
     assert found.holds
-    assert [each.claim.model for each in found.claims] == MODELS  # type: ignore[union-attr]
+    assert [each.claim.model for each in found.claims] == MODELS
     manifest = (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8")
     assert "CANARY" not in manifest
 

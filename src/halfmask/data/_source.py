@@ -344,10 +344,9 @@ def open_table(
     Parameters
     ----------
     where
-        A path of a file or of a folder, whose files are parts of one table; ``"-"`` for standard
-        input; the URL of a database, as in ``"postgresql://host/database?table=schema.table"``;
-        a frame of polars, pandas or pyarrow; or an opened table, whose cells were read already:
-        of ``options`` only ``normalize`` is applied to it.
+        The path of a file, or of a folder of parts; ``"-"`` for standard input; the URL of a
+        database, as in ``"postgresql://host/database?table=schema.table"``; a frame of polars,
+        pandas or pyarrow; or an opened table, to which only ``normalize`` of options is applied.
     format
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arrow"`` (IPC file), ``"arrows"`` (IPC stream) or
         ``"jsonl"``. By default, the first bytes and the file extension decide. Text files may be

@@ -1,4 +1,4 @@
-"""Facts: what an attacker knows of some people's events, drawn at random."""
+"""KnownFacts: what an attacker knows of some people's events, drawn at random."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Facts:
-    """Facts about some targets, one target after the other."""
+class KnownFacts:
+    """KnownFacts about some targets, one target after the other."""
 
     entity: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -36,7 +36,7 @@ def drawn_facts(
     time_noise: float,
     most: int,
     rng: np.random.Generator,
-) -> Facts:
+) -> KnownFacts:
     """Draw events of people who have enough of them, and rows of these events."""
     order = rng.permutation(len(known.event))
     order = order[np.argsort(known.event[order], kind="stable")]  # rows of an event, at random
@@ -54,7 +54,7 @@ def drawn_facts(
     off = rng.uniform(-time_noise, time_noise, len(flat)) if time_noise else np.zeros(len(flat))
     per_target = n_rows.reshape(claimed.shape)
     time = known.time[row] + np.repeat(off, n_rows)
-    return Facts(
+    return KnownFacts(
         entity=people,
         offsets=np.concatenate([[0], np.cumsum(per_target.sum(axis=1))]).astype(np.int64),
         item=np.where(np.isnan(time), -1, known.item[row]),

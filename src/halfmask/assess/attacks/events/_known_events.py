@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._outcome import Outcome
-    from halfmask.assess.attacks.events._facts import Facts
+    from halfmask.assess.attacks.events._facts import KnownFacts
     from halfmask.assess.attacks.events._linking_setup import KnownPeople
     from halfmask.assess.attacks.events._scoring import TargetScores
 
@@ -105,7 +105,7 @@ class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarge
     ) -> list[Outcome]:
         """Return both measures for a number of known events."""
 
-        def scored(known: KnownPeople) -> tuple[Facts, TargetScores]:
+        def scored(known: KnownPeople) -> tuple[KnownFacts, TargetScores]:
             facts = drawn_facts(
                 known, n_events=n_events, n_wrong=n_wrong, rows=self.rows,
                 consecutive=self.consecutive, time_noise=off, most=self.n_attacks, rng=rng,
@@ -149,7 +149,9 @@ class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarge
             return sure
         return np.argsort(-scores.lead, kind="stable")[: self.fewest]
 
-    def _details(self, scores: TargetScores, facts: Facts, setup: LinkingSetup) -> dict[str, float]:
+    def _details(
+        self, scores: TargetScores, facts: KnownFacts, setup: LinkingSetup
+    ) -> dict[str, float]:
         right = setup.released.owned.right(scores.top, facts.entity)
         return {
             "claimed": share(scores.lead >= self.eccentricity),

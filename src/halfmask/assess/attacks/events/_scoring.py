@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess.attacks.events._facts import Facts
+    from halfmask.assess.attacks.events._facts import KnownFacts
     from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 
 #: An agreement in time falls off within a second at least: what is exact is written in fractions.
@@ -55,7 +55,7 @@ class Board:
             starts=np.append(starts, len(order)).astype(np.int64),
         )
 
-    def scores(self, facts: Facts, *, time_noise: float) -> TargetScores:
+    def scores(self, facts: KnownFacts, *, time_noise: float) -> TargetScores:
         """Score all traces by the facts about each target."""
         from halfmask.kernels.attacks.scoreboard import scoreboard  # noqa: PLC0415 # numba loads late
 

@@ -28,7 +28,7 @@ def _problems(files: ReleasedFiles) -> list[str]:
     manifest = files.manifest
     stated = SyntheticDetails.of(manifest)
     if files.given.originals is not None:
-        open_originals(files.given.originals, stated.columns)  # what can't be read is said first
+        open_originals(files.given.originals, stated.columns)  # what can't be read comes first
     files.table, faults = open_stated(files.path.parent, manifest.files, stated.columns)
     return _contradictions(manifest, stated) + faults
 

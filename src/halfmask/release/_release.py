@@ -47,7 +47,7 @@ class RowSource(Protocol):
     """Where the rows of a release come from."""
 
     def frame(self, number: int = 0) -> pl.DataFrame:
-        """Return the rows of a copy, to be released."""
+        """Return the rows of a copy, in their final form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,7 @@ class ReleaseKind(Generic[Facts]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Release(Generic[Facts]):
-    """Rows to be released, with their claims, made by :func:`halfmask.protect`.
+    """Protected rows with their claims, made by :func:`halfmask.protect`.
 
     Attributes
     ----------

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import option
 from halfmask.cli._policy_file import with_reading
 from halfmask.cli._tables import FormOptions
 
@@ -29,71 +28,38 @@ COLUMNS = "COLUMN,COLUMN,..."
 class ChosenColumns:
     """Columns and levels in the place of a policy."""
 
-    quasi_identifiers: Annotated[
-        str | None,
-        typer.Option(
-            "--quasi-identifiers",
-            metavar=COLUMNS,
-            help="Without POLICY: every column that an attacker could know.",
-        ),
-    ] = None
-    sensitive: Annotated[
-        str | None,
-        typer.Option(
-            "--sensitive",
-            metavar=COLUMNS,
-            help="Without POLICY: columns whose values nobody may learn about a person.",
-        ),
-    ] = None
-    label: Annotated[
-        str | None,
-        typer.Option(
-            "--label",
-            metavar="COLUMN",
-            help="Without POLICY: the column that a model will predict.",
-        ),
-    ] = None
-    k: Annotated[
-        int | None,
-        typer.Option("-k", min=2, metavar="ROWS", help="Without POLICY: the k of k-anonymity."),
-    ] = None
-    l: Annotated[
-        int | None,
-        typer.Option(
-            "-l",
-            min=2,
-            metavar="VALUES",
-            help="Without POLICY: the l of distinct l-diversity, for each column of "
-            "--sensitive. The default is what halfmask describe proposes, at least 2.",
-        ),
-    ] = None
-    person: Annotated[
-        str | None,
-        typer.Option(
-            "--person",
-            metavar="COLUMN",
-            help="Without POLICY: the identifier that says whose row it is. Guarantees then count "
-            "each person once.",
-        ),
-    ] = None
-    hierarchies: Annotated[
-        str | None,
-        typer.Option(
-            "--hierarchies",
-            metavar="DIR",
-            help="Without POLICY: a folder of hierarchies of quasi-identifiers, as in DIR/age.csv. "
-            "A / in the name of a column is %2F in that of its file.",
-        ),
-    ] = None
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="TEXT",
-            help="Without POLICY: a text that marks a missing cell, such as ?; may be given "
-            "more than once.",
-        ),
-    ] = None
+    quasi_identifiers: str | None = option(
+        f"--quasi-identifiers {COLUMNS}",
+        "Without POLICY: every column that an attacker could know.",
+    )
+    sensitive: str | None = option(
+        f"--sensitive {COLUMNS}",
+        "Without POLICY: columns whose values nobody may learn about a person.",
+    )
+    label: str | None = option(
+        "--label COLUMN", "Without POLICY: the column that a model will predict."
+    )
+    k: int | None = option("-k ROWS", "Without POLICY: the k of k-anonymity.", min=2)
+    l: int | None = option(
+        "-l VALUES",
+        "Without POLICY: the l of distinct l-diversity, for each column of --sensitive. The "
+        "default is what halfmask describe proposes, at least 2.",
+        min=2,
+    )
+    person: str | None = option(
+        "--person COLUMN",
+        "Without POLICY: the identifier that says whose row it is. Guarantees then count each "
+        "person once.",
+    )
+    hierarchies: str | None = option(
+        "--hierarchies DIR",
+        "Without POLICY: a folder of hierarchies of quasi-identifiers, as in DIR/age.csv. A / "
+        "in the name of a column is %2F in that of its file.",
+    )
+    missing: list[str] | None = option(
+        "--missing TEXT",
+        "Without POLICY: a text that marks a missing cell, such as ?; may be given more than once.",
+    )
 
     @property
     def given(self) -> bool:

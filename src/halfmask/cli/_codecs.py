@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask._errors import VaultError
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import required
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
@@ -26,18 +25,8 @@ _ID = 24
 class StoredCodec:
     """Where a codec is: the vault, its lock, and a name."""
 
-    vault: Annotated[
-        str,
-        typer.Option(
-            "--vault", metavar="VAULT", show_default=False, help="The vault that holds the codec."
-        ),
-    ]
-    codec: Annotated[
-        str,
-        typer.Option(
-            "--codec", metavar="NAME", show_default=False, help="The codec's name in the vault."
-        ),
-    ]
+    vault: str = required("--vault VAULT", "The vault that holds the codec.")
+    codec: str = required("--codec NAME", "The codec's name in the vault.")
     lock: LockOptions
 
     def open(self) -> Vault:

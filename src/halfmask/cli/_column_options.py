@@ -4,62 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
-from typing import Annotated
-
-import typer
 
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnOptions:
     """The types of columns, and how their cells are written."""
 
-    dtype: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dtype",
-            metavar="COLUMN=TYPE",
-            help="A column's type: string, integer, float, boolean, date, datetime, or "
-            "datetime_utc or datetime_Europe/Berlin for times with a zone; may be given more than "
-            "once.",
-        ),
-    ] = None
-    date_format: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--date-format",
-            metavar="COLUMN=FORMAT",
-            help="How a column writes dates, such as born=%d.%m.%Y; may be given more than once.",
-        ),
-    ] = None
-    first_year: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--first-year",
-            metavar="COLUMN=YEAR",
-            help="The first year of the century of a column's two-digit years (%y): with "
-            "born=1930, 48 is 1948.",
-        ),
-    ] = None
-    number_format: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--number-format",
-            metavar="COLUMN=EXAMPLE",
-            help="How a column writes 1234.5, such as 'pay=1.234,5 EUR'; may be given "
-            "more than once.",
-        ),
-    ] = None
-    coerce: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--coerce",
-            metavar="COLUMN",
-            help="Make cells of this column missing if they don't fit its type or format, and "
-            "count them; may be given more than once.",
-        ),
-    ] = None
+    dtype: list[str] | None = option(
+        "--dtype COLUMN=TYPE",
+        "A column's type: string, integer, float, boolean, date, datetime, or datetime_utc or "
+        "datetime_Europe/Berlin for times with a zone; may be given more than once.",
+    )
+    date_format: list[str] | None = option(
+        "--date-format COLUMN=FORMAT",
+        "How a column writes dates, such as born=%d.%m.%Y; may be given more than once.",
+    )
+    first_year: list[str] | None = option(
+        "--first-year COLUMN=YEAR",
+        "The first year of the century of a column's two-digit years (%y): with born=1930, 48 "
+        "is 1948.",
+    )
+    number_format: list[str] | None = option(
+        "--number-format COLUMN=EXAMPLE",
+        "How a column writes 1234.5, such as 'pay=1.234,5 EUR'; may be given more than once.",
+    )
+    coerce: list[str] | None = option(
+        "--coerce COLUMN",
+        "Make cells of this column missing if they don't fit its type or format, and count "
+        "them; may be given more than once.",
+    )
 
     def options(self) -> dict[str, object]:
         """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ColumnNotFoundError, DataError
-from halfmask.cli._codecs import (  # typer reads annotations
+from halfmask.cli._codecs import (
     StoredCodec,
     check_streams,
     holds_series_codec,
@@ -20,12 +18,8 @@ from halfmask.cli._console import console, say_json
 from halfmask.cli._decode_series import decoded_forecasts
 from halfmask.cli._failures import UsageError
 from halfmask.cli._header_options import HeaderOptions
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # as above
-    FileFormat,
-    OverwriteOption,
-    SayingOptions,
-)
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OVERWRITE, FileFormat, SayingOptions
 from halfmask.cli._tables import FormOptions, Reading
 
 if TYPE_CHECKING:
@@ -37,62 +31,34 @@ if TYPE_CHECKING:
 class DecodingOptions:
     """What is to be decoded, and how it is read."""
 
-    predictions: Annotated[
-        bool,
-        typer.Option(
-            "--predictions",
-            help="Decode predictions: one column of codes or numbers, or one column of "
-            "probabilities for each code, in ascending order. Without row_id they must "
-            "have the order of the encoded rows.",
-        ),
-    ] = False
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="COLUMN",
-            help="With --predictions: a column of predictions, if ENCODED has other columns, "
-            "too; may be given more than once.",
-        ),
-    ] = None
-    number: Annotated[
-        int | None,
-        typer.Option(
-            "--number",
-            min=0,
-            metavar="N",
-            help="The file's number at encoding; needed if several files have this number of rows.",
-        ),
-    ] = None
-    unordered: Annotated[
-        bool,
-        typer.Option(
-            "--unordered",
-            help="Keep the order of ENCODED. Use it if rows were removed or sorted.",
-        ),
-    ] = False
-    expect_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--expect-rows",
-            min=1,
-            metavar="ROWS",
-            help="Fail if the number of rows isn't this one.",
-        ),
-    ] = None
-    format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="ENCODED's format, if its name doesn't state it: csv, tsv, parquet, arrow "
-            "(a file), arrows (a stream) or jsonl.",
-        ),
-    ] = None
-    later: Annotated[
-        bool,
-        typer.Option("--later", help="For time series: rows that were encoded with --later."),
-    ] = False
+    predictions: bool = flag(
+        "--predictions",
+        "Decode predictions: one column of codes or numbers, or one column of probabilities "
+        "for each code, in ascending order. Without row_id they must have the order of the "
+        "encoded rows.",
+    )
+    column: list[str] | None = option(
+        "--column COLUMN",
+        "With --predictions: a column of predictions, if ENCODED has other columns, too; may "
+        "be given more than once.",
+    )
+    number: int | None = option(
+        "--number N",
+        "The file's number at encoding; needed if several files have this number of rows.",
+        min=0,
+    )
+    unordered: bool = flag(
+        "--unordered", "Keep the order of ENCODED. Use it if rows were removed or sorted."
+    )
+    expect_rows: int | None = option(
+        "--expect-rows ROWS", "Fail if the number of rows isn't this one.", min=1
+    )
+    format: FileFormat | None = option(
+        "--format FORMAT",
+        "ENCODED's format, if its name doesn't state it: csv, tsv, parquet, arrow (a file), "
+        "arrows (a stream) or jsonl.",
+    )
+    later: bool = flag("--later", "For time series: rows that were encoded with --later.")
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
     def check(self, *, of_series: bool) -> None:
@@ -108,9 +74,9 @@ class DecodingOptions:
             "--unordered": self.unordered,
             "--column": bool(self.column),
         }
-        for option in (name for name, there in given.items() if there):
+        for name in (name for name, there in given.items() if there):
             raise UsageError(
-                f"{option} isn't for time series.",
+                f"{name} isn't for time series.",
                 hint="Steps give the order, and columns keep the names that they were sent with.",
             )
         if self.later and self.predictions:
@@ -137,32 +103,19 @@ class DecodingOptions:
         return source
 
 
-EncodedArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ENCODED",
-        show_default=False,
-        help="Encoded rows, or with --predictions a model's predictions for them: a "
-        "file, or - for standard input.",
-    ),
-]
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file to write. Keep it confidential. - writes Parquet to standard output.",
-    ),
-]
-
-
 @spreads_groups
 def decode(
-    encoded: EncodedArgument,
-    out: OutArgument,
+    encoded: str = argument(
+        "ENCODED",
+        "Encoded rows, or with --predictions a model's predictions for them: a file, or - for "
+        "standard input.",
+    ),
+    out: str = argument(
+        "OUT", "The file to write. Keep it confidential. - writes Parquet to standard output."
+    ),
     *,
     decoding: DecodingOptions,
-    overwrite: OverwriteOption = False,
+    overwrite: bool = OVERWRITE,
     place: StoredCodec,
     saying: SayingOptions,
 ) -> int:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._described import show_description
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (
-    SayingOptions,
-    TableArgument,
-)
+from halfmask.cli._option_groups import option, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._policy_file import PolicyFile, with_reading
 from halfmask.cli._protect_database import is_whole_database, propose
 from halfmask.cli._tables import FormOptions
@@ -25,24 +20,17 @@ if TYPE_CHECKING:
 
 @spreads_groups
 def describe(
-    table: TableArgument,
+    table: str = TABLE,
     *,
     policy: PolicyFile,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="TEXT",
-            help="A text that marks a missing cell, such as ?; may be given more than once.",
-        ),
-    ] = None,
+    missing: list[str] | None = option(
+        "--missing TEXT",
+        "A text that marks a missing cell, such as ?; may be given more than once.",
+    ),
     form: FormOptions,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample", min=1, metavar="ROWS", help="Number of rows to examine, drawn at random."
-        ),
-    ] = None,
+    sample: int | None = option(
+        "--sample ROWS", "Number of rows to examine, drawn at random.", min=1
+    ),
     saying: SayingOptions,
 ) -> int:
     """Propose a role and a kind for each column, with the reason.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import option
 
 if TYPE_CHECKING:
     from halfmask.encode import EncodedFormat
@@ -16,10 +15,7 @@ if TYPE_CHECKING:
 OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
 
-OutFormatOption = Annotated[
-    OutFormat | None,
-    typer.Option("--out-format", help="OUT's format, if its name doesn't state it."),
-]
+OUT_FORMAT = option("--out-format", "OUT's format, if its name doesn't state it.")
 
 
 def encoded_format(out: str, wanted: EncodedFormat | None) -> EncodedFormat:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from halfmask.cli._option_groups import option
 
 if TYPE_CHECKING:
     from halfmask.engines import Engine
@@ -16,17 +16,13 @@ if TYPE_CHECKING:
 class EngineOptions:
     """Where batches are worked on."""
 
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine",
-            metavar="ADDRESS",
-            show_default=False,
-            help="Where to run: local (the default), dask://HOST:PORT, dask+tls://HOST:PORT or "
-            "spark://HOST:PORT. Workers read and write folders of Parquet that all of them see. "
-            "spark://local[2] starts Spark on this machine.",
-        ),
-    ] = None
+    engine: str | None = option(
+        "--engine ADDRESS",
+        "Where to run: local (the default), dask://HOST:PORT, dask+tls://HOST:PORT or "
+        "spark://HOST:PORT. Workers read and write folders of Parquet that all of them see. "
+        "spark://local[2] starts Spark on this machine.",
+        show_default=False,
+    )
 
     def connected(self) -> AbstractContextManager[Engine | None]:
         """Connect to the engine, and disconnect when the block ends."""

@@ -4,42 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import argument, option, required
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
-PolicyArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="POLICY", show_default=False, help="The policy, a TOML file without secrets."
-    ),
-]
+POLICY = argument("POLICY", "The policy, a TOML file without secrets.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamVault:
     """What is secret, and what is known of a stream: a vault, its lock, and a name."""
 
-    vault: Annotated[
-        str,
-        typer.Option(
-            "--vault",
-            metavar="VAULT",
-            show_default=False,
-            help="The vault with the secret, the secret tables and the state of the stream.",
-        ),
-    ]
-    stream: Annotated[
-        str | None,
-        typer.Option(
-            "--stream",
-            metavar="NAME",
-            help="The stream's name in the vault. The default is the policy's release.",
-        ),
-    ] = None
+    vault: str = required(
+        "--vault VAULT", "The vault with the secret, the secret tables and the state of the stream."
+    )
+    stream: str | None = option(
+        "--stream NAME", "The stream's name in the vault. The default is the policy's release."
+    )
     lock: LockOptions
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, say_json
-from halfmask.cli._events_options import PolicyArgument, StreamVault, check_apart
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import OverwriteOption, SayingOptions
+from halfmask.cli._events_options import POLICY, StreamVault, check_apart
+from halfmask.cli._option_groups import argument, spreads_groups
+from halfmask.cli._options import OVERWRITE, SayingOptions
 
 if TYPE_CHECKING:
     from halfmask.events import Reversed
@@ -19,25 +17,15 @@ if TYPE_CHECKING:
 
 @spreads_groups
 def reverse(
-    policy: PolicyArgument,
-    released: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASED",
-            show_default=False,
-            help="Released events: a file or folder of JSON lines, or - for standard input.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="The file for the original values. Keep it confidential. - for standard output.",
-        ),
-    ],
+    policy: str = POLICY,
+    released: str = argument(
+        "RELEASED", "Released events: a file or folder of JSON lines, or - for standard input."
+    ),
+    out: str = argument(
+        "OUT", "The file for the original values. Keep it confidential. - for standard output."
+    ),
     *,
-    overwrite: OverwriteOption = False,
+    overwrite: bool = OVERWRITE,
     place: StreamVault,
     saying: SayingOptions,
 ) -> int:

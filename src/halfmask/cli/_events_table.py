@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import SayingOptions, command_group
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
@@ -25,12 +23,7 @@ table = command_group("table", "Store secret tables for event policies in a vaul
 class TablesVault:
     """The vault of secret tables, and its lock."""
 
-    vault: Annotated[
-        str,
-        typer.Option(
-            "--vault", metavar="VAULT", show_default=False, help="The vault with the secret tables."
-        ),
-    ]
+    vault: str = required("--vault VAULT", "The vault with the secret tables.")
     lock: LockOptions
 
     def open(self) -> Vault:
@@ -41,27 +34,12 @@ class TablesVault:
 @table.command("set")
 @spreads_groups
 def set_(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", show_default=False, help="The table's name in policies: table = NAME."
-        ),
-    ],
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", show_default=False, help="The table, a TOML or CSV file by its ending."
-        ),
-    ],
+    name: str = argument("NAME", "The table's name in policies: table = NAME."),
+    file: str = argument("FILE", "The table, a TOML or CSV file by its ending."),
     *,
     place: TablesVault,
-    kind: Annotated[
-        KindWord | None,
-        typer.Option("--kind", help="The kind of a CSV table. A TOML file states it."),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an existing table of this name.")
-    ] = False,
+    kind: KindWord | None = option("--kind", "The kind of a CSV table. A TOML file states it."),
+    overwrite: bool = flag("--overwrite", "Replace an existing table of this name."),
     saying: SayingOptions,
 ) -> int:
     """Store the secret table in FILE in the vault, as NAME.

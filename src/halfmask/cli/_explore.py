@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._explore_options import GridOptions, MeasureOptions
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument
-from halfmask.cli._protect import KeyFileOption, PopulationOption, key_in
+from halfmask.cli._option_groups import argument, flag, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._protect import KEY_FILE, POPULATION, key_in
 from halfmask.cli._pseudonym_vault import PseudonymVault
 
 if TYPE_CHECKING:
@@ -30,29 +28,20 @@ FEW_POINTS = 20
 
 @spreads_groups
 def explore(
-    table: TableArgument,
-    policy: Annotated[
-        str,
-        typer.Argument(metavar="POLICY", show_default=False, help="The policy to vary."),
-    ],
-    out: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[OUT]",
-            show_default=False,
-            help="The folder to create for the picture, the numbers and a policy file for each "
-            "point.",
-        ),
-    ] = None,
+    table: str = TABLE,
+    policy: str = argument("POLICY", "The policy to vary."),
+    out: str | None = argument(
+        "[OUT]",
+        "The folder to create for the picture, the numbers and a policy file for each point.",
+        None,
+    ),
     *,
     grid: GridOptions,
     measured: MeasureOptions,
-    population: PopulationOption = None,
-    key_file: KeyFileOption = None,
+    population: str | None = POPULATION,
+    key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an earlier exploration in OUT.")
-    ] = False,
+    overwrite: bool = flag("--overwrite", "Replace an earlier exploration in OUT."),
     saying: SayingOptions,
 ) -> int:
     """Compare policies before you choose: risk against utility, and what each guarantee costs.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, TypeVar
-
-import typer
+from typing import Any, Final, TypeVar
 
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import flag, option
 
 Value = TypeVar("Value")
 _VARY_HINT: Final = "Write, for example, --vary t=0.2,0.4 or --vary t-closeness.t=0.2,0.4"
@@ -18,72 +17,40 @@ _VARY_HINT: Final = "Write, for example, --vary t=0.2,0.4 or --vary t-closeness.
 class GridOptions:
     """What is varied."""
 
-    k: Annotated[
-        str | None,
-        typer.Option(
-            "--k", metavar="K,K", help="Values of k, such as 2,5,10. By default 2,5,10,20,50."
-        ),
-    ] = None
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="NAME=V,V",
-            help="Values of another parameter of guarantees, such as l=2,3 or "
-            "t-closeness.t=0.2,0.4; may be given more than once.",
-        ),
-    ] = None
-    methods: Annotated[
-        str | None,
-        typer.Option("--methods", metavar="NAME,NAME", help="Methods. By default all."),
-    ] = None
-    recodings: Annotated[
-        str | None,
-        typer.Option(
-            "--recodings",
-            metavar="NAME,NAME",
-            help="Recodings. By default the policy's own, and level if a quasi-identifier has a "
-            "hierarchy.",
-        ),
-    ] = None
-    suppression: Annotated[
-        str | None,
-        typer.Option(
-            "--suppression",
-            metavar="SHARE,SHARE",
-            help="Shares of rows that may be suppressed. By default 0, the policy's own and 0.02.",
-        ),
-    ] = None
-    max_points: Annotated[
-        int,
-        typer.Option(
-            "--max-points",
-            min=1,
-            metavar="N",
-            help="The limit of policies; of a larger grid some are drawn at random.",
-        ),
-    ] = 60
-    rows: Annotated[
-        int,
-        typer.Option(
-            "--rows",
-            min=1,
-            metavar="ROWS",
-            help="The limit of rows; of a larger table some are drawn at random.",
-        ),
-    ] = 200_000
-    search_seconds: Annotated[
-        float,
-        typer.Option(
-            "--search-seconds",
-            min=0.001,
-            metavar="SECONDS",
-            help="How long the search of one full-domain policy takes at most.",
-        ),
-    ] = 10.0
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, metavar="N", help="The seed of the random draws.")
-    ] = 0
+    k: str | None = option("--k K,K", "Values of k, such as 2,5,10. By default 2,5,10,20,50.")
+    vary: list[str] | None = option(
+        "--vary NAME=V,V",
+        "Values of another parameter of guarantees, such as l=2,3 or t-closeness.t=0.2,0.4; "
+        "may be given more than once.",
+    )
+    methods: str | None = option("--methods NAME,NAME", "Methods. By default all.")
+    recodings: str | None = option(
+        "--recodings NAME,NAME",
+        "Recodings. By default the policy's own, and level if a quasi-identifier has a hierarchy.",
+    )
+    suppression: str | None = option(
+        "--suppression SHARE,SHARE",
+        "Shares of rows that may be suppressed. By default 0, the policy's own and 0.02.",
+    )
+    max_points: int = option(
+        "--max-points N",
+        "The limit of policies; of a larger grid some are drawn at random.",
+        60,
+        min=1,
+    )
+    rows: int = option(
+        "--rows ROWS",
+        "The limit of rows; of a larger table some are drawn at random.",
+        200_000,
+        min=1,
+    )
+    search_seconds: float = option(
+        "--search-seconds SECONDS",
+        "How long the search of one full-domain policy takes at most.",
+        10.0,
+        min=0.001,
+    )
+    seed: int = option("--seed N", "The seed of the random draws.", 0, min=0)
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of `halfmask.explore`."""
@@ -104,32 +71,22 @@ class GridOptions:
 class MeasureOptions:
     """What is measured, and by what points are compared."""
 
-    risk: Annotated[
-        str,
-        typer.Option(
-            "--risk",
-            metavar="NAME",
-            help="The axis of risk: highest, average, journalist-highest, journalist-average, or "
-            "all-columns.",
-        ),
-    ] = "highest"
-    utility: Annotated[
-        str,
-        typer.Option(
-            "--utility",
-            metavar="NAME",
-            help="The axis of utility: loss, detail, detail:COLUMN, discernibility, "
-            "non-uniform-entropy, ambiguity, squared-error, suppressed, or accuracy with "
-            "--label-model.",
-        ),
-    ] = "loss"
-    label_model: Annotated[
-        bool,
-        typer.Option(
-            "--label-model",
-            help="Train a model of the label on each release. This takes seconds for each.",
-        ),
-    ] = False
+    risk: str = option(
+        "--risk NAME",
+        "The axis of risk: highest, average, journalist-highest, journalist-average, or "
+        "all-columns.",
+        "highest",
+    )
+    utility: str = option(
+        "--utility NAME",
+        "The axis of utility: loss, detail, detail:COLUMN, discernibility, "
+        "non-uniform-entropy, ambiguity, squared-error, suppressed, or accuracy with "
+        "--label-model.",
+        "loss",
+    )
+    label_model: bool = flag(
+        "--label-model", "Train a model of the label on each release. This takes seconds for each."
+    )
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of `halfmask.explore`."""

@@ -3,70 +3,47 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from halfmask.cli._codec_settings import TaskOption  # typer reads annotations
+from halfmask.cli._codec_settings import TASK, TaskName
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._encoded_format import names_folder
-from halfmask.cli._engine import EngineOptions  # as above
+from halfmask.cli._engine import EngineOptions
 from halfmask.cli._failures import UsageError
-from halfmask.cli._hash_settings import HashOptions  # as above
-from halfmask.cli._hashers import (  # as above
+from halfmask.cli._hash_settings import HashOptions
+from halfmask.cli._hashers import (
     StoredHasher,
     check_hasher_free,
     hasher_secret,
     seal_hasher,
     unseal_hasher,
 )
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # as above
-    OverwriteOption,
-    SayingOptions,
-    TableArgument,
-)
-from halfmask.cli._tables import Reading  # as above
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OVERWRITE, TABLE, SayingOptions
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from halfmask.hashing import FileHasher
 
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file of hashed rows to write and send; - for standard output. A name that ends "
-        "in / makes a folder of such files, from a TABLE in Parquet files.",
-    ),
-]
-LabelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="The column to predict; its classes are written as codes.",
-    ),
-]
-
 
 @spreads_groups
 def hash_(
-    table: TableArgument,
-    out: OutArgument,
+    table: str = TABLE,
+    out: str = argument(
+        "OUT",
+        "The file of hashed rows to write and send; - for standard output. A name that ends in "
+        "/ makes a folder of such files, from a TABLE in Parquet files.",
+    ),
     *,
-    fit: Annotated[
-        bool,
-        typer.Option("--fit", help="Fit a new hasher to TABLE first, and store it in the vault."),
-    ] = False,
-    label: LabelOption = None,
-    task: TaskOption = None,
-    without_labels: Annotated[
-        bool, typer.Option("--without-labels", help="Write no labels, even if TABLE has them.")
-    ] = False,
+    fit: bool = flag("--fit", "Fit a new hasher to TABLE first, and store it in the vault."),
+    label: str | None = option(
+        "--label COLUMN", "The column to predict; its classes are written as codes."
+    ),
+    task: TaskName | None = TASK,
+    without_labels: bool = flag("--without-labels", "Write no labels, even if TABLE has them."),
     options: HashOptions,
-    overwrite: OverwriteOption = False,
+    overwrite: bool = OVERWRITE,
     reading: Reading,
     where: EngineOptions,
     place: StoredHasher,

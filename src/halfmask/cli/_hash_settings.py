@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ParameterError
-from halfmask.cli._codec_settings import CategoricalOption  # noqa: TC001 # typer reads it
+from halfmask.cli._codec_settings import CATEGORICAL
 from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import flag, option
 
 if TYPE_CHECKING:
     from halfmask.hashing import HasherSettings
@@ -20,74 +19,35 @@ if TYPE_CHECKING:
 class HashOptions:
     """The settings of a hasher; what isn't given is `halfmask.KeyedHasher`'s default."""
 
-    bits: Annotated[
-        int | None,
-        typer.Option(
-            "--bits",
-            min=1,
-            max=31,
-            help="Indices are below 2 to the power of this number.  [default: 22]",
-        ),
-    ] = None
-    signed: Annotated[
-        bool, typer.Option("--signed", help="Also write a keyed sign with each index.")
-    ] = False
-    numbers: Annotated[
-        Literal["quantiles", "log", "raw"] | None,
-        typer.Option(
-            "--numbers",
-            help="Put numbers into bins of about equal row counts (quantiles) or of equal "
-            "ratio (log), or write them unbinned, as 32-bit floats (raw).  [default: quantiles]",
-        ),
-    ] = None
-    bins: Annotated[
-        int | None, typer.Option("--bins", min=2, help="Number of quantile bins.  [default: 32]")
-    ] = None
-    bins_per_octave: Annotated[
-        int | None,
-        typer.Option(
-            "--bins-per-octave",
-            metavar="N",
-            help="Number of log bins per power of two: 1, 2, 4, 8 or 16.  [default: 4]",
-        ),
-    ] = None
-    categorical: CategoricalOption = None
-    interaction: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--interaction",
-            metavar="COLUMN,COLUMN",
-            help="Columns that are also hashed as a combination; may be given more than once.",
-        ),
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text",
-            metavar="COLUMN",
-            help="A column whose words are hashed; may be given more than once.",
-        ),
-    ] = None
-    words: Annotated[
-        str | None,
-        typer.Option(
-            "--words",
-            metavar="FROM,TO",
-            help="The lengths of word n-grams; 0 for none.  [default: 1,1]",
-        ),
-    ] = None
-    characters: Annotated[
-        str | None,
-        typer.Option("--characters", metavar="FROM,TO", help="The lengths of character n-grams."),
-    ] = None
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="COLUMN",
-            help="A column of lists whose members are hashed; may be given more than once.",
-        ),
-    ] = None
+    bits: int | None = option(
+        "--bits", "Indices are below 2 to the power of this number.  [default: 22]", min=1, max=31
+    )
+    signed: bool = flag("--signed", "Also write a keyed sign with each index.")
+    numbers: Literal["quantiles", "log", "raw"] | None = option(
+        "--numbers",
+        "Put numbers into bins of about equal row counts (quantiles) or of equal ratio (log), "
+        "or write them unbinned, as 32-bit floats (raw).  [default: quantiles]",
+    )
+    bins: int | None = option("--bins", "Number of quantile bins.  [default: 32]", min=2)
+    bins_per_octave: int | None = option(
+        "--bins-per-octave N",
+        "Number of log bins per power of two: 1, 2, 4, 8 or 16.  [default: 4]",
+    )
+    categorical: list[str] | None = CATEGORICAL
+    interaction: list[str] | None = option(
+        "--interaction COLUMN,COLUMN",
+        "Columns that are also hashed as a combination; may be given more than once.",
+    )
+    text: list[str] | None = option(
+        "--text COLUMN", "A column whose words are hashed; may be given more than once."
+    )
+    words: str | None = option(
+        "--words FROM,TO", "The lengths of word n-grams; 0 for none.  [default: 1,1]"
+    )
+    characters: str | None = option("--characters FROM,TO", "The lengths of character n-grams.")
+    set_: list[str] | None = option(
+        "--set COLUMN", "A column of lists whose members are hashed; may be given more than once."
+    )
 
     def given(self) -> dict[str, object]:
         """Return what was given, as `halfmask.hashing.HasherSettings` takes it."""

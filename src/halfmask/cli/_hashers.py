@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask._errors import VaultError
+from halfmask.cli._option_groups import required
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
@@ -19,18 +18,8 @@ if TYPE_CHECKING:
 class StoredHasher:
     """Where a hasher is: the vault, its lock, and a name."""
 
-    vault: Annotated[
-        str,
-        typer.Option(
-            "--vault", metavar="VAULT", show_default=False, help="The vault that holds the hasher."
-        ),
-    ]
-    hasher: Annotated[
-        str,
-        typer.Option(
-            "--hasher", metavar="NAME", show_default=False, help="The hasher's name in the vault."
-        ),
-    ]
+    vault: str = required("--vault VAULT", "The vault that holds the hasher.")
+    hasher: str = required("--hasher NAME", "The hasher's name in the vault.")
     lock: LockOptions
 
 

@@ -3,67 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from halfmask.cli._comma_lists import items_of
+from halfmask.cli._option_groups import option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderOptions:
     """Where the rows of a table begin, and what its columns are called."""
 
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            show_default=False,
-            help="State whether the first row of a CSV file has the column names. Without "
-            "either option, a first row that looks like data is an error.",
-        ),
-    ] = None
-    skip_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--skip-rows",
-            min=0,
-            metavar="LINES",
-            help="Number of lines to skip at the start of a CSV file.",
-        ),
-    ] = None
-    comment: Annotated[
-        str | None,
-        typer.Option(
-            "--comment",
-            metavar="START",
-            help="Skip lines of a CSV file that start with this text, such as #.",
-        ),
-    ] = None
-    column_names: Annotated[
-        str | None,
-        typer.Option(
-            "--column-names",
-            metavar="NAME,NAME,...",
-            help="Names of all columns of a CSV file. With --header they replace those of the "
-            "file.",
-        ),
-    ] = None
+    header: bool | None = option(
+        "--header/--no-header",
+        "State whether the first row of a CSV file has the column names. Without either "
+        "option, a first row that looks like data is an error.",
+        show_default=False,
+    )
+    skip_rows: int | None = option(
+        "--skip-rows LINES", "Number of lines to skip at the start of a CSV file.", min=0
+    )
+    comment: str | None = option(
+        "--comment START", "Skip lines of a CSV file that start with this text, such as #."
+    )
+    column_names: str | None = option(
+        "--column-names NAME,NAME,...",
+        "Names of all columns of a CSV file. With --header they replace those of the file.",
+    )
 
-    sheet: Annotated[
-        str | None,
-        typer.Option(
-            "--sheet",
-            metavar="NAME",
-            help="The sheet to read of an Excel workbook that has several.",
-        ),
-    ] = None
-    of_database: Annotated[
-        str | None,
-        typer.Option(
-            "--table", metavar="NAME", help="The table to read of a database file that has several."
-        ),
-    ] = None
+    sheet: str | None = option(
+        "--sheet NAME", "The sheet to read of an Excel workbook that has several."
+    )
+    of_database: str | None = option(
+        "--table NAME", "The table to read of a database file that has several."
+    )
 
     def options(self) -> dict[str, object]:
         """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from halfmask.cli._console import console
+from halfmask.cli._option_groups import flag
 
 REPORT = "report.html"
 
-OpenOption = Annotated[
-    bool, typer.Option("--open", help="Open the report of the release in a browser.")
-]
+OPEN = flag("--open", "Open the report of the release in a browser.")
 
 
 def open_report(release: str) -> None:

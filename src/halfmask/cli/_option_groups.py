@@ -4,18 +4,52 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import wraps
-from typing import Any, TypeGuard, get_type_hints
+from typing import Annotated, Any, Final, TypeGuard, get_type_hints
 
+import typer
 from typer.models import OptionInfo
+
+#: Where a field holds its option or argument.
+_ASKED: Final = "asked"
+
+
+def option(names: str, about: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401 # as dataclasses.field
+    """Return an option, such as ``"--out -o FILE"``: a field of a group, or a parameter's default.
+
+    Its type is that of the field or parameter; what else `typer.Option` takes is handed on.
+    """
+    words = names.split(" ")
+    flags = [word for word in words if word.startswith("-")]
+    metavar = words[-1] if len(flags) < len(words) else None
+    return _asked(default, typer.Option(*flags, metavar=metavar, help=about, **more))
+
+
+def flag(names: str, about: str) -> Any:  # noqa: ANN401 # as above
+    """Return an option that is on where it is given."""
+    return option(names, about, default=False)
+
+
+def required(names: str, about: str, **more: Any) -> Any:  # noqa: ANN401 # as above
+    """Return an option that must be given."""
+    return option(names, about, MISSING, show_default=False, **more)
+
+
+def argument(metavar: str, about: str, default: Any = MISSING) -> Any:  # noqa: ANN401 # as above
+    """Return an argument, which must be given unless it has a default."""
+    return _asked(default, typer.Argument(metavar=metavar, show_default=False, help=about))
+
+
+def _asked(default: object, info: object) -> object:
+    return field(default=default, metadata={_ASKED: info})
 
 
 def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of each parameter whose type is a group.
+    """Give a command its options, and those of each parameter whose type is a group.
 
-    A group is a dataclass that has fields annotated with `typer.Option`, or with another group. Its
-    other fields keep their defaults.
+    A group is a dataclass whose fields are options or other groups. Its other fields keep their
+    defaults.
     """
     signature = inspect.signature(command, eval_str=True)
     groups = {
@@ -26,7 +60,7 @@ def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
     parameters = [
         spread
         for name, each in signature.parameters.items()
-        for spread in (_parameters(groups[name]) if name in groups else (each,))
+        for spread in (_parameters(groups[name]) if name in groups else (_plain(each),))
     ]
 
     @wraps(command)
@@ -43,14 +77,23 @@ def _is_group(hint: object) -> TypeGuard[type]:
     return isinstance(hint, type) and is_dataclass(hint)
 
 
+def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter as typer reads it, with its option in the type."""
+    each = parameter.default
+    if not isinstance(each, Field):
+        return parameter
+    default = inspect.Parameter.empty if each.default is MISSING else each.default
+    hint = Annotated[parameter.annotation, each.metadata[_ASKED]]
+    return parameter.replace(default=default, annotation=hint)
+
+
 def _parameters(group: type) -> Iterator[inspect.Parameter]:
     for name, (hint, default) in _options(group).items():
         if _is_group(hint):
             yield from _parameters(hint)
         else:
-            yield inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
-            )
+            given = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint)
+            yield _plain(given.replace(default=default))
 
 
 def _made(group: type, given: dict[str, object]) -> object:
@@ -65,15 +108,12 @@ def _made(group: type, given: dict[str, object]) -> object:
 
 
 def _options(group: type) -> dict[str, tuple[Any, object]]:
-    """Return the fields that the command line has: their types and defaults."""
+    """Return the fields that the command line has: their types, and fields or defaults."""
     hints = get_type_hints(group, include_extras=True)
-    defaults = {
-        each.name: inspect.Parameter.empty if each.default is MISSING else each.default
-        for each in fields(group)
-    }
     return {
-        name: (hint, defaults[name])
-        for name, hint in hints.items()
-        if _is_group(hint)
-        or any(isinstance(each, OptionInfo) for each in getattr(hint, "__metadata__", ()))
+        each.name: (hints[each.name], each if _ASKED in each.metadata else each.default)
+        for each in fields(group)
+        if _ASKED in each.metadata
+        or _is_group(hints[each.name])
+        or any(isinstance(it, OptionInfo) for it in getattr(hints[each.name], "__metadata__", ()))
     }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import typer
 
 from halfmask.cli._console import console
+from halfmask.cli._option_groups import argument, flag
 from halfmask.cli._progress import Stages, compilation_announced
 
 if TYPE_CHECKING:
@@ -18,17 +19,13 @@ if TYPE_CHECKING:
 #: The formats of `halfmask.data.Format`, here again: importing that room costs half a second.
 FileFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
 
-TableArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE",
-        show_default=False,
-        help="The table of people: a file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, "
-        "SAS, SQLite, DuckDB), a folder of files, postgresql://HOST/DATABASE?table=NAME, or - for "
-        "standard input.",
-    ),
-]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]
+TABLE = argument(
+    "TABLE",
+    "The table of people: a file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS, "
+    "SQLite, DuckDB), a folder of files, postgresql://HOST/DATABASE?table=NAME, or - for "
+    "standard input.",
+)
+OVERWRITE = flag("--overwrite", "Replace OUT if it exists.")
 DebugOption = Annotated[
     bool,
     typer.Option(
@@ -44,9 +41,7 @@ DebugOption = Annotated[
 class AnswerOptions:
     """Whom a command answers."""
 
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write one JSON object to standard output, for programs.")
-    ] = False
+    as_json: bool = flag("--json", "Write one JSON object to standard output, for programs.")
     debug: DebugOption = False
 
 
@@ -54,7 +49,7 @@ class AnswerOptions:
 class SayingOptions(AnswerOptions):
     """Whom a command answers, and how much it says."""
 
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more details.")] = False
+    verbose: bool = flag("--verbose -v", "Show more details.")
 
     @contextmanager
     def stages(self) -> Iterator[Stages]:

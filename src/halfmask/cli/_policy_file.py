@@ -7,13 +7,12 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ReleaseError
 from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import flag, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,18 +29,10 @@ FEW_SETS = 5
 class PolicyFile:
     """Where a proposed policy goes."""
 
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="POLICY",
-            help="Write the proposed policy to this file, with comments; - prints it.",
-        ),
-    ] = None
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace POLICY if it exists.")] = (
-        False
+    out: str | None = option(
+        "--out -o POLICY", "Write the proposed policy to this file, with comments; - prints it."
     )
+    overwrite: bool = flag("--overwrite", "Replace POLICY if it exists.")
 
     def check(self, *, as_json: bool) -> None:
         """Refuse what can't end well, before a long look."""

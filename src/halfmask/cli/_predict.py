@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import OverwriteOption, SayingOptions  # typer reads annotations
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OVERWRITE, SayingOptions
 from halfmask.cli._progress import Stages
-from halfmask.cli._remote import InFlightOption, TrainerOptions, if_allowed  # as above
-from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
-from halfmask.cli._tables import Reading  # as above
+from halfmask.cli._remote import MAX_IN_FLIGHT, TrainerOptions, if_allowed
+from halfmask.cli._rows import SOURCE, WithHasher, rows_of
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from halfmask.trainer.client import TrainerClient
 
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file to write. Keep it confidential. The ending of its name sets the "
-        "format; - writes Parquet to standard output.",
-    ),
-]
-HashedOption = Annotated[
-    bool,
-    typer.Option("--hashed", help="ROWS are already hashed; the hasher only translates classes."),
-]
-
 
 @spreads_groups
 def predict(
-    source: SourceArgument,
-    out: OutArgument,
+    source: str = SOURCE,
+    out: str = argument(
+        "OUT",
+        "The file to write. Keep it confidential. The ending of its name sets the format; - "
+        "writes Parquet to standard output.",
+    ),
     *,
     trainer: TrainerOptions,
-    hashed: HashedOption = False,
-    margin: Annotated[
-        bool,
-        typer.Option(
-            "--margin", help="The model answers margins (hinge) instead of probabilities."
-        ),
-    ] = False,
-    probabilities: Annotated[
-        bool,
-        typer.Option("--probabilities", help="Write a column of probabilities for each class."),
-    ] = False,
-    in_flight: InFlightOption = 2,
-    overwrite: OverwriteOption = False,
+    hashed: bool = flag("--hashed", "ROWS are already hashed; the hasher only translates classes."),
+    margin: bool = flag("--margin", "The model answers margins (hinge) instead of probabilities."),
+    probabilities: bool = flag(
+        "--probabilities", "Write a column of probabilities for each class."
+    ),
+    in_flight: int = option(
+        "--in-flight N", "Number of simultaneous requests.", 2, min=1, max=MAX_IN_FLIGHT
+    ),
+    overwrite: bool = OVERWRITE,
     hashing: WithHasher,
     reading: Reading,
     saying: SayingOptions,

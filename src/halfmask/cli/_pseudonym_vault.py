@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import flag, option
 from halfmask.cli._vault_lock import LockOptions
 
 if TYPE_CHECKING:
@@ -18,34 +17,22 @@ if TYPE_CHECKING:
 class PseudonymVault:
     """A vault and its lock, where a policy has pseudonyms with the scope ``"vault"``."""
 
-    vault: Annotated[
-        str | None,
-        typer.Option(
-            "--vault",
-            metavar="VAULT",
-            help='The vault with the key of pseudonyms, for masks with scope = "vault". Its '
-            "releases have the same pseudonyms; halfmask reverse turns them back.",
-        ),
-    ] = None
-    vault_key_file: Annotated[
-        str | None,
-        typer.Option(
-            "--vault-key-file", metavar="FILE", help="Use this key file as the vault's lock."
-        ),
-    ] = None
-    vault_passphrase_file: Annotated[
-        str | None,
-        typer.Option(
-            "--vault-passphrase-file",
-            metavar="FILE",
-            help="Use the passphrase in this file as the vault's lock; - reads standard input. "
-            "Without a lock option, the terminal asks for a passphrase.",
-        ),
-    ] = None
-    vault_keyring: Annotated[
-        bool,
-        typer.Option("--vault-keyring", help="Use an entry in the system's keyring as the lock."),
-    ] = False
+    vault: str | None = option(
+        "--vault VAULT",
+        'The vault with the key of pseudonyms, for masks with scope = "vault". Its releases '
+        "have the same pseudonyms; halfmask reverse turns them back.",
+    )
+    vault_key_file: str | None = option(
+        "--vault-key-file FILE", "Use this key file as the vault's lock."
+    )
+    vault_passphrase_file: str | None = option(
+        "--vault-passphrase-file FILE",
+        "Use the passphrase in this file as the vault's lock; - reads standard input. Without "
+        "a lock option, the terminal asks for a passphrase.",
+    )
+    vault_keyring: bool = flag(
+        "--vault-keyring", "Use an entry in the system's keyring as the lock."
+    )
 
     def open(self, *inputs: str) -> Vault | None:
         """Open the vault, if one is named."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console, printable, say_json
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions  # typer reads annotations
+from halfmask.cli._option_groups import option, spreads_groups
+from halfmask.cli._options import SayingOptions
 from halfmask.cli._progress import Stages
-from halfmask.cli._remote import InFlightOption, TrainerOptions, if_allowed  # as above
-from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
-from halfmask.cli._tables import Reading  # as above
+from halfmask.cli._remote import MAX_IN_FLIGHT, TrainerOptions, if_allowed
+from halfmask.cli._rows import SOURCE, WithHasher, rows_of
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from halfmask.trainer.client import TrainerClient
@@ -20,24 +18,21 @@ if TYPE_CHECKING:
 #: How long a push waits until the model has learned what is on the disk.
 _LEARNING_SECONDS = 60.0
 
-StreamOption = Annotated[
-    str,
-    typer.Option(
-        "--stream",
-        metavar="WORD",
-        help="A name for these rows. The same rows are learned once per name; with "
-        "another name they are learned again. Don't put a secret into it.",
-    ),
-]
-
 
 @spreads_groups
 def push(
-    source: SourceArgument,
+    source: str = SOURCE,
     *,
     trainer: TrainerOptions,
-    stream: StreamOption = "",
-    in_flight: InFlightOption = 1,
+    stream: str = option(
+        "--stream WORD",
+        "A name for these rows. The same rows are learned once per name; with another name "
+        "they are learned again. Don't put a secret into it.",
+        "",
+    ),
+    in_flight: int = option(
+        "--in-flight N", "Number of simultaneous requests.", 1, min=1, max=MAX_IN_FLIGHT
+    ),
     hashing: WithHasher,
     reading: Reading,
     saying: SayingOptions,

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._failures import UsageError
 from halfmask.cli._hashers import unseal_hasher
+from halfmask.cli._option_groups import argument, option
 from halfmask.cli._progress import compilation_announced
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
@@ -25,29 +24,19 @@ if TYPE_CHECKING:
 #: What a stream of Arrow begins with: no table of texts does.
 _STREAM = b"\xff\xff\xff\xff"
 
-SourceArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROWS",
-        show_default=False,
-        help="Hashed rows, as halfmask hash writes them. With --hasher, a table, which "
-        "is hashed while it is sent. - reads standard input.",
-    ),
-]
+SOURCE = argument(
+    "ROWS",
+    "Hashed rows, as halfmask hash writes them. With --hasher, a table, which is hashed while "
+    "it is sent. - reads standard input.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithHasher:
     """The hasher of a vault, where one was given."""
 
-    vault: Annotated[
-        str | None,
-        typer.Option("--vault", metavar="VAULT", help="The vault that holds the hasher."),
-    ] = None
-    hasher: Annotated[
-        str | None,
-        typer.Option("--hasher", metavar="NAME", help="The hasher's name in the vault."),
-    ] = None
+    vault: str | None = option("--vault VAULT", "The vault that holds the hasher.")
+    hasher: str | None = option("--hasher NAME", "The hasher's name in the vault.")
     lock: LockOptions
 
     def unlocked(self) -> FileHasher | None:

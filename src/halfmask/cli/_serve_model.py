@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._option_groups import argument, option, required, spreads_groups
 from halfmask.cli._options import AnswerOptions, command_group
 from halfmask.cli._remote import ConnectionOptions
 
@@ -22,21 +20,11 @@ model = command_group("model", "Make and list the models of a running trainer.")
 @model.command()
 @spreads_groups
 def create(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", show_default=False, help="The model's name.")
-    ],
+    name: str = argument("NAME", "The model's name."),
     *,
-    bits: Annotated[
-        int,
-        typer.Option(
-            "--bits", min=1, max=31, metavar="N", show_default=False, help="The bits of the hasher."
-        ),
-    ],
-    loss: Annotated[LossName, typer.Option("--loss", help="The loss function.")] = "logistic",
-    classes: Annotated[
-        int | None,
-        typer.Option("--classes", min=2, metavar="N", help="Number of classes, for softmax."),
-    ] = None,
+    bits: int = required("--bits N", "The bits of the hasher.", min=1, max=31),
+    loss: LossName = option("--loss", "The loss function.", "logistic"),
+    classes: int | None = option("--classes N", "Number of classes, for softmax.", min=2),
     connection: ConnectionOptions,
     answer: AnswerOptions,
 ) -> int:

@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from halfmask.cli._console import console, say_json
 from halfmask.cli._ledger_options import LedgerOptions, pairs
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._option_groups import argument, option, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._serving_address import ServingAddress, service_log
-from halfmask.cli._tables import Reading  # typer reads it
-
-FolderArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="FOLDER",
-        show_default=False,
-        help="The folder of the service's tokens. A token's client is the analyst, its tenant "
-        "the data set, its scope read.",
-    ),
-]
-PublicOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--public",
-        metavar="NAME=FILE",
-        help="A table that everybody may know, to be joined; may be given more than once.",
-    ),
-]
-StepOption = Annotated[
-    float,
-    typer.Option(
-        "--step-seconds",
-        metavar="N",
-        help="An answer comes after a whole number of such steps, so that its time says little.",
-    ),
-]
+from halfmask.cli._tables import Reading
 
 
 @spreads_groups
 def queries(
-    folder: FolderArgument,
-    table: TableArgument,
+    folder: str = argument(
+        "FOLDER",
+        "The folder of the service's tokens. A token's client is the analyst, its tenant the "
+        "data set, its scope read.",
+    ),
+    table: str = TABLE,
     *,
-    public: PublicOption = None,
-    step_seconds: StepOption = 1.0,
+    public: list[str] | None = option(
+        "--public NAME=FILE",
+        "A table that everybody may know, to be joined; may be given more than once.",
+    ),
+    step_seconds: float = option(
+        "--step-seconds N",
+        "An answer comes after a whole number of such steps, so that its time says little.",
+        1.0,
+    ),
     where: LedgerOptions,
     at: ServingAddress,
     reading: Reading,

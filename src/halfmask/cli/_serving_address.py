@@ -6,46 +6,24 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated
 
-import typer
+from halfmask.cli._option_groups import option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingAddress:
     """Where a service listens, and who may speak to it."""
 
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1"
-    port: Annotated[
-        int,
-        typer.Option(
-            "--port",
-            min=0,
-            max=65_535,
-            metavar="N",
-            help="The port to listen on; 0 takes a free one.",
-        ),
-    ] = 8765
-    tls_cert: Annotated[
-        str | None,
-        typer.Option("--certificate", metavar="FILE", help="The service's certificate, in PEM."),
-    ] = None
-    tls_key: Annotated[
-        str | None,
-        typer.Option(
-            "--certificate-key", metavar="FILE", help="The certificate's private key, in PEM."
-        ),
-    ] = None
-    client_ca: Annotated[
-        str | None,
-        typer.Option(
-            "--authority",
-            metavar="FILE",
-            help="Clients need a certificate of this authority, in addition to their token.",
-        ),
-    ] = None
+    host: str = option("--host ADDRESS", "The address to listen on.", "127.0.0.1")
+    port: int = option(
+        "--port N", "The port to listen on; 0 takes a free one.", 8765, min=0, max=65_535
+    )
+    tls_cert: str | None = option("--certificate FILE", "The service's certificate, in PEM.")
+    tls_key: str | None = option("--certificate-key FILE", "The certificate's private key, in PEM.")
+    client_ca: str | None = option(
+        "--authority FILE",
+        "Clients need a certificate of this authority, in addition to their token.",
+    )
 
     def address(self, port: int) -> str:
         """Return where it is, once it has a port."""

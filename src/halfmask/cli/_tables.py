@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.cli._column_options import ColumnOptions
 from halfmask.cli._failures import UsageError
 from halfmask.cli._header_options import HeaderOptions
+from halfmask.cli._option_groups import option
 from halfmask.cli._options import FileFormat  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
@@ -26,26 +25,15 @@ if TYPE_CHECKING:
 class FormOptions:
     """How a file is written."""
 
-    format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow (a "
-            "file), arrows (a stream) or jsonl.",
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHARACTER",
-            help="The character between the cells of a CSV file.",
-        ),
-    ] = None
-    encoding: Annotated[
-        str, typer.Option("--encoding", metavar="ENCODING", help="The encoding of a text file.")
-    ] = "utf-8"
+    format: FileFormat | None = option(
+        "--format FORMAT",
+        "TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow (a file), "
+        "arrows (a stream) or jsonl.",
+    )
+    delimiter: str | None = option(
+        "--delimiter CHARACTER", "The character between the cells of a CSV file."
+    )
+    encoding: str = option("--encoding ENCODING", "The encoding of a text file.", "utf-8")
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
     def options(self, missing: Sequence[str] | None, **more: object) -> ReadOptions:
@@ -69,22 +57,13 @@ class FormOptions:
 class Reading:
     """How a table is to be read."""
 
-    leave_out: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--leave-out",
-            metavar="COLUMN",
-            help="A column to leave out; may be given more than once.",
-        ),
-    ] = None
-    mark: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="TEXT",
-            help="A text that marks a missing cell, such as ?; may be given more than once.",
-        ),
-    ] = None
+    leave_out: list[str] | None = option(
+        "--leave-out COLUMN", "A column to leave out; may be given more than once."
+    )
+    mark: list[str] | None = option(
+        "--missing TEXT",
+        "A text that marks a missing cell, such as ?; may be given more than once.",
+    )
     form: FormOptions = field(default_factory=FormOptions)
     columns: ColumnOptions = field(default_factory=ColumnOptions)
     called: str = "The table to read"

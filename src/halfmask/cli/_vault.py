@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, command_group  # typer reads annotations
+from halfmask.cli._option_groups import argument, flag, required, spreads_groups
+from halfmask.cli._options import SayingOptions, command_group
 from halfmask.cli._progress import Stages
-from halfmask.cli._vault_lock import LockOptions, NewLockOptions  # as above
+from halfmask.cli._vault_lock import LockOptions, NewLockOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,15 +26,13 @@ PART_BYTES = 4096
 
 vault = command_group("vault", "Keep the keys of encodings in a private folder.")
 
-VaultArgument = Annotated[
-    str, typer.Argument(metavar="VAULT", show_default=False, help="The folder of the vault.")
-]
+VAULT = argument("VAULT", "The folder of the vault.")
 
 
 @vault.command()
 @spreads_groups
 def create(
-    where: VaultArgument,
+    where: str = VAULT,
     *,
     lock: LockOptions,
     saying: SayingOptions,
@@ -56,7 +54,7 @@ def create(
 @vault.command(name="list")
 @spreads_groups
 def list_(
-    where: VaultArgument,
+    where: str = VAULT,
     *,
     lock: LockOptions,
     saying: SayingOptions,
@@ -91,7 +89,7 @@ def list_(
 @vault.command()
 @spreads_groups
 def rotate(
-    where: VaultArgument,
+    where: str = VAULT,
     *,
     lock: LockOptions,
     changed: NewLockOptions,
@@ -117,16 +115,11 @@ def rotate(
 @vault.command()
 @spreads_groups
 def split(
-    where: VaultArgument,
+    where: str = VAULT,
     *,
-    parts: Annotated[int, typer.Option("--parts", metavar="N", help="Number of parts to make.")],
-    needed: Annotated[
-        int, typer.Option("--needed", metavar="M", help="Number of parts that open the vault.")
-    ],
-    out: Annotated[
-        str,
-        typer.Option("--out", "-o", metavar="FOLDER", help="The folder to make for the parts."),
-    ],
+    parts: int = required("--parts N", "Number of parts to make."),
+    needed: int = required("--needed M", "Number of parts that open the vault."),
+    out: str = required("--out -o FOLDER", "The folder to make for the parts."),
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
@@ -154,11 +147,8 @@ def split(
 @vault.command()
 @spreads_groups
 def join(
-    where: VaultArgument,
-    parts: Annotated[
-        list[str],
-        typer.Argument(metavar="PART...", show_default=False, help="The files of the parts."),
-    ],
+    where: str = VAULT,
+    parts: list[str] = argument("PART...", "The files of the parts."),
     *,
     lock: LockOptions,
     saying: SayingOptions,
@@ -181,17 +171,12 @@ def join(
 @vault.command()
 @spreads_groups
 def destroy(
-    where: VaultArgument,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            show_default=False,
-            help="The entry to destroy. Without it, the whole vault is destroyed.",
-        ),
-    ] = None,
+    where: str = VAULT,
+    name: str | None = argument(
+        "[NAME]", "The entry to destroy. Without it, the whole vault is destroyed.", None
+    ),
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
+    yes: bool = flag("--yes", "Don't ask for confirmation."),
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:

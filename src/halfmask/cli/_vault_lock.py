@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import flag, option
 
 if TYPE_CHECKING:
     from halfmask.vault import KeyFile, Keyring, Passphrase, Vault
@@ -25,26 +26,15 @@ _MOST_BYTES = 8192
 class LockOptions:
     """The lock of a vault."""
 
-    key_file: Annotated[
-        str | None,
-        typer.Option(
-            "--key-file",
-            metavar="FILE",
-            help="Use this key file as the lock; its mode must be 0600.",
-        ),
-    ] = None
-    passphrase_file: Annotated[
-        str | None,
-        typer.Option(
-            "--passphrase-file",
-            metavar="FILE",
-            help="Use the passphrase in this file, of mode 0600, as the lock; - reads "
-            "standard input. Without a lock option, the terminal asks for a passphrase.",
-        ),
-    ] = None
-    keyring: Annotated[
-        bool, typer.Option("--keyring", help="Use an entry in the system's keyring as the lock.")
-    ] = False
+    key_file: str | None = option(
+        "--key-file FILE", "Use this key file as the lock; its mode must be 0600."
+    )
+    passphrase_file: str | None = option(
+        "--passphrase-file FILE",
+        "Use the passphrase in this file, of mode 0600, as the lock; - reads standard input. "
+        "Without a lock option, the terminal asks for a passphrase.",
+    )
+    keyring: bool = flag("--keyring", "Use an entry in the system's keyring as the lock.")
 
     def __bool__(self) -> bool:
         return bool(self.key_file or self.passphrase_file or self.keyring)
@@ -84,31 +74,16 @@ class LockOptions:
 class NewLockOptions:
     """The lock that a vault is to get in place of its own."""
 
-    new_key_file: Annotated[
-        str | None,
-        typer.Option(
-            "--new-key-file",
-            metavar="FILE",
-            help="Change the lock to this key file. A missing file is created.",
-        ),
-    ] = None
-    new_passphrase_file: Annotated[
-        str | None,
-        typer.Option(
-            "--new-passphrase-file",
-            metavar="FILE",
-            help="Change the lock to the passphrase in this file.",
-        ),
-    ] = None
-    new_passphrase: Annotated[
-        bool,
-        typer.Option(
-            "--new-passphrase", help="Change the lock to a passphrase. The terminal asks for it."
-        ),
-    ] = False
-    new_keyring: Annotated[
-        bool, typer.Option("--new-keyring", help="Change the lock to an entry in the keyring.")
-    ] = False
+    new_key_file: str | None = option(
+        "--new-key-file FILE", "Change the lock to this key file. A missing file is created."
+    )
+    new_passphrase_file: str | None = option(
+        "--new-passphrase-file FILE", "Change the lock to the passphrase in this file."
+    )
+    new_passphrase: bool = flag(
+        "--new-passphrase", "Change the lock to a passphrase. The terminal asks for it."
+    )
+    new_keyring: bool = flag("--new-keyring", "Change the lock to an entry in the keyring.")
 
     def check(self) -> bool:
         """Return whether there is a new lock; more than one is refused."""

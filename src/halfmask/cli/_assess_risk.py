@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from halfmask.cli._chosen_columns import COLUMNS
 from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
-from halfmask.cli._engine import EngineOptions
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import option, required, spreads_groups
-from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._options import TABLE, EngineOptions, SayingOptions
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:

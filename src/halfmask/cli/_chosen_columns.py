@@ -17,7 +17,7 @@ from halfmask.cli._tables import FormOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.cli._header_options import HeaderOptions
+    from halfmask.cli._tables import HeaderOptions
     from halfmask.microdata import MadePolicy
 
 #: How names of columns are given in one option.

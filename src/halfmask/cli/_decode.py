@@ -8,23 +8,77 @@ from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.cli._codecs import (
+    SERIES_CODECS,
     StoredCodec,
     check_streams,
-    holds_series_codec,
     unseal_codec,
     unseal_series_codec,
 )
 from halfmask.cli._console import console, say_json
-from halfmask.cli._decode_series import decoded_forecasts
 from halfmask.cli._failures import UsageError
-from halfmask.cli._header_options import HeaderOptions
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, FileFormat, SayingOptions
-from halfmask.cli._tables import FormOptions, Reading
+from halfmask.cli._tables import FormOptions, HeaderOptions, Reading
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from halfmask.data import Source
     from halfmask.encode import SeriesCodec
+
+
+def decoded_forecasts(codec: SeriesCodec, forecasts: pl.DataFrame) -> pl.DataFrame:
+    """Return forecasts of the steps after the fit, with times, in the units at home."""
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    plan, names = codec.plan_, codec.column_names_
+    wanted = [*names.values(), *([codec.entity_name_] if codec.entity_name_ else [])]
+    absent = [name for name in wanted if name not in forecasts.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, forecasts.columns, where="the forecasts")
+    if codec.entity_name_ and not forecasts[codec.entity_name_].is_in(plan.codes).all():
+        raise DataError("There are forecasts of a series that this codec doesn't have.")
+    if not forecasts.height:
+        raise DataError("There are no forecasts.")
+    parts = []
+    for at, (code, entity) in enumerate(zip(plan.codes, plan.entities, strict=True)):
+        mine = forecasts
+        if codec.entity_name_:
+            mine = forecasts.filter(forecasts[codec.entity_name_] == code)
+        if not mine.height:
+            continue
+        mine = _by_step(codec, mine, first=codec.state_.next[at] - plan.starts[at])
+        parts.append(_part(codec, mine, entity))
+    return pl.concat(parts)
+
+
+def _by_step(codec: SeriesCodec, mine: pl.DataFrame, *, first: int) -> pl.DataFrame:
+    """Return forecasts of one series by step, which have to be the next ones."""
+    if codec.time_name_ not in mine.columns:
+        return mine
+    mine = mine.sort(codec.time_name_)
+    if mine[codec.time_name_].to_list() != list(range(first, first + mine.height)):
+        raise DataError(
+            "The forecasts aren't of the steps that follow the fit.",
+            hint=f"The first step of this series is {first}; leave none out.",
+        )
+    return mine
+
+
+def _part(codec: SeriesCodec, mine: pl.DataFrame, entity: object) -> pl.DataFrame:
+    """Return the decoded forecasts of one series, with its name and times."""
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    settings = codec.plan_.settings
+    columns: list[pl.Series] = []
+    if settings.entity:
+        dtype = codec.plan_.entities.dtype
+        columns.append(pl.Series(settings.entity, [entity] * mine.height, dtype=dtype))
+    columns.append(codec.horizon(mine.height, entity=entity).alias(settings.time))
+    for name, token in codec.column_names_.items():
+        numbers = codec.decode_forecasts(mine[token].to_numpy(), column=name, entity=entity)
+        columns.append(pl.Series(name, numbers))
+    return pl.DataFrame(columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +185,7 @@ def decode(
     check_streams(encoded, out, place.lock, as_json=saying.as_json)
     predictions, column = decoding.predictions, decoding.column
     vault = place.open()
-    of_series = holds_series_codec(vault, place.codec)
+    of_series = SERIES_CODECS.is_in(vault, place.codec)
     decoding.check(of_series=of_series)
     if of_series:
         codec = unseal_series_codec(vault, place.codec)

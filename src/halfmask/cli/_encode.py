@@ -5,23 +5,29 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from halfmask.cli._codec_claims import claims_as_dict, show_claims
-from halfmask.cli._codec_settings import CATEGORICAL, TASK, CodecOptions, TaskName
 from halfmask.cli._codecs import (
+    CATEGORICAL,
+    CODECS,
+    OUT_FORMAT,
+    TASK,
+    CodecOptions,
+    OutFormat,
     StoredCodec,
+    TaskName,
     check_free,
     check_markers,
     check_streams,
-    seal_codec,
+    claims_as_dict,
+    encoded_format,
+    names_folder,
     seal_receipt,
+    show_claims,
     unseal_codec,
 )
 from halfmask.cli._console import console, printable, say_json
 from halfmask.cli._encode_series import series
-from halfmask.cli._encoded_format import OUT_FORMAT, OutFormat, encoded_format, names_folder
-from halfmask.cli._engine import EngineOptions
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import OVERWRITE, TABLE, SayingOptions, command_group
+from halfmask.cli._options import OVERWRITE, TABLE, EngineOptions, SayingOptions, command_group
 from halfmask.cli._tables import Reading, schema_of
 
 if TYPE_CHECKING:
@@ -70,7 +76,7 @@ def fit(
             progress=stages,
         )
         stages("sealing the codec")
-        seal_codec(vault, place.codec, made)
+        CODECS.seal(vault, place.codec, made)
     if saying.as_json:
         say_json({"ok": True, "vault": vault.id, "codec": place.codec, **_as_dict(made)})
     else:

@@ -6,18 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ParameterError
-from halfmask.cli._codec_claims import claims_as_dict, show_claims
 from halfmask.cli._codecs import (
+    OUT_FORMAT,
+    SERIES_CODECS,
+    OutFormat,
     StoredCodec,
     check_free,
     check_markers,
     check_streams,
-    seal_series_codec,
+    claims_as_dict,
+    encoded_format,
+    show_claims,
     unseal_series_codec,
 )
 from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import console, printable, say_json
-from halfmask.cli._encoded_format import OUT_FORMAT, OutFormat, encoded_format
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, TABLE, SayingOptions, command_group
@@ -122,7 +125,7 @@ def fit(
         stages("fitting")
         made.fit(rows)
         stages("sealing the codec")
-        seal_series_codec(vault, place.codec, made)
+        SERIES_CODECS.seal(vault, place.codec, made)
     if saying.as_json:
         say_json({"ok": True, "vault": vault.id, "codec": place.codec, **_as_dict(made)})
     else:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, say_json
-from halfmask.cli._events_dry_run import show_dry_run
 from halfmask.cli._events_options import POLICY, StreamVault, check_apart
-from halfmask.cli._events_summary import as_dict, show_run, show_written
+from halfmask.cli._events_summary import as_dict, show_dry_run, show_run, show_written
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions

@@ -5,22 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from halfmask.cli._codec_settings import TASK, TaskName
-from halfmask.cli._codecs import check_streams
+from halfmask.cli._codecs import TASK, TaskName, check_streams, names_folder
 from halfmask.cli._console import console, printable, say_json
-from halfmask.cli._encoded_format import names_folder
-from halfmask.cli._engine import EngineOptions
 from halfmask.cli._failures import UsageError
-from halfmask.cli._hash_settings import HashOptions
 from halfmask.cli._hashers import (
+    HASHERS,
+    HashOptions,
     StoredHasher,
     check_hasher_free,
     hasher_secret,
-    seal_hasher,
     unseal_hasher,
 )
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import OVERWRITE, TABLE, SayingOptions
+from halfmask.cli._options import OVERWRITE, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
@@ -86,7 +83,7 @@ def hash_(
                 progress=stages,
             )
             stages("sealing the hasher")
-            seal_hasher(vault, place.hasher, hasher)
+            HASHERS.seal(vault, place.hasher, hasher)
         write = partial(hasher.write_folder, engine=engine) if names_folder(out) else hasher.write
         rows = write(
             source,

@@ -3,18 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from halfmask.cli._console import console
-from halfmask.cli._option_groups import argument, flag
+from halfmask.cli._option_groups import argument, flag, option
 from halfmask.cli._progress import Stages, compilation_announced
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
+
+    from halfmask.engines import Engine
+
+
+REPORT = "report.html"
+
+OPEN = flag("--open", "Open the report of the release in a browser.")
+
+
+def open_report(release: str) -> None:
+    """Open the report of a release, or say that there is none or no browser."""
+    import webbrowser  # noqa: PLC0415 - only this needs it
+
+    page = Path(release).absolute() / REPORT
+    if not page.is_file():
+        console(stderr=True).print("Warning: this release has no report to open.")
+    elif not webbrowser.open(page.as_uri()):
+        console(stderr=True).print("Warning: no browser was found to open the report in.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """Where batches are worked on."""
+
+    engine: str | None = option(
+        "--engine ADDRESS",
+        "Where to run: local (the default), dask://HOST:PORT, dask+tls://HOST:PORT or "
+        "spark://HOST:PORT. Workers read and write folders of Parquet that all of them see. "
+        "spark://local[2] starts Spark on this machine.",
+        show_default=False,
+    )
+
+    def connected(self) -> AbstractContextManager[Engine | None]:
+        """Connect to the engine, and disconnect when the block ends."""
+        if self.engine is None:
+            return nullcontext()
+        from halfmask.engines import connect  # noqa: PLC0415 # a third of a second
+
+        return connect(self.engine)
+
 
 #: The formats of `halfmask.data.Format`, here again: importing that room costs half a second.
 FileFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]

@@ -9,8 +9,14 @@ from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions
 from halfmask.cli._progress import Stages
-from halfmask.cli._remote import MAX_IN_FLIGHT, TrainerOptions, if_allowed
-from halfmask.cli._rows import SOURCE, WithHasher, rows_of
+from halfmask.cli._remote import (
+    MAX_IN_FLIGHT,
+    SOURCE,
+    TrainerOptions,
+    WithHasher,
+    if_allowed,
+    rows_of,
+)
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:

@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask.cli._chosen_columns import ChosenColumns, show_decisions
 from halfmask.cli._console import console
-from halfmask.cli._engine import EngineOptions
 from halfmask.cli._failures import UsageError
-from halfmask.cli._header_options import HeaderOptions
 from halfmask.cli._ledger_options import ReleaseLedger
-from halfmask.cli._opening import OPEN
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import PolicyFile
 from halfmask.cli._protect_database import copy_database, is_whole_database
-from halfmask.cli._pseudonym_vault import PseudonymVault
 from halfmask.cli._show_release import say_release
+from halfmask.cli._tables import HeaderOptions
+from halfmask.cli._vault_lock import PseudonymVault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
-    from halfmask.cli._header_options import HeaderOptions
     from halfmask.cli._options import SayingOptions
     from halfmask.cli._policy_file import PolicyFile
+    from halfmask.cli._tables import HeaderOptions
     from halfmask.databases import MaskedDatabase
     from halfmask.vault import Vault
 

@@ -16,8 +16,7 @@ from halfmask.cli._console import console, listing, say_json
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import AnswerOptions, command_group
 from halfmask.cli._serve_model import model
-from halfmask.cli._serve_queries import queries
-from halfmask.cli._serving_address import ServingAddress, service_log
+from halfmask.cli._serve_queries import ServingAddress, queries, service_log
 
 if TYPE_CHECKING:
     from halfmask.trainer.store import Limits, Token, Tokens

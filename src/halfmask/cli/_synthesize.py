@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 
 from halfmask._errors import PolicyError, ReleaseError
-from halfmask.cli._engine import EngineOptions
-from halfmask.cli._header_options import HeaderOptions
 from halfmask.cli._ledger_options import ReleaseLedger
-from halfmask.cli._opening import OPEN
 from halfmask.cli._option_groups import argument, spreads_groups
-from halfmask.cli._options import OVERWRITE, TABLE, SayingOptions
+from halfmask.cli._options import OPEN, OVERWRITE, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._protect import KEY_FILE, key_in, make_release, read_policy
+from halfmask.cli._tables import HeaderOptions
 
 
 @spreads_groups

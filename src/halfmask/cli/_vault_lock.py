@@ -9,15 +9,56 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import typer
 
+from halfmask._errors import ParameterError, VaultError
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import flag, option
 
 if TYPE_CHECKING:
     from halfmask.vault import KeyFile, Keyring, Passphrase, Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PseudonymVault:
+    """A vault and its lock, where a policy has pseudonyms with the scope ``"vault"``."""
+
+    vault: str | None = option(
+        "--vault VAULT",
+        'The vault with the key of pseudonyms, for masks with scope = "vault". Its releases '
+        "have the same pseudonyms; halfmask reverse turns them back.",
+    )
+    vault_key_file: str | None = option(
+        "--vault-key-file FILE", "Use this key file as the vault's lock."
+    )
+    vault_passphrase_file: str | None = option(
+        "--vault-passphrase-file FILE",
+        "Use the passphrase in this file as the vault's lock; - reads standard input. Without "
+        "a lock option, the terminal asks for a passphrase.",
+    )
+    vault_keyring: bool = flag(
+        "--vault-keyring", "Use an entry in the system's keyring as the lock."
+    )
+
+    def open(self, *inputs: str) -> Vault | None:
+        """Open the vault, if one is named."""
+        lock = LockOptions(
+            key_file=self.vault_key_file,
+            passphrase_file=self.vault_passphrase_file,
+            keyring=self.vault_keyring,
+        )
+        if self.vault is None:
+            if lock:
+                raise UsageError("The lock of a vault is given, and no vault.", hint="Add --vault.")
+            return None
+        if lock.passphrase_file in {"-"} & {*inputs}:
+            raise UsageError(
+                "The passphrase and an input both want standard input.", hint="Give one as a file."
+            )
+        return lock.open(self.vault)
+
 
 _MOST_BYTES = 8192
 
@@ -106,8 +147,41 @@ class NewLockOptions:
         ).new()
 
 
+class _Sealable(Protocol):
+    def to_bytes(self) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A kind of thing that a vault keeps sealed, by name: how entries begin, and what makes one."""
+
+    before: str
+    called: str
+    made_by: str
+
+    def entry(self, name: str) -> str:
+        """Return the entry of a name, which is also what it is bound to."""
+        return f"{self.before}/{name}"
+
+    def is_in(self, vault: Vault, name: str) -> bool:
+        """Return whether the vault holds one of that name."""
+        return self.entry(name) in vault.names()
+
+    def seal(self, vault: Vault, name: str, made: _Sealable) -> None:
+        """Seal one under a name that is free."""
+        vault.seal(self.entry(name), made.to_bytes(), context=self.entry(name))
+
+    def unseal(self, vault: Vault, name: str) -> bytes:
+        """Return the bytes of the one of a name."""
+        if not self.is_in(vault, name):
+            raise VaultError(
+                f"The vault holds no {self.called} of that name.",
+                hint=f"halfmask vault list shows what it holds; {self.made_by}.",
+            )
+        return vault.unseal(self.entry(name), context=self.entry(name))
+
+
 def _passphrase(file: str | None, *, confirm: bool) -> Passphrase:
-    from halfmask._errors import ParameterError  # noqa: PLC0415 # the same as above
     from halfmask.vault import Passphrase  # noqa: PLC0415 # the same
 
     words = _asked(confirm=confirm) if file is None else _read(file)

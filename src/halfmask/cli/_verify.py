@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
-from halfmask.cli._engine import EngineOptions
 from halfmask.cli._events_verify import answer_of_events
 from halfmask.cli._failures import UsageError
-from halfmask.cli._opening import OPEN, open_report
 from halfmask.cli._option_groups import argument, option, spreads_groups
-from halfmask.cli._options import SayingOptions
+from halfmask.cli._options import OPEN, EngineOptions, SayingOptions, open_report
 
 if TYPE_CHECKING:
     from rich.console import Console

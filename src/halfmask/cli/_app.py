@@ -30,10 +30,7 @@ from halfmask.cli._events import events
 from halfmask.cli._explore import explore
 from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
-from halfmask.cli._options import (
-    DebugOption,
-    show_help,
-)
+from halfmask.cli._options import DebugOption, show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect
 from halfmask.cli._push import push

@@ -114,11 +114,8 @@ def allow(
     ledger = PrivacyLedger.open(vault, dataset=dataset)
     ledger.allow(analyst, epsilon=epsilon)
     allowed, spent = ledger.share_of(analyst)
-    if saying.as_json:
-        say_json({"ok": True, "analyst": analyst, "epsilon": allowed, "spent": spent})
-    else:
-        console().print(f"{printable(analyst)}: epsilon {allowed:g}, of it {spent:.4g} spent")
-    return 0
+    told = f"{printable(analyst)}: epsilon {allowed:g}, of it {spent:.4g} spent"
+    return saying.say({"analyst": analyst, "epsilon": allowed, "spent": spent}, told)
 
 
 def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,14 +64,7 @@ class ChosenColumns:
     @property
     def given(self) -> bool:
         """Whether any of it was given."""
-        columns = (
-            self.quasi_identifiers,
-            self.sensitive,
-            self.label,
-            self.person,
-            self.hierarchies,
-        )
-        return any((*columns, self.k, self.l, self.missing))
+        return any(astuple(self))
 
     def make(self, table: str, head: HeaderOptions, *, folder: Path) -> MadePolicy:
         """Return the policy that follows for a table, which is read for it, to lie in a folder."""

@@ -14,7 +14,6 @@ from halfmask.cli._codecs import (
     unseal_codec,
     unseal_series_codec,
 )
-from halfmask.cli._console import console, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, FileFormat, SayingOptions
@@ -79,6 +78,12 @@ def _part(codec: SeriesCodec, mine: pl.DataFrame, entity: object) -> pl.DataFram
         numbers = codec.decode_forecasts(mine[token].to_numpy(), column=name, entity=entity)
         columns.append(pl.Series(name, numbers))
     return pl.DataFrame(columns)
+
+
+_ASSUMED = (
+    "The predictions don't show their order: that of the encoded file was assumed. Encode with "
+    "--ids to check it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,21 +212,14 @@ def decode(
             overwrite=overwrite,
             progress=stages,
         )
-    if saying.as_json:
-        counts = {"rows": done.rows, "predictions": predictions, "number": done.number}
-        say_json({"ok": True, **counts})
-        return 0
-    err = console(stderr=True)
     what = "predictions" if predictions else "rows"
     of = "" if done.number is None else f" of the file with number {done.number}"
-    err.print(f"Decoded {done.rows:,} {what}{of}. Don't release them.", soft_wrap=True)
-    if done.by_count:
-        err.print(
-            "The predictions don't show their order: that of the encoded file was assumed. "
-            "Encode with --ids to check it.",
-            soft_wrap=True,
-        )
-    return 0
+    return saying.say(
+        {"rows": done.rows, "predictions": predictions, "number": done.number},
+        f"Decoded {done.rows:,} {what}{of}. Don't release them.",
+        *([_ASSUMED] if done.by_count else []),
+        stderr=True,
+    )
 
 
 def _decode_series(
@@ -248,11 +246,9 @@ def _decode_series(
             frame = codec.decode(sent, state=codec.state_ if decoding.later else None)
         with TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer:
             writer.write(frame)
-    if saying.as_json:
-        say_json({"ok": True, "rows": writer.rows, "predictions": decoding.predictions})
-        return 0
     what = "forecasts" if decoding.predictions else "rows"
-    console(stderr=True).print(
-        f"Decoded {writer.rows:,} {what}. Don't release them.", soft_wrap=True
+    return saying.say(
+        {"rows": writer.rows, "predictions": decoding.predictions},
+        f"Decoded {writer.rows:,} {what}. Don't release them.",
+        stderr=True,
     )
-    return 0

@@ -78,9 +78,8 @@ def fit(
         stages("sealing the codec")
         CODECS.seal(vault, place.codec, made)
     if saying.as_json:
-        say_json({"ok": True, "vault": vault.id, "codec": place.codec, **_as_dict(made)})
-    else:
-        _show(made, verbose=saying.verbose)
+        return saying.say({"vault": vault.id, "codec": place.codec, **_as_dict(made)})
+    _show(made, verbose=saying.verbose)
     return 0
 
 

@@ -204,11 +204,7 @@ def _names(codec: SeriesCodec) -> dict[str, object]:
 
 
 def _as_dict(codec: SeriesCodec) -> dict[str, object]:
-    return {
-        "series": len(codec.plan_.entities),
-        **_names(codec),
-        **claims_as_dict(codec),
-    }
+    return {"series": len(codec.plan_.entities), **_names(codec), **claims_as_dict(codec)}
 
 
 def _show(codec: SeriesCodec, *, verbose: bool) -> None:

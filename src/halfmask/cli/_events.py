@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask.cli._codecs import check_streams
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._events_describe import describe
 from halfmask.cli._events_options import POLICY, StreamVault, check_apart
 from halfmask.cli._events_run import run
@@ -59,23 +59,16 @@ def set_(
 
     found = SecretTable.load(file, kind=kind)
     found.seal(vault, table_entry(name), overwrite=overwrite)
-    if saying.as_json:
-        say_json({"ok": True, "table": name, "kind": found.kind, "entries": len(found)})
-    else:
-        console(stderr=True).print(
-            f"The vault holds the table {printable(name)}: {found.kind}, {len(found):,} entries.",
-            soft_wrap=True,
-        )
-    return 0
+    return saying.say(
+        {"table": name, "kind": found.kind, "entries": len(found)},
+        f"The vault holds the table {printable(name)}: {found.kind}, {len(found):,} entries.",
+        stderr=True,
+    )
 
 
 @table.command("list")
 @spreads_groups
-def list_(
-    *,
-    place: TablesVault,
-    saying: SayingOptions,
-) -> int:
+def list_(*, place: TablesVault, saying: SayingOptions) -> int:
     """List the secret tables of a vault: names, kinds and numbers of entries."""
     vault = place.open()
     from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
@@ -87,8 +80,7 @@ def list_(
         tables = [
             {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
         ]
-        say_json({"ok": True, "tables": tables})
-        return 0
+        return saying.say({"tables": tables})
     shown = listing("table", "kind", "entries", right=("entries",))
     for name, each in found.items():
         shown.add_row(printable(name), each.kind, f"{len(each):,}")
@@ -134,16 +126,13 @@ def reverse(
             )
     finally:
         os.umask(before)
-    if saying.as_json:
-        say_json({"ok": True, **_reversed(done)})
-    else:
-        turned, unknown = sum(done.values.values()), sum(done.unknown.values())
-        console(stderr=True).print(
-            f"Turned back {turned:,} values of {done.events:,} events; "
-            f"{unknown:,} aren't known to the vault.",
-            soft_wrap=True,
-        )
-    return 0
+    turned, unknown = sum(done.values.values()), sum(done.unknown.values())
+    return saying.say(
+        _reversed(done),
+        f"Turned back {turned:,} values of {done.events:,} events; "
+        f"{unknown:,} aren't known to the vault.",
+        stderr=True,
+    )
 
 
 def _reversed(done: Reversed) -> dict[str, object]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from halfmask.cli._codecs import TASK, TaskName, check_streams, names_folder
-from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._hashers import (
     HASHERS,
@@ -93,30 +93,21 @@ def hash_(
             reading=how,
             progress=stages,
         )
-    _answer(hasher, rows, place.hasher, as_json=saying.as_json)
-    return 0
+    return _answer(hasher, rows, place.hasher, saying)
 
 
-def _answer(fitted: FileHasher, rows: int, name: str, *, as_json: bool) -> None:
+def _answer(fitted: FileHasher, rows: int, name: str, saying: SayingOptions) -> int:
     bits, width = fitted.plan.settings.bits, fitted.plan.width
-    if as_json:
-        classes = None if fitted.codes is None else len(fitted.codes)
-        kind = "number" if classes is None else "classes"
-        say_json(
-            {
-                "ok": True,
-                "rows": rows,
-                "bits": bits,
-                "columns": len(fitted.plan.columns),
-                "width": width,
-                "label": None if fitted.label is None else kind,
-                "classes": classes,
-            }
-        )
-        return
+    classes = None if fitted.codes is None else len(fitted.codes)
+    kind = "number" if classes is None else "classes"
+    facts = {
+        "rows": rows,
+        "bits": bits,
+        "columns": len(fitted.plan.columns),
+        "width": width,
+        "label": None if fitted.label is None else kind,
+        "classes": classes,
+    }
     features = f"{width} features each" if width else "as many features as its texts and sets have"
-    console(stderr=True).print(
-        f"Hashed {rows:,} rows, {features}, to {bits} bits by hasher {printable(name)}. What the "
-        "labels are is in the vault.",
-        soft_wrap=True,
-    )
+    told = f"Hashed {rows:,} rows, {features}, to {bits} bits by hasher {printable(name)}. What "
+    return saying.say(facts, f"{told}the labels are is in the vault.", stderr=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ParameterError, VaultError
@@ -56,22 +56,17 @@ class HashOptions:
 
     def given(self) -> dict[str, object]:
         """Return what was given, as `halfmask.hashing.HasherSettings` takes it."""
-        together = self.interaction
-        found: dict[str, object] = {
-            "bits": self.bits,
+        found = asdict(self)
+        words, together, sets = (found.pop(name) for name in ("words", "interaction", "set_"))
+        found |= {
             "signed": self.signed or None,
-            "numbers": self.numbers,
-            "bins": self.bins,
-            "bins_per_octave": self.bins_per_octave,
-            "categorical": self.categorical,
-            "text": self.text,
-            "sets": self.set_,
+            "sets": sets,
             "interactions": together
             and [items_of(it, "A name of --interaction") for it in together],
             "characters": _lengths(self.characters, "--characters"),
         }
         given = {name: value for name, value in found.items() if value is not None}
-        return given if self.words is None else given | {"ngrams": _lengths(self.words, "--words")}
+        return given if words is None else given | {"ngrams": _lengths(words, "--words")}
 
     def settings(self) -> HasherSettings:
         """Return the settings of a hasher that is to be fitted."""

@@ -123,11 +123,7 @@ class Declarations:
 
 
 def pairs(
-    given: Sequence[str] | None,
-    form: str,
-    *,
-    names: Collection[str] = (),
-    is_file: bool = False,
+    given: Sequence[str] | None, form: str, *, names: Collection[str] = (), is_file: bool = False
 ) -> Iterator[tuple[str, str]]:
     """Yield the names and values of options of the form NAME=VALUE.
 

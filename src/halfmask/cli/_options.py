@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from halfmask.cli._console import console
+from halfmask.cli._console import console, say_json
 from halfmask.cli._option_groups import argument, flag, option
 from halfmask.cli._progress import Stages, compilation_announced
 
@@ -84,6 +84,15 @@ class AnswerOptions:
 
     as_json: bool = flag("--json", "Write one JSON object to standard output, for programs.")
     debug: DebugOption = False
+
+    def say(self, facts: Mapping[str, object], *sentences: str, stderr: bool = False) -> int:
+        """Say what came of a command, as JSON or in sentences, and return that it is done."""
+        if self.as_json:
+            say_json({"ok": True, **facts})
+        else:
+            for each in sentences:
+                console(stderr=stderr).print(each, soft_wrap=True)
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.cli._console import console, say_json
+from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions
@@ -75,10 +75,7 @@ def predict(
             told=lambda _, share=None: stages("predicting", share),
         ) as rows,
         TableWriter(
-            out,
-            format="parquet" if out == "-" else None,
-            overwrite=overwrite,
-            guard_formulas=False,
+            out, format="parquet" if out == "-" else None, overwrite=overwrite, guard_formulas=False
         ) as writer,
     ):
         codes = None if hasher is None else hasher.codes
@@ -101,11 +98,8 @@ def predict(
     if journal is not None and trainer.journal is None:
         # Nobody asked for it, and the file that it was kept for is there.
         journal.unlink(missing_ok=True)
-    if saying.as_json:
-        say_json({"ok": True, "model": trainer.model, "rows": writer.rows})
-    else:
-        err.print(f"{writer.rows:,} rows were predicted. Don't release them.")
-    return 0
+    told = f"{writer.rows:,} rows were predicted. Don't release them."
+    return saying.say({"model": trainer.model, "rows": writer.rows}, told, stderr=True)
 
 
 def _loss_of(client: TrainerClient, model: str) -> str | None:

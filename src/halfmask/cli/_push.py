@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._console import console, printable
 from halfmask.cli._option_groups import option, spreads_groups
 from halfmask.cli._options import SayingOptions
 from halfmask.cli._progress import Stages
@@ -78,31 +78,20 @@ def push(
         stages("waiting until the model has learned")
         learned = _learned_by(client, trainer.model)
         again = client.sent_again
-    if saying.as_json:
-        counts = {
-            "rows": done.rows,
-            "sent": done.sent,
-            "resumed": done.resumed,
-            "known": done.known,
-        }
-        say_json(
-            {"ok": True, "model": trainer.model, **counts, "sent_again": again, "learned": learned}
-        )
-        return 0
-    err.print(
+    counts = {name: getattr(done, name) for name in ("rows", "sent", "resumed", "known")}
+    before = (
+        f"{done.resumed:,} had been pushed before this command, and the trainer knew "
+        f"{done.known:,} of those that were sent. To learn from them again, give another "
+        "--stream."
+    )
+    return saying.say(
+        {"model": trainer.model, **counts, "sent_again": again, "learned": learned},
         f"{printable(trainer.model)}: {done.rows:,} rows are on the trainer's disk; "
         f"{done.sent:,} were sent now.",
-        soft_wrap=True,
+        *([before] if done.resumed or done.known else []),
+        _sentence(learned),
+        stderr=True,
     )
-    if done.resumed or done.known:
-        err.print(
-            f"{done.resumed:,} had been pushed before this command, and the trainer knew "
-            f"{done.known:,} of those that were sent. To learn from them again, give another "
-            "--stream.",
-            soft_wrap=True,
-        )
-    err.print(_sentence(learned), soft_wrap=True)
-    return 0
 
 
 def _learned_by(client: TrainerClient, model: str) -> dict[str, int] | None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import PolicyError
 from halfmask.cli._codecs import check_streams
-from halfmask.cli._console import console, say_json
 from halfmask.cli._events_options import POLICY, check_apart
 from halfmask.cli._option_groups import argument, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions
@@ -69,14 +68,11 @@ def reverse(
                 stages("reversing", min(1.0, writer.rows / max(1, table.n_rows)))
     finally:
         os.umask(before)
-    if saying.as_json:
-        say_json({"ok": True, "rows": writer.rows, "columns": list(here)})
-        return 0
-    console(stderr=True).print(
+    return saying.say(
+        {"rows": writer.rows, "columns": list(here)},
         f"Reversed {len(here)} columns of {writer.rows:,} rows. Don't release them.",
-        soft_wrap=True,
+        stderr=True,
     )
-    return 0
 
 
 def _masks(policy: str, released: str) -> Mapping[str, Mask]:

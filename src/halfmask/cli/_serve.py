@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
 
-from halfmask.cli._console import console, listing, say_json
+from halfmask.cli._console import console, listing
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import AnswerOptions, command_group
 from halfmask.cli._serve_model import model
-from halfmask.cli._serve_queries import ServingAddress, queries, service_log
+from halfmask.cli._serve_queries import ServingAddress, queries
 
 if TYPE_CHECKING:
     from halfmask.trainer.store import Limits, Token, Tokens
@@ -94,11 +94,7 @@ class TokenLimits:
 @serve.command()
 @spreads_groups
 def run(
-    folder: str = FOLDER,
-    *,
-    at: ServingAddress,
-    limits: ServingLimits,
-    answer: AnswerOptions,
+    folder: str = FOLDER, *, at: ServingAddress, limits: ServingLimits, answer: AnswerOptions
 ) -> int:
     """Run the trainer in FOLDER until it is stopped. `run` can be omitted.
 
@@ -107,24 +103,10 @@ def run(
     """
     from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
 
-    def started(port: int) -> None:
-        address = at.address(port)
-        if answer.as_json:
-            say_json({"ok": True, "address": address, "port": port})
-        else:
-            console().print(f"Listening at {address}. {address}/docs tells what it takes.")
-
-    with service_log():
-        service.serve(
-            folder,
-            host=at.host,
-            port=at.port,
-            certificate=at.tls_cert,
-            key=at.tls_key,
-            client_authority=at.client_ca,
-            options=service.ServiceOptions(limits=limits.limits()),
-            started=started,
-        )
+    told = "{address}/docs tells what it takes."
+    options = service.ServiceOptions(limits=limits.limits())
+    with at.listening(answer, told) as listening:
+        service.serve(folder, options=options, **listening)
     return 0
 
 
@@ -170,25 +152,19 @@ def create(
         with keeping("The file of the token"):
             write_private(absolute(out), text.encode() + b"\n")
     if answer.as_json:
-        say_json({"ok": True, **_told(made), **({} if out else {"token": text})})
-    else:
-        sys.stdout.write(f"{made.id.hex() if out else text}\n")
+        return answer.say({**_told(made), **({} if out else {"token": text})})
+    sys.stdout.write(f"{made.id.hex() if out else text}\n")
     return 0
 
 
 @token.command(name="list")
 @spreads_groups
-def list_(
-    folder: str = FOLDER,
-    *,
-    answer: AnswerOptions,
-) -> int:
+def list_(folder: str = FOLDER, *, answer: AnswerOptions) -> int:
     """List the ids of tokens and what they allow. No token is shown."""
     with _tokens(folder, create=False) as tokens:
         found = tokens.listed()
     if answer.as_json:
-        say_json({"ok": True, "tokens": [_told(each) for each in found]})
-        return 0
+        return answer.say({"tokens": [_told(each) for each in found]})
     table = listing("id", "client", "tenant", "scopes", "state")
     now = time.time()
     for each in found:
@@ -210,11 +186,7 @@ def revoke(
     """Revoke a token. A running service refuses it within two seconds."""
     with _tokens(folder, create=False) as tokens:
         tokens.revoke(identity)
-    if answer.as_json:
-        say_json({"ok": True, "id": identity})
-    else:
-        console().print("The token is of no use any more.")
-    return 0
+    return answer.say({"id": identity}, "The token is of no use any more.")
 
 
 @contextmanager

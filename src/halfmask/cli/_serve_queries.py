@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-from halfmask.cli._console import console, say_json
 from halfmask.cli._ledger_options import LedgerOptions, pairs
 from halfmask.cli._option_groups import argument, option, spreads_groups
-from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._options import TABLE, AnswerOptions, SayingOptions
 from halfmask.cli._tables import Reading
 
 
@@ -34,9 +34,28 @@ class ServingAddress:
         scheme = "http" if self.tls_cert is None else "https"
         return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
 
+    @contextmanager
+    def listening(self, answer: AnswerOptions, more: str = "") -> Iterator[dict[str, Any]]:
+        """Yield what a service is started with: it says where it listens, and logs."""
+
+        def started(port: int) -> None:
+            at = self.address(port)
+            told = f"Listening at {at}. {more.format(address=at)}".rstrip()
+            answer.say({"address": at, "port": port}, told)
+
+        with _service_log():
+            yield {
+                "host": self.host,
+                "port": self.port,
+                "certificate": self.tls_cert,
+                "key": self.tls_key,
+                "client_authority": self.client_ca,
+                "started": started,
+            }
+
 
 @contextmanager
-def service_log() -> Iterator[None]:
+def _service_log() -> Iterator[None]:
     """Say what the service itself logs on standard error; uvicorn's words may quote a request."""
     log, handler = logging.getLogger("halfmask.trainer"), logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -79,13 +98,6 @@ def queries(
     from halfmask.dp.queries import PrivateTable  # noqa: PLC0415 # half a second
     from halfmask.trainer.queries import create_query_app, serve_queries  # noqa: PLC0415 # the same
 
-    def started(port: int) -> None:
-        address = at.address(port)
-        if saying.as_json:
-            say_json({"ok": True, "address": address, "port": port})
-        else:
-            console().print(f"Listening at {address}.")
-
     with saying.stages() as stages:
         stages("reading the table")
         opened = PrivateTable.open(reading.open(table), ledger=ledger)
@@ -95,14 +107,6 @@ def queries(
         public=dict(pairs(public, "--public NAME=FILE", is_file=True)),
         step_seconds=step_seconds,
     )
-    with service_log():
-        serve_queries(
-            app,
-            host=at.host,
-            port=at.port,
-            certificate=at.tls_cert,
-            key=at.tls_key,
-            client_authority=at.client_ca,
-            started=started,
-        )
+    with at.listening(saying) as listening:
+        serve_queries(app, **listening)
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
@@ -50,17 +50,11 @@ class HeaderOptions:
 
     def options(self) -> dict[str, object]:
         """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""
-        found: dict[str, object] = {
-            "header": self.header,
-            "skip_rows": self.skip_rows,
-            "comment": self.comment,
-            "column_names": None
-            if self.column_names is None
-            else items_of(self.column_names, "A name of --column-names"),
-            "sheet": self.sheet,
-            "table": self.of_database,
-        }
-        return {name: text for name, text in found.items() if text is not None}
+        found = asdict(self)
+        found["table"] = found.pop("of_database")  # a command's table is the argument TABLE
+        if self.column_names is not None:
+            found["column_names"] = items_of(self.column_names, "A name of --column-names")
+        return {name: it for name, it in found.items() if it is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +122,7 @@ def _pairs(
             equals = ""
         if not (column and equals and what):
             raise UsageError(
-                f"{option} takes COLUMN=VALUE.",
-                hint=f"See the example of {option} in --help.",
+                f"{option} takes COLUMN=VALUE.", hint=f"See the example of {option} in --help."
             )
     return pairs
 
@@ -230,9 +223,7 @@ def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:
     return Schema(
         tuple(
             Column(
-                name=name,
-                role="insensitive",
-                kind="numeric" if is_number(name) else "categorical",
+                name=name, role="insensitive", kind="numeric" if is_number(name) else "categorical"
             )
             for name in source.columns
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, required, spreads_groups
 from halfmask.cli._options import SayingOptions, command_group
@@ -31,12 +31,7 @@ VAULT = argument("VAULT", "The folder of the vault.")
 
 @vault.command()
 @spreads_groups
-def create(
-    where: str = VAULT,
-    *,
-    lock: LockOptions,
-    saying: SayingOptions,
-) -> int:
+def create(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> int:
     """Make a vault with one lock.
 
     A missing key file is created. Without the lock or enough parts, nobody can read the vault
@@ -48,17 +43,12 @@ def create(
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("making the vault")
         made = Vault.create(where, lock=made_by)
-    return _answer(made, "was made", as_json=saying.as_json)
+    return _answer(made, "was made", saying)
 
 
 @vault.command(name="list")
 @spreads_groups
-def list_(
-    where: str = VAULT,
-    *,
-    lock: LockOptions,
-    saying: SayingOptions,
-) -> int:
+def list_(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> int:
     """List the entries of a vault by name.
 
     Each secret is shown with an id that tells it from others. No byte of a secret is shown.
@@ -74,7 +64,7 @@ def list_(
         for entry in opened.entries()
     ]
     if saying.as_json:
-        return _answer(opened, "", as_json=True, entries=entries)
+        return _answer(opened, "", saying, entries=entries)
     out, held = console(), "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
     out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}")
     if entries:
@@ -89,11 +79,7 @@ def list_(
 @vault.command()
 @spreads_groups
 def rotate(
-    where: str = VAULT,
-    *,
-    lock: LockOptions,
-    changed: NewLockOptions,
-    saying: SayingOptions,
+    where: str = VAULT, *, lock: LockOptions, changed: NewLockOptions, saying: SayingOptions
 ) -> int:
     """Make a new root key, under the same lock or another.
 
@@ -109,7 +95,7 @@ def rotate(
             opened.rotate()
         else:
             opened.rewrap(other)
-    return _answer(opened, "has a new root key", as_json=saying.as_json)
+    return _answer(opened, "has a new root key", saying)
 
 
 @vault.command()
@@ -141,7 +127,7 @@ def split(
         for name, line in zip(names, lines, strict=True):
             write_private(folder / name, line)
     outcome = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
-    return _answer(opened, outcome, as_json=saying.as_json, parts=parts, needed=needed, files=names)
+    return _answer(opened, outcome, saying, parts=parts, needed=needed, files=names)
 
 
 @vault.command()
@@ -165,7 +151,7 @@ def join(
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("sealing everything again")
         joined.rewrap(made_by)
-    return _answer(joined, "has a new lock and a new root key", as_json=saying.as_json)
+    return _answer(joined, "has a new lock and a new root key", saying)
 
 
 @vault.command()
@@ -190,7 +176,7 @@ def destroy(
         _ask("Destroy the whole vault?" if name is None else "Destroy what has that name?")
     opened.destroy(name)
     outcome = "was destroyed" if name is None else "no longer holds what had that name"
-    return _answer(opened, outcome, as_json=saying.as_json)
+    return _answer(opened, outcome, saying)
 
 
 def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
@@ -218,11 +204,6 @@ def _ask(question: str) -> None:
         raise KeyboardInterrupt
 
 
-def _answer(of: Vault, outcome: str, *, as_json: bool, **more: object) -> int:
-    if as_json:
-        say_json({"ok": True, "vault": of.id, "lock": of.lock_kind, **more})
-    else:
-        console().print(
-            f"Vault {of.id}, locked by {KINDS[of.lock_kind]}, {outcome}.", soft_wrap=True
-        )
-    return 0
+def _answer(of: Vault, outcome: str, saying: SayingOptions, **more: object) -> int:
+    told = f"Vault {of.id}, locked by {KINDS[of.lock_kind]}, {outcome}."
+    return saying.say({"vault": of.id, "lock": of.lock_kind, **more}, told)

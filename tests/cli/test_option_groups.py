@@ -15,14 +15,14 @@ from halfmask.cli._option_groups import argument, flag, option, required, spread
 class Inner:
     """A group within a group."""
 
-    depth: int = option("--depth -d N", "How deep it is.", 3, min=1)
+    depth: int = option("--depth -d N: How deep it is.", 3, min=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outer:
     """A group with an option, a field that is none, and another group."""
 
-    name: str | None = option("--name", "What it is called.")
+    name: str | None = option("--name: What it is called.")
     inner: Inner
     called: str = "a table"
 
@@ -36,10 +36,10 @@ def heard():
     @app.command()
     @spreads_groups
     def look(
-        table: str = argument("TABLE", "Where to look."),
+        table: str = argument("TABLE: Where to look."),
         *,
         outer: Outer,
-        loud: bool = flag("--loud", "Be loud."),
+        loud: bool = flag("--loud: Be loud."),
     ):
         """Look at TABLE."""
         given.append((table, outer, loud))
@@ -85,7 +85,7 @@ def test_what_is_required_is_missed():
 
     @app.command()
     @spreads_groups
-    def look(*, parts: int = required("--parts N", "How many.")):
+    def look(*, parts: int = required("--parts N: How many.")):
         """Look at parts."""
 
     assert CliRunner().invoke(app, ["--parts", "3"]).exit_code == 0

@@ -38,8 +38,8 @@ assess.command()(release)
 class CodecOfVault:
     """What is attacked in place of a file: what a codec would send."""
 
-    vault: str | None = option("--vault VAULT", "The vault that holds the codec.")
-    codec: str | None = option("--codec NAME", "The codec's name in the vault.")
+    vault: str | None = option("--vault VAULT: The vault that holds the codec.")
+    codec: str | None = option("--codec NAME: The codec's name in the vault.")
     lock: LockOptions
 
     def check(self, encoded: str | None) -> None:
@@ -57,19 +57,17 @@ class CodecOfVault:
 class AttackOptions:
     """How it is attacked, and judged."""
 
-    known: int = option("--known ROWS", "Number of rows that the attacker knows.", 50, min=1)
+    known: int = option("--known ROWS: Number of rows that the attacker knows.", 50, min=1)
     period: list[int] | None = option(
-        "--period ROWS",
-        "Length of a calendar cycle in rows, if rows are in time order; may be given more than "
-        "once.",
+        "--period ROWS: Length of a calendar cycle in rows, if rows are in time order; may be "
+        "given more than once.",
         min=2,
     )
     measure: list[str] | None = option(
-        "--measure WORDS",
-        "Use only measures whose names have these words in a row, such as variance; may be "
-        "given more than once.",
+        "--measure WORDS: Use only measures whose names have these words in a row, such as "
+        "variance; may be given more than once."
     )
-    seed: int = option("--seed N", "The seed of the random draws.", 0, min=0)
+    seed: int = option("--seed N: The seed of the random draws.", 0, min=0)
 
     def check(self, encoded: str | None) -> None:
         """Refuse options that would do nothing."""
@@ -87,15 +85,14 @@ class AttackOptions:
 def encoding(
     table: str = TABLE,
     encoded: str | None = argument(
-        "[ENCODED]",
-        "The encoding of TABLE, with rows in TABLE's order; or use --vault and --codec.",
+        "[ENCODED]: The encoding of TABLE, with rows in TABLE's order; or use --vault and --codec.",
         None,
     ),
     *,
     instead: CodecOfVault,
     how: AttackOptions,
-    out: str | None = option("--out -o FILE", "Write the results to this file, as JSON."),
-    picture: str | None = option("--picture FILE", "Draw the results in this file, as SVG."),
+    out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
+    picture: str | None = option("--picture FILE: Draw the results in this file, as SVG."),
     reading: Reading,
     saying: SayingOptions,
 ) -> int:

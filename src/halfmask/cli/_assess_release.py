@@ -31,20 +31,19 @@ READ_ALIKE: Final = "Give the policy by --policy, so that TABLE is read as prote
 @spreads_groups
 def release(  # each is an option
     table: str = TABLE,
-    folder: str = argument("RELEASE", "The folder that halfmask protect made of TABLE."),
+    folder: str = argument("RELEASE: The folder that halfmask protect made of TABLE."),
     *,
     control: str | None = option(
-        "--control TABLE",
-        "Rows of the same population, drawn at random and held out before protect. Singling "
-        "out, linkability and inference need them.",
+        "--control TABLE: Rows of the same population, drawn at random and held out before "
+        "protect. Singling out, linkability and inference need them."
     ),
     policy: str | None = option(
-        "--policy POLICY",
-        "The policy of the release. TABLE and the control table are read as it says.",
+        "--policy POLICY: The policy of the release. TABLE and the control table are read as it "
+        "says."
     ),
-    seed: int = option("--seed N", "The seed of the random draws.", 0, min=0),
-    out: str | None = option("--out -o FILE", "Write the results to this file, as JSON."),
-    picture: str | None = option("--picture FILE", "Draw the results in this file, as SVG."),
+    seed: int = option("--seed N: The seed of the random draws.", 0, min=0),
+    out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
+    picture: str | None = option("--picture FILE: Draw the results in this file, as SVG."),
     reading: Reading,
     saying: SayingOptions,
 ) -> int:

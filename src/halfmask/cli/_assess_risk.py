@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halfmask.cli._chosen_columns import COLUMNS
 from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import option, required, spreads_groups
 from halfmask.cli._options import TABLE, EngineOptions, SayingOptions
+from halfmask.cli._policy_file import COLUMNS
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
@@ -34,18 +34,17 @@ class PopulationOptions:
     """What is known of the population that the table was drawn from."""
 
     weights: str | None = option(
-        "--weights COLUMN",
-        "The column of sampling weights: how many people of the population a row stands for.",
+        "--weights COLUMN: The column of sampling weights: how many people of the population a "
+        "row stands for."
     )
     sampling_fraction: float | None = option(
-        "--sampling-fraction SHARE",
-        "The share of the population that the table holds, such as 0.05.",
+        "--sampling-fraction SHARE: The share of the population that the table holds, such as 0.05."
     )
     population: str | None = option(
-        "--population TABLE", "The population, with the rows of TABLE and the same values."
+        "--population TABLE: The population, with the rows of TABLE and the same values."
     )
     household: str | None = option(
-        "--household COLUMN", "The column that says which rows are of one household."
+        "--household COLUMN: The column that says which rows are of one household."
     )
 
     def read(self, reading: Reading, names: Sequence[str]) -> pl.DataFrame | None:
@@ -91,24 +90,22 @@ def risk(  # each is an option
     table: str = TABLE,
     *,
     quasi_identifiers: str = required(
-        f"--quasi-identifiers {COLUMNS}", "Every column that an attacker could know of a person."
+        f"--quasi-identifiers {COLUMNS}: Every column that an attacker could know of a person."
     ),
     people: PopulationOptions,
     largest_set: int = option(
-        "--largest-set COLUMNS",
-        "The most columns of a set on which unique rows are searched.",
+        "--largest-set COLUMNS: The most columns of a set on which unique rows are searched.",
         3,
         min=1,
     ),
     max_global_risk: float | None = option(
-        "--max-global-risk SHARE",
-        "The mean risk that is accepted: then the threshold for single rows is shown.",
+        "--max-global-risk SHARE: The mean risk that is accepted: then the threshold for single "
+        "rows is shown."
     ),
-    out: str | None = option("--out -o FILE", "Write the results to this file, as JSON."),
+    out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
     per_row: str | None = option(
-        "--per-row FILE",
-        "Write the risk of each row to this file (.csv or .parquet), by its number from 1. It "
-        "says who is at risk: don't release it.",
+        "--per-row FILE: Write the risk of each row to this file (.csv or .parquet), by its "
+        "number from 1. It says who is at risk: don't release it."
     ),
     where_run: EngineOptions,
     reading: Reading,

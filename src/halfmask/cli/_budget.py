@@ -19,9 +19,9 @@ _COSTS: Final = ("epsilon", "delta")
 
 budget = command_group("budget", "Set and show the budget of a table for differential privacy.")
 
-EPSILON = required("--epsilon EPSILON", "The most that all answers together may cost.")
-DATASET = argument("DATASET", "The name of the data set.")
-VAULT = required("--vault VAULT", "The private folder of the ledger.")
+EPSILON = required("--epsilon EPSILON: The most that all answers together may cost.")
+DATASET = argument("DATASET: The name of the data set.")
+VAULT = required("--vault VAULT: The private folder of the ledger.")
 
 
 @budget.command(name="set")
@@ -31,20 +31,19 @@ def set_(
     *,
     epsilon: float = EPSILON,
     delta: float = required(
-        "--delta DELTA", "At which epsilon is counted, far below 1 / rows; 0 for pure epsilon."
+        "--delta DELTA: At which epsilon is counted, far below 1 / rows; 0 for pure epsilon."
     ),
     person: str | None = option(
-        "--person COLUMN",
-        "Protect all rows of a person, whom this column names; without, single rows.",
+        "--person COLUMN: Protect all rows of a person, whom this column names; without, single "
+        "rows."
     ),
     max_rows: int = option(
-        "--max-rows N",
-        "The most rows of a person that count in one answer, or in one group of it.",
+        "--max-rows N: The most rows of a person that count in one answer, or in one group of it.",
         1,
         min=1,
     ),
     max_groups: int = option(
-        "--max-groups N", "The most groups of one answer that a person counts in.", 1, min=1
+        "--max-groups N: The most groups of one answer that a person counts in.", 1, min=1
     ),
     declared: Declarations,
     where: LedgerOptions,
@@ -83,9 +82,8 @@ def show(
     *,
     vault: str = VAULT,
     out: str | None = option(
-        "--out FOLDER",
-        "Also release all charges into this new folder, with the claim of the budget for "
-        "halfmask verify.",
+        "--out FOLDER: Also release all charges into this new folder, with the claim of the "
+        "budget for halfmask verify."
     ),
     saying: SayingOptions,
 ) -> int:
@@ -102,7 +100,7 @@ def show(
 @spreads_groups
 def allow(
     dataset: str = DATASET,
-    analyst: str = argument("ANALYST", "The analyst's name."),
+    analyst: str = argument("ANALYST: The analyst's name."),
     *,
     epsilon: float = EPSILON,
     vault: str = VAULT,

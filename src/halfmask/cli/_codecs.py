@@ -27,13 +27,12 @@ LearnerName: TypeAlias = Literal["trees", "distances", "linear", "networks"]
 TaskName: TypeAlias = Literal["classification", "regression"]
 
 TASK = option(
-    "--task",
-    "Whether a target of integers holds classes or numbers; required for integers. By default, "
-    "text is classes and decimals are numbers.",
+    "--task: Whether a target of integers holds classes or numbers; required for integers. "
+    "By default, text is classes and decimals are numbers."
 )
 CATEGORICAL = option(
-    "--categorical COLUMN",
-    "A column whose numbers are codes of categories; may be given more than once.",
+    "--categorical COLUMN: A column whose numbers are codes of categories; may be given more "
+    "than once."
 )
 
 
@@ -42,44 +41,39 @@ class CodecOptions:
     """The settings of a codec, under their own names."""
 
     learner: LearnerName = required(
-        "--learner",
-        "The kind of model: trees (and boosting), distances (and kernels, ridge), linear "
-        "models or networks.",
+        "--learner: The kind of model: trees (and boosting), distances (and kernels, ridge), "
+        "linear models or networks."
     )
     missing: Literal["visible", "hidden"] = option(
-        "--missing-cells", "Whether missing cells stay missing or are encoded, too.", "visible"
+        "--missing-cells: Whether missing cells stay missing or are encoded, too.", "visible"
     )
     unseen: Literal["error", "reserve"] = option(
-        "--unseen", "What to do with a category that the fit didn't see.", "error"
+        "--unseen: What to do with a category that the fit didn't see.", "error"
     )
     out_of_range: Literal["extrapolate", "error"] = option(
-        "--out-of-range", "What to do with a number outside the range of the fit.", "extrapolate"
+        "--out-of-range: What to do with a number outside the range of the fit.", "extrapolate"
     )
     precision: Literal["cell", "column"] = option(
-        "--precision",
-        "Precision of decoded floats: 1e-12 of each cell, or of the column's largest magnitude.",
+        "--precision: Precision of decoded floats: 1e-12 of each cell, or of the column's "
+        "largest magnitude.",
         "cell",
     )
     rows: Literal["keyed", "kept"] = option(
-        "--rows", "Whether rows are written in a keyed order or in their original order.", "keyed"
+        "--rows: Whether rows are written in a keyed order or in their original order.", "keyed"
     )
     strength: float = option(
-        "--strength",
-        "With --learner networks: the strength of the keyed non-linear map of numeric columns. "
-        "0 means no map.",
+        "--strength: With --learner networks: the strength of the keyed non-linear map of "
+        "numeric columns. 0 means no map.",
         0.0,
         min=0,
         max=4,
     )
     by: str | None = option(
-        "--by COLUMN", "A categorical column; each of its values gets a matrix of its own."
+        "--by COLUMN: A categorical column; each of its values gets a matrix of its own."
     )
-    split: bool = flag("--split", "Give frequent categories several codes.")
+    split: bool = flag("--split: Give frequent categories several codes.")
     min_sibling_rows: int = option(
-        "--min-sibling-rows ROWS",
-        "With --split: the minimum number of rows of each code.",
-        30,
-        min=1,
+        "--min-sibling-rows ROWS: With --split: the minimum number of rows of each code.", 30, min=1
     )
 
     def codec(self) -> Codec:
@@ -93,7 +87,7 @@ class CodecOptions:
 OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
 ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
 
-OUT_FORMAT = option("--out-format", "OUT's format, if its name doesn't state it.")
+OUT_FORMAT = option("--out-format: OUT's format, if its name doesn't state it.")
 
 
 def encoded_format(out: str, wanted: EncodedFormat | None) -> EncodedFormat:
@@ -162,8 +156,8 @@ _ID = 24
 class StoredCodec:
     """Where a codec is: the vault, its lock, and a name."""
 
-    vault: str = required("--vault VAULT", "The vault that holds the codec.")
-    codec: str = required("--codec NAME", "The codec's name in the vault.")
+    vault: str = required("--vault VAULT: The vault that holds the codec.")
+    codec: str = required("--codec NAME: The codec's name in the vault.")
     lock: LockOptions
 
     def open(self) -> Vault:

@@ -91,33 +91,30 @@ class DecodingOptions:
     """What is to be decoded, and how it is read."""
 
     predictions: bool = flag(
-        "--predictions",
-        "Decode predictions: one column of codes or numbers, or one column of probabilities "
-        "for each code, in ascending order. Without row_id they must have the order of the "
-        "encoded rows.",
+        "--predictions: Decode predictions: one column of codes or numbers, or one column of "
+        "probabilities for each code, in ascending order. Without row_id they must have the "
+        "order of the encoded rows."
     )
     column: list[str] | None = option(
-        "--column COLUMN",
-        "With --predictions: a column of predictions, if ENCODED has other columns, too; may "
-        "be given more than once.",
+        "--column COLUMN: With --predictions: a column of predictions, if ENCODED has other "
+        "columns, too; may be given more than once."
     )
     number: int | None = option(
-        "--number N",
-        "The file's number at encoding; needed if several files have this number of rows.",
+        "--number N: The file's number at encoding; needed if several files have this number of "
+        "rows.",
         min=0,
     )
     unordered: bool = flag(
-        "--unordered", "Keep the order of ENCODED. Use it if rows were removed or sorted."
+        "--unordered: Keep the order of ENCODED. Use it if rows were removed or sorted."
     )
     expect_rows: int | None = option(
-        "--expect-rows ROWS", "Fail if the number of rows isn't this one.", min=1
+        "--expect-rows ROWS: Fail if the number of rows isn't this one.", min=1
     )
     format: FileFormat | None = option(
-        "--format FORMAT",
-        "ENCODED's format, if its name doesn't state it: csv, tsv, parquet, arrow (a file), "
-        "arrows (a stream) or jsonl.",
+        "--format FORMAT: ENCODED's format, if its name doesn't state it: csv, tsv, parquet, "
+        "arrow (a file), arrows (a stream) or jsonl."
     )
-    later: bool = flag("--later", "For time series: rows that were encoded with --later.")
+    later: bool = flag("--later: For time series: rows that were encoded with --later.")
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
     def check(self, *, of_series: bool) -> None:
@@ -165,12 +162,11 @@ class DecodingOptions:
 @spreads_groups
 def decode(
     encoded: str = argument(
-        "ENCODED",
-        "Encoded rows, or with --predictions a model's predictions for them: a file, or - for "
-        "standard input.",
+        "ENCODED: Encoded rows, or with --predictions a model's predictions for them: a file, or "
+        "- for standard input."
     ),
     out: str = argument(
-        "OUT", "The file to write. Keep it confidential. - writes Parquet to standard output."
+        "OUT: The file to write. Keep it confidential. - writes Parquet to standard output."
     ),
     *,
     decoding: DecodingOptions,

@@ -141,12 +141,11 @@ def describe(
     *,
     policy: PolicyFile,
     missing: list[str] | None = option(
-        "--missing TEXT",
-        "A text that marks a missing cell, such as ?; may be given more than once.",
+        "--missing TEXT: A text that marks a missing cell, such as ?; may be given more than once."
     ),
     form: FormOptions,
     sample: int | None = option(
-        "--sample ROWS", "Number of rows to examine, drawn at random.", min=1
+        "--sample ROWS: Number of rows to examine, drawn at random.", min=1
     ),
     saying: SayingOptions,
 ) -> int:

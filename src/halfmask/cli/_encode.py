@@ -42,7 +42,7 @@ encode.add_typer(series)
 def fit(
     table: str = TABLE,
     *,
-    target: str | None = option("--target COLUMN", "The column to predict."),
+    target: str | None = option("--target COLUMN: The column to predict."),
     task: TaskName | None = TASK,
     categorical: list[str] | None = CATEGORICAL,
     settings: CodecOptions,
@@ -88,21 +88,18 @@ def fit(
 def apply(
     table: str = TABLE,
     out: str = argument(
-        "OUT",
-        "The file to write and send; - writes Parquet to standard output. A name that ends in "
-        "/ makes a folder of Parquet files, from a TABLE in such files.",
+        "OUT: The file to write and send; - writes Parquet to standard output. A name that ends "
+        "in / makes a folder of Parquet files, from a TABLE in such files."
     ),
     *,
     number: int = option(
-        "--number N",
-        "The file's number. Rows of files with different numbers get different orders.",
+        "--number N: The file's number. Rows of files with different numbers get different orders.",
         0,
         min=0,
     ),
     ids: bool = flag(
-        "--ids",
-        "Write a first column, row_id. Don't train on it. Return it with predictions for some "
-        "rows, or in another order.",
+        "--ids: Write a first column, row_id. Don't train on it. Return it with predictions for "
+        "some rows, or in another order."
     ),
     overwrite: bool = OVERWRITE,
     out_format: OutFormat | None = OUT_FORMAT,

@@ -41,40 +41,38 @@ series = command_group("series", "Encode time series for forecasts on an untrust
 class SeriesOptions:
     """The settings of a codec of series, which `halfmask.encode.SeriesCodec` documents."""
 
-    time: str = required("--time COLUMN", "The column of times.")
-    entity: str | None = option("--entity COLUMN", "The column that names the series of a row.")
+    time: str = required("--time COLUMN: The column of times.")
+    entity: str | None = option("--entity COLUMN: The column that names the series of a row.")
     column: list[str] | None = option(
-        "--column COLUMN",
-        "A column of numbers to encode; may be given more than once. By default all other columns.",
+        "--column COLUMN: A column of numbers to encode; may be given more than once. By default "
+        "all other columns."
     )
     every: str | None = option(
-        "--every STEP",
-        "The step, such as 15m, 1h, 1d or 1mo. By default the most frequent distance.",
+        "--every STEP: The step, such as 15m, 1h, 1d or 1mo. By default the most frequent distance."
     )
     period: list[str] | None = option(
-        "--period PERIOD",
-        "A cycle to remove: day, week, month, year, or a number of steps; may be given more "
-        "than once. By default those of the calendar.",
+        "--period PERIOD: A cycle to remove: day, week, month, year, or a number of steps; may "
+        "be given more than once. By default those of the calendar."
     )
     event: list[str] | None = option(
-        "--event NAME,FIRST,LAST",
-        "Times that others may know, such as fire,2023-08-01,2023-08-04. Their values become "
-        "keyed noise; may be given more than once.",
+        "--event NAME,FIRST,LAST: Times that others may know, such as "
+        "fire,2023-08-01,2023-08-04. Their values become keyed noise; may be given more than "
+        "once."
     )
     seal_beyond: float = option(
-        "--seal-beyond SPREADS",
-        "Outliers beyond this many spreads become keyed noise, too; 0 for none.",
+        "--seal-beyond SPREADS: Outliers beyond this many spreads become keyed noise, too; 0 for "
+        "none.",
         6.0,
     )
     missing: Literal["hidden", "visible"] = option(
-        "--missing-cells", "Whether missing cells become keyed noise or stay missing.", "hidden"
+        "--missing-cells: Whether missing cells become keyed noise or stay missing.", "hidden"
     )
     order: Literal["error", "sort"] = option(
-        "--order", "What to do with rows whose times go back.", "error"
+        "--order: What to do with rows whose times go back.", "error"
     )
-    blinding: float = option("--blinding SHARE", "The share of keyed noise, 0 to below 1.", 0.0)
+    blinding: float = option("--blinding SHARE: The share of keyed noise, 0 to below 1.", 0.0)
     longest_gap: int = option(
-        "--longest-gap STEPS", "Maximum number of steps without a row.", 1000, min=0
+        "--longest-gap STEPS: Maximum number of steps without a row.", 1000, min=0
     )
 
     def codec(self) -> SeriesCodec:
@@ -137,9 +135,9 @@ def fit(
 @spreads_groups
 def apply(
     table: str = TABLE,
-    out: str = argument("OUT", "The file to write and send; - writes Parquet to standard output."),
+    out: str = argument("OUT: The file to write and send; - writes Parquet to standard output."),
     *,
-    later: bool = flag("--later", "The rows of TABLE follow those of the fit, from the next step."),
+    later: bool = flag("--later: The rows of TABLE follow those of the fit, from the next step."),
     overwrite: bool = OVERWRITE,
     out_format: OutFormat | None = OUT_FORMAT,
     reading: Reading,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, listing, printable
 from halfmask.cli._events_describe import describe
-from halfmask.cli._events_options import POLICY, StreamVault, check_apart
-from halfmask.cli._events_run import run
+from halfmask.cli._events_run import POLICY, StreamVault, check_apart, run
 from halfmask.cli._events_verify import verify
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions, command_group
@@ -31,7 +30,7 @@ table = command_group("table", "Store secret tables for event policies in a vaul
 class TablesVault:
     """The vault of secret tables, and its lock."""
 
-    vault: str = required("--vault VAULT", "The vault with the secret tables.")
+    vault: str = required("--vault VAULT: The vault with the secret tables.")
     lock: LockOptions
 
     def open(self) -> Vault:
@@ -42,12 +41,12 @@ class TablesVault:
 @table.command("set")
 @spreads_groups
 def set_(
-    name: str = argument("NAME", "The table's name in policies: table = NAME."),
-    file: str = argument("FILE", "The table, a TOML or CSV file by its ending."),
+    name: str = argument("NAME: The table's name in policies: table = NAME."),
+    file: str = argument("FILE: The table, a TOML or CSV file by its ending."),
     *,
     place: TablesVault,
-    kind: KindWord | None = option("--kind", "The kind of a CSV table. A TOML file states it."),
-    overwrite: bool = flag("--overwrite", "Replace an existing table of this name."),
+    kind: KindWord | None = option("--kind: The kind of a CSV table. A TOML file states it."),
+    overwrite: bool = flag("--overwrite: Replace an existing table of this name."),
     saying: SayingOptions,
 ) -> int:
     """Store the secret table in FILE in the vault, as NAME.
@@ -92,10 +91,10 @@ def list_(*, place: TablesVault, saying: SayingOptions) -> int:
 def reverse(
     policy: str = POLICY,
     released: str = argument(
-        "RELEASED", "Released events: a file or folder of JSON lines, or - for standard input."
+        "RELEASED: Released events: a file or folder of JSON lines, or - for standard input."
     ),
     out: str = argument(
-        "OUT", "The file for the original values. Keep it confidential. - for standard output."
+        "OUT: The file for the original values. Keep it confidential. - for standard output."
     ),
     *,
     overwrite: bool = OVERWRITE,

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._events_options import check_apart
+from halfmask.cli._events_run import check_apart
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import SayingOptions
@@ -36,19 +36,18 @@ MOST_EVENTS = 100_000
 @spreads_groups
 def describe(
     where: str = argument(
-        "INPUT",
-        "Events: a file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of them, "
-        "or - for standard input.",
+        "INPUT: Events: a file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of "
+        "them, or - for standard input."
     ),
     *,
     policy: PolicyFile,
     release: str | None = option(
-        "--release NAME",
-        "The name of the release in the policy. Keys are derived from it, so pseudonyms of "
-        "other releases can't be joined to these. Without it, write the name into POLICY.",
+        "--release NAME: The name of the release in the policy. Keys are derived from it, so "
+        "pseudonyms of other releases can't be joined to these. Without it, write the name into "
+        "POLICY."
     ),
     rows: int = option(
-        "--sample EVENTS", "Number of events to examine, from the beginning.", MOST_EVENTS, min=1
+        "--sample EVENTS: Number of events to examine, from the beginning.", MOST_EVENTS, min=1
     ),
     saying: SayingOptions,
 ) -> int:

@@ -26,15 +26,13 @@ COUNTED = {
 @spreads_groups
 def verify(
     where: str = argument(
-        "OUT",
-        "The output of halfmask events run, a file or folder with its manifest next to it; or "
-        "the manifest.",
+        "OUT: The output of halfmask events run, a file or folder with its manifest next to it; "
+        "or the manifest."
     ),
     *,
     policy: str | None = option(
-        "--policy POLICY",
-        "The policy, from a source that you trust. The manifest must name it, and have its "
-        "fields and guarantees. Without it, the manifest is trusted.",
+        "--policy POLICY: The policy, from a source that you trust. The manifest must name it, "
+        "and have its fields and guarantees. Without it, the manifest is trusted."
     ),
     answer: AnswerOptions,
 ) -> int:

@@ -32,40 +32,36 @@ _VARY_HINT: Final = "Write, for example, --vary t=0.2,0.4 or --vary t-closeness.
 class GridOptions:
     """What is varied."""
 
-    k: str | None = option("--k K,K", "Values of k, such as 2,5,10. By default 2,5,10,20,50.")
+    k: str | None = option("--k K,K: Values of k, such as 2,5,10. By default 2,5,10,20,50.")
     vary: list[str] | None = option(
-        "--vary NAME=V,V",
-        "Values of another parameter of guarantees, such as l=2,3 or t-closeness.t=0.2,0.4; "
-        "may be given more than once.",
+        "--vary NAME=V,V: Values of another parameter of guarantees, such as l=2,3 or "
+        "t-closeness.t=0.2,0.4; may be given more than once."
     )
-    methods: str | None = option("--methods NAME,NAME", "Methods. By default all.")
+    methods: str | None = option("--methods NAME,NAME: Methods. By default all.")
     recodings: str | None = option(
-        "--recodings NAME,NAME",
-        "Recodings. By default the policy's own, and level if a quasi-identifier has a hierarchy.",
+        "--recodings NAME,NAME: Recodings. By default the policy's own, and level if a "
+        "quasi-identifier has a hierarchy."
     )
     suppression: str | None = option(
-        "--suppression SHARE,SHARE",
-        "Shares of rows that may be suppressed. By default 0, the policy's own and 0.02.",
+        "--suppression SHARE,SHARE: Shares of rows that may be suppressed. By default 0, the "
+        "policy's own and 0.02."
     )
     max_points: int = option(
-        "--max-points N",
-        "The limit of policies; of a larger grid some are drawn at random.",
+        "--max-points N: The limit of policies; of a larger grid some are drawn at random.",
         60,
         min=1,
     )
     rows: int = option(
-        "--rows ROWS",
-        "The limit of rows; of a larger table some are drawn at random.",
+        "--rows ROWS: The limit of rows; of a larger table some are drawn at random.",
         200_000,
         min=1,
     )
     search_seconds: float = option(
-        "--search-seconds SECONDS",
-        "How long the search of one full-domain policy takes at most.",
+        "--search-seconds SECONDS: How long the search of one full-domain policy takes at most.",
         10.0,
         min=0.001,
     )
-    seed: int = option("--seed N", "The seed of the random draws.", 0, min=0)
+    seed: int = option("--seed N: The seed of the random draws.", 0, min=0)
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of `halfmask.explore`."""
@@ -87,20 +83,18 @@ class MeasureOptions:
     """What is measured, and by what points are compared."""
 
     risk: str = option(
-        "--risk NAME",
-        "The axis of risk: highest, average, journalist-highest, journalist-average, or "
-        "all-columns.",
+        "--risk NAME: The axis of risk: highest, average, journalist-highest, "
+        "journalist-average, or all-columns.",
         "highest",
     )
     utility: str = option(
-        "--utility NAME",
-        "The axis of utility: loss, detail, detail:COLUMN, discernibility, "
+        "--utility NAME: The axis of utility: loss, detail, detail:COLUMN, discernibility, "
         "non-uniform-entropy, ambiguity, squared-error, suppressed, or accuracy with "
         "--label-model.",
         "loss",
     )
     label_model: bool = flag(
-        "--label-model", "Train a model of the label on each release. This takes seconds for each."
+        "--label-model: Train a model of the label on each release. This takes seconds for each."
     )
 
     def given(self) -> dict[str, Any]:
@@ -145,10 +139,10 @@ FEW_POINTS = 20
 @spreads_groups
 def explore(
     table: str = TABLE,
-    policy: str = argument("POLICY", "The policy to vary."),
+    policy: str = argument("POLICY: The policy to vary."),
     out: str | None = argument(
-        "[OUT]",
-        "The folder to create for the picture, the numbers and a policy file for each point.",
+        "[OUT]: The folder to create for the picture, the numbers and a policy file for each "
+        "point.",
         None,
     ),
     *,
@@ -157,7 +151,7 @@ def explore(
     population: str | None = POPULATION,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
-    overwrite: bool = flag("--overwrite", "Replace an earlier exploration in OUT."),
+    overwrite: bool = flag("--overwrite: Replace an earlier exploration in OUT."),
     saying: SayingOptions,
 ) -> int:
     """Compare policies before you choose: risk against utility, and what each guarantee costs.

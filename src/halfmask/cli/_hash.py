@@ -28,17 +28,16 @@ if TYPE_CHECKING:
 def hash_(
     table: str = TABLE,
     out: str = argument(
-        "OUT",
-        "The file of hashed rows to write and send; - for standard output. A name that ends in "
-        "/ makes a folder of such files, from a TABLE in Parquet files.",
+        "OUT: The file of hashed rows to write and send; - for standard output. A name that ends "
+        "in / makes a folder of such files, from a TABLE in Parquet files."
     ),
     *,
-    fit: bool = flag("--fit", "Fit a new hasher to TABLE first, and store it in the vault."),
+    fit: bool = flag("--fit: Fit a new hasher to TABLE first, and store it in the vault."),
     label: str | None = option(
-        "--label COLUMN", "The column to predict; its classes are written as codes."
+        "--label COLUMN: The column to predict; its classes are written as codes."
     ),
     task: TaskName | None = TASK,
-    without_labels: bool = flag("--without-labels", "Write no labels, even if TABLE has them."),
+    without_labels: bool = flag("--without-labels: Write no labels, even if TABLE has them."),
     options: HashOptions,
     overwrite: bool = OVERWRITE,
     reading: Reading,

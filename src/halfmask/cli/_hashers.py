@@ -25,33 +25,31 @@ class HashOptions:
     """The settings of a hasher; what isn't given is `halfmask.KeyedHasher`'s default."""
 
     bits: int | None = option(
-        "--bits", "Indices are below 2 to the power of this number.  [default: 22]", min=1, max=31
+        "--bits: Indices are below 2 to the power of this number.  [default: 22]", min=1, max=31
     )
-    signed: bool = flag("--signed", "Also write a keyed sign with each index.")
+    signed: bool = flag("--signed: Also write a keyed sign with each index.")
     numbers: Literal["quantiles", "log", "raw"] | None = option(
-        "--numbers",
-        "Put numbers into bins of about equal row counts (quantiles) or of equal ratio (log), "
-        "or write them unbinned, as 32-bit floats (raw).  [default: quantiles]",
+        "--numbers: Put numbers into bins of about equal row counts (quantiles) or of equal "
+        "ratio (log), or write them unbinned, as 32-bit floats (raw).  [default: quantiles]"
     )
-    bins: int | None = option("--bins", "Number of quantile bins.  [default: 32]", min=2)
+    bins: int | None = option("--bins: Number of quantile bins.  [default: 32]", min=2)
     bins_per_octave: int | None = option(
-        "--bins-per-octave N",
-        "Number of log bins per power of two: 1, 2, 4, 8 or 16.  [default: 4]",
+        "--bins-per-octave N: Number of log bins per power of two: 1, 2, 4, 8 or 16.  [default: 4]"
     )
     categorical: list[str] | None = CATEGORICAL
     interaction: list[str] | None = option(
-        "--interaction COLUMN,COLUMN",
-        "Columns that are also hashed as a combination; may be given more than once.",
+        "--interaction COLUMN,COLUMN: Columns that are also hashed as a combination; may be "
+        "given more than once."
     )
     text: list[str] | None = option(
-        "--text COLUMN", "A column whose words are hashed; may be given more than once."
+        "--text COLUMN: A column whose words are hashed; may be given more than once."
     )
     words: str | None = option(
-        "--words FROM,TO", "The lengths of word n-grams; 0 for none.  [default: 1,1]"
+        "--words FROM,TO: The lengths of word n-grams; 0 for none.  [default: 1,1]"
     )
-    characters: str | None = option("--characters FROM,TO", "The lengths of character n-grams.")
+    characters: str | None = option("--characters FROM,TO: The lengths of character n-grams.")
     set_: list[str] | None = option(
-        "--set COLUMN", "A column of lists whose members are hashed; may be given more than once."
+        "--set COLUMN: A column of lists whose members are hashed; may be given more than once."
     )
 
     def given(self) -> dict[str, object]:
@@ -95,8 +93,8 @@ def _lengths(given: str | None, option: str) -> tuple[int, int] | None:
 class StoredHasher:
     """Where a hasher is: the vault, its lock, and a name."""
 
-    vault: str = required("--vault VAULT", "The vault that holds the hasher.")
-    hasher: str = required("--hasher NAME", "The hasher's name in the vault.")
+    vault: str = required("--vault VAULT: The vault that holds the hasher.")
+    hasher: str = required("--hasher NAME: The hasher's name in the vault.")
     lock: LockOptions
 
 

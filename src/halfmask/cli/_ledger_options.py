@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class LedgerOptions:
     """Where the ledger of a data set is."""
 
-    vault: str = required("--vault VAULT", "The private folder of the ledger, such as a vault's.")
+    vault: str = required("--vault VAULT: The private folder of the ledger, such as a vault's.")
     dataset: str | None = option(
-        "--dataset NAME", "The data set's name; without, the name of TABLE without its ending."
+        "--dataset NAME: The data set's name; without, the name of TABLE without its ending."
     )
 
     def name_of(self, table: str) -> str:
@@ -55,13 +55,12 @@ class ReleaseLedger:
     """The ledger that a release under an epsilon is charged to, if there is one."""
 
     ledger: str | None = option(
-        "--ledger VAULT",
-        "For a policy with epsilon: the private folder of TABLE's ledger, made by halfmask "
-        "budget set. The release is charged before anything is drawn.",
+        "--ledger VAULT: For a policy with epsilon: the private folder of TABLE's ledger, made "
+        "by halfmask budget set. The release is charged before anything is drawn."
     )
     dataset: str | None = option(
-        "--dataset NAME",
-        "With --ledger, the data set's name; without, the name of TABLE without its ending.",
+        "--dataset NAME: With --ledger, the data set's name; without, the name of TABLE without "
+        "its ending."
     )
 
     def open(self, table: str, *, is_read_otherwise: bool) -> PrivacyLedger | None:
@@ -85,14 +84,12 @@ class Declarations:
     """Bounds and keys that are known without the data."""
 
     bounds: list[str] | None = option(
-        "--bounds COLUMN=LOW:HIGH",
-        "The least and greatest value of a column, known without the data; may be given more "
-        "than once. Values beyond are clamped.",
+        "--bounds COLUMN=LOW:HIGH: The least and greatest value of a column, known without the "
+        "data; may be given more than once. Values beyond are clamped."
     )
     keys: list[str] | None = option(
-        "--keys COLUMN=KEY,KEY",
-        "The keys of a column to group by, known without the data; may be given more than "
-        'once. Quote a key that has a comma: town="A, b",C.',
+        "--keys COLUMN=KEY,KEY: The keys of a column to group by, known without the data; may be "
+        'given more than once. Quote a key that has a comma: town="A, b",C.'
     )
 
     def declared_bounds(self) -> dict[str, tuple[float, float]]:

@@ -15,29 +15,32 @@ from typer.models import OptionInfo
 _ASKED: Final = "asked"
 
 
-def option(names: str, about: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401 # as dataclasses.field
-    """Return an option, such as ``"--out -o FILE"``: a field of a group, or a parameter's default.
+def option(said: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401 # as dataclasses.field
+    """Return an option, such as ``"--out -o FILE: Where it is written."``, as `--help` has it.
 
-    Its type is that of the field or parameter; what else `typer.Option` takes is handed on.
+    It is a field of a group, or the default of a parameter, which has its type. What else
+    `typer.Option` takes is handed on.
     """
+    names, about = said.split(": ", 1)
     words = names.split(" ")
     flags = [word for word in words if word.startswith("-")]
     metavar = words[-1] if len(flags) < len(words) else None
     return _asked(default, typer.Option(*flags, metavar=metavar, help=about, **more))
 
 
-def flag(names: str, about: str) -> Any:  # noqa: ANN401 # as above
+def flag(said: str) -> Any:  # noqa: ANN401 # as above
     """Return an option that is on where it is given."""
-    return option(names, about, default=False)
+    return option(said, default=False)
 
 
-def required(names: str, about: str, **more: Any) -> Any:  # noqa: ANN401 # as above
+def required(said: str, **more: Any) -> Any:  # noqa: ANN401 # as above
     """Return an option that must be given."""
-    return option(names, about, MISSING, show_default=False, **more)
+    return option(said, MISSING, show_default=False, **more)
 
 
-def argument(metavar: str, about: str, default: Any = MISSING) -> Any:  # noqa: ANN401 # as above
-    """Return an argument, which must be given unless it has a default."""
+def argument(said: str, default: Any = MISSING) -> Any:  # noqa: ANN401 # as above
+    """Return an argument, such as ``"TABLE: What is read."``, a must unless it has a default."""
+    metavar, about = said.split(": ", 1)
     return _asked(default, typer.Argument(metavar=metavar, show_default=False, help=about))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 REPORT = "report.html"
 
-OPEN = flag("--open", "Open the report of the release in a browser.")
+OPEN = flag("--open: Open the report of the release in a browser.")
 
 
 def open_report(release: str) -> None:
@@ -41,10 +41,9 @@ class EngineOptions:
     """Where batches are worked on."""
 
     engine: str | None = option(
-        "--engine ADDRESS",
-        "Where to run: local (the default), dask://HOST:PORT, dask+tls://HOST:PORT or "
-        "spark://HOST:PORT. Workers read and write folders of Parquet that all of them see. "
-        "spark://local[2] starts Spark on this machine.",
+        "--engine ADDRESS: Where to run: local (the default), dask://HOST:PORT, "
+        "dask+tls://HOST:PORT or spark://HOST:PORT. Workers read and write folders of Parquet "
+        "that all of them see. spark://local[2] starts Spark on this machine.",
         show_default=False,
     )
 
@@ -61,12 +60,11 @@ class EngineOptions:
 FileFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
 
 TABLE = argument(
-    "TABLE",
-    "The table of people: a file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, SAS, "
-    "SQLite, DuckDB), a folder of files, postgresql://HOST/DATABASE?table=NAME, or - for "
-    "standard input.",
+    "TABLE: The table of people: a file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, "
+    "Stata, SAS, SQLite, DuckDB), a folder of files, postgresql://HOST/DATABASE?table=NAME, "
+    "or - for standard input."
 )
-OVERWRITE = flag("--overwrite", "Replace OUT if it exists.")
+OVERWRITE = flag("--overwrite: Replace OUT if it exists.")
 DebugOption = Annotated[
     bool,
     typer.Option(
@@ -82,7 +80,7 @@ DebugOption = Annotated[
 class AnswerOptions:
     """Whom a command answers."""
 
-    as_json: bool = flag("--json", "Write one JSON object to standard output, for programs.")
+    as_json: bool = flag("--json: Write one JSON object to standard output, for programs.")
     debug: DebugOption = False
 
     def say(self, facts: Mapping[str, object], *sentences: str, stderr: bool = False) -> int:
@@ -99,7 +97,7 @@ class AnswerOptions:
 class SayingOptions(AnswerOptions):
     """Whom a command answers, and how much it says."""
 
-    verbose: bool = flag("--verbose -v", "Show more details.")
+    verbose: bool = flag("--verbose -v: Show more details.")
 
     @contextmanager
     def stages(self) -> Iterator[Stages]:

@@ -27,19 +27,16 @@ if TYPE_CHECKING:
 def predict(
     source: str = SOURCE,
     out: str = argument(
-        "OUT",
-        "The file to write. Keep it confidential. The ending of its name sets the format; - "
-        "writes Parquet to standard output.",
+        "OUT: The file to write. Keep it confidential. The ending of its name sets the format; - "
+        "writes Parquet to standard output."
     ),
     *,
     trainer: TrainerOptions,
-    hashed: bool = flag("--hashed", "ROWS are already hashed; the hasher only translates classes."),
-    margin: bool = flag("--margin", "The model answers margins (hinge) instead of probabilities."),
-    probabilities: bool = flag(
-        "--probabilities", "Write a column of probabilities for each class."
-    ),
+    hashed: bool = flag("--hashed: ROWS are already hashed; the hasher only translates classes."),
+    margin: bool = flag("--margin: The model answers margins (hinge) instead of probabilities."),
+    probabilities: bool = flag("--probabilities: Write a column of probabilities for each class."),
     in_flight: int = option(
-        "--in-flight N", "Number of simultaneous requests.", 2, min=1, max=MAX_IN_FLIGHT
+        "--in-flight N: Number of simultaneous requests.", 2, min=1, max=MAX_IN_FLIGHT
     ),
     overwrite: bool = OVERWRITE,
     hashing: WithHasher,

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError, ReleaseError
-from halfmask.cli._chosen_columns import ChosenColumns, show_decisions
 from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
 from halfmask.cli._ledger_options import ReleaseLedger
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
-from halfmask.cli._policy_file import PolicyFile
+from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
 from halfmask.cli._protect_database import copy_database, is_whole_database
 from halfmask.cli._show_release import say_release
 from halfmask.cli._tables import HeaderOptions
@@ -35,16 +34,14 @@ FILE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl", ".gz"
 
 
 POPULATION = option(
-    "--population PEOPLE",
-    "A table of the population that TABLE was drawn from, which guarantees such as k-map need. "
-    "The risk is then also counted in the population.",
+    "--population PEOPLE: A table of the population that TABLE was drawn from, which "
+    "guarantees such as k-map need. The risk is then also counted in the population.",
 )
 #: A longer file is refused unread; of others the message has the length.
 _MOST_BYTES = 1 << 20
 KEY_FILE = option(
-    "--key-file FILE",
-    "A file of 32 secret bytes, of mode 0600, that fix the random order of the released rows. "
-    "By default halfmask draws random bytes and doesn't store them.",
+    "--key-file FILE: A file of 32 secret bytes, of mode 0600, that fix the random order of "
+    "the released rows. By default halfmask draws random bytes and doesn't store them.",
 )
 
 
@@ -52,34 +49,30 @@ KEY_FILE = option(
 def protect(
     table: str = TABLE,
     policy: str | None = argument(
-        "POLICY",
-        "The policy, a TOML file; halfmask describe proposes one. - reads standard input. "
-        "Without it, use the options for columns and -k.",
+        "POLICY: The policy, a TOML file; halfmask describe proposes one. - reads standard "
+        "input. Without it, use the options for columns and -k.",
         None,
     ),
-    out: str | None = argument("OUT", "The folder to create for the release.", None),
+    out: str | None = argument("OUT: The folder to create for the release.", None),
     *,
-    folder: str | None = option("--out -o OUT", "The same as OUT, as an option."),
+    folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     chosen: ChosenColumns,
-    overwrite: bool = flag("--overwrite", "Replace an earlier release in OUT."),
+    overwrite: bool = flag("--overwrite: Replace an earlier release in OUT."),
     persons: str | None = option(
-        "--persons FILE",
-        "Where POLICY names the person: a file to write outside of OUT that says which rows "
-        "are of one person. halfmask verify --persons FILE counts persons again. Keep it "
-        "private.",
+        "--persons FILE: Where POLICY names the person: a file to write outside of OUT that says "
+        "which rows are of one person. halfmask verify --persons FILE counts persons again. Keep "
+        "it private.",
     ),
     population: str | None = POPULATION,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
     strict: bool = flag(
-        "--strict",
-        "Fail if fewer than k rows share a combination of values in the columns that are "
-        "released unchanged. With masks alone: fail if an attack finds people again.",
+        "--strict: Fail if fewer than k rows share a combination of values in the columns that "
+        "are released unchanged. With masks alone: fail if an attack finds people again.",
     ),
     report: str | None = option(
-        "--report DIR",
-        "For a database: the folder to create for its manifest and report. By default "
-        "NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
+        "--report DIR: For a database: the folder to create for its manifest and report. By "
+        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
     ),
     budget: ReleaseLedger,
     head: HeaderOptions,

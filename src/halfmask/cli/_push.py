@@ -31,13 +31,12 @@ def push(
     *,
     trainer: TrainerOptions,
     stream: str = option(
-        "--stream WORD",
-        "A name for these rows. The same rows are learned once per name; with another name "
-        "they are learned again. Don't put a secret into it.",
+        "--stream WORD: A name for these rows. The same rows are learned once per name; with "
+        "another name they are learned again. Don't put a secret into it.",
         "",
     ),
     in_flight: int = option(
-        "--in-flight N", "Number of simultaneous requests.", 1, min=1, max=MAX_IN_FLIGHT
+        "--in-flight N: Number of simultaneous requests.", 1, min=1, max=MAX_IN_FLIGHT
     ),
     hashing: WithHasher,
     reading: Reading,

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 def query(
     table: str = TABLE,
     sql: str = argument(
-        "SQL", 'The question, such as "SELECT sex, COUNT(*) FROM adult GROUP BY sex".'
+        'SQL: The question, such as "SELECT sex, COUNT(*) FROM adult GROUP BY sex".'
     ),
     *,
-    epsilon: float = required("--epsilon EPSILON", "What the answer may cost."),
+    epsilon: float = required("--epsilon EPSILON: What the answer may cost."),
     delta: float = option(
-        "--delta DELTA", "What Gaussian noise, or keys that aren't given, may cost in delta.", 0.0
+        "--delta DELTA: What Gaussian noise, or keys that aren't given, may cost in delta.", 0.0
     ),
     noise: Literal["laplace", "gaussian"] = option(
-        "--noise", "The noise of counts and sums.", "laplace"
+        "--noise: The noise of counts and sums.", "laplace"
     ),
     public: list[str] | None = option(
-        "--public NAME=FILE",
-        "A table that everybody may know, to be joined; may be given more than once.",
+        "--public NAME=FILE: A table that everybody may know, to be joined; may be given more "
+        "than once."
     ),
-    analyst: str | None = option("--analyst NAME", "Charge the share of this analyst, too."),
-    plan: bool = flag("--plan", "Only show cost and expected error; nothing is charged."),
+    analyst: str | None = option("--analyst NAME: Charge the share of this analyst, too."),
+    plan: bool = flag("--plan: Only show cost and expected error; nothing is charged."),
     out: str | None = option(
-        "--out FOLDER",
-        "Also release the answer into this new folder, with its claim for halfmask verify.",
+        "--out FOLDER: Also release the answer into this new folder, with its claim for halfmask "
+        "verify."
     ),
     declared: Declarations,
     where: LedgerOptions,

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 _STREAM = b"\xff\xff\xff\xff"
 
 SOURCE = argument(
-    "ROWS",
-    "Hashed rows, as halfmask hash writes them. With --hasher, a table, which is hashed while "
-    "it is sent. - reads standard input.",
+    "ROWS: Hashed rows, as halfmask hash writes them. With --hasher, a table, which is "
+    "hashed while it is sent. - reads standard input."
 )
 
 
@@ -41,8 +40,8 @@ SOURCE = argument(
 class WithHasher:
     """The hasher of a vault, where one was given."""
 
-    vault: str | None = option("--vault VAULT", "The vault that holds the hasher.")
-    hasher: str | None = option("--hasher NAME", "The hasher's name in the vault.")
+    vault: str | None = option("--vault VAULT: The vault that holds the hasher.")
+    hasher: str | None = option("--hasher NAME: The hasher's name in the vault.")
     lock: LockOptions
 
     def unlocked(self) -> FileHasher | None:
@@ -131,28 +130,26 @@ MAX_IN_FLIGHT = 32
 class ConnectionOptions:
     """A trainer, and how it is reached."""
 
-    url: str = required("--url URL", "The trainer's address, such as https://trainer.example:8765.")
+    url: str = required("--url URL: The trainer's address, such as https://trainer.example:8765.")
     token_file: str = required(
-        "--token-file FILE", "The file with the token, of mode 0600; - reads standard input."
+        "--token-file FILE: The file with the token, of mode 0600; - reads standard input."
     )
     authority: str | None = option(
-        "--authority FILE",
-        "The authority of the trainer's certificate, in PEM. The default is the authorities of "
-        "the system.",
+        "--authority FILE: The authority of the trainer's certificate, in PEM. The default is "
+        "the authorities of the system."
     )
-    certificate: str | None = option("--certificate FILE", "The client's own certificate, in PEM.")
+    certificate: str | None = option("--certificate FILE: The client's own certificate, in PEM.")
     certificate_key: str | None = option(
-        "--certificate-key FILE", "The certificate's private key, in PEM, if it is in another file."
+        "--certificate-key FILE: The certificate's private key, in PEM, if it is in another file."
     )
     plain_http: bool = flag(
-        "--plain-http",
-        "Allow a trainer on another machine without TLS. Everyone on the network path can then "
-        "read the token and the rows.",
+        "--plain-http: Allow a trainer on another machine without TLS. Everyone on the network "
+        "path can then read the token and the rows."
     )
-    proxy: str | None = option("--proxy URL", "The proxy to use. The default is none.")
+    proxy: str | None = option("--proxy URL: The proxy to use. The default is none.")
     give_up: float = option(
-        "--give-up SECONDS",
-        "Stop if the trainer is unreachable or busy for this time; 0 stops at once.",
+        "--give-up SECONDS: Stop if the trainer is unreachable or busy for this time; 0 stops at "
+        "once.",
         300.0,
         min=0,
     )
@@ -186,20 +183,20 @@ class ConnectionOptions:
 class TrainerOptions(ConnectionOptions):
     """A trainer and its model, and how rows get there."""
 
-    model: str = required("--model NAME", "The model's name on the trainer.")
+    model: str = required("--model NAME: The model's name on the trainer.")
     batch_rows: int = option(
-        "--batch-rows ROWS",
-        "Number of rows per request. Use the same number to continue after a break.",
+        "--batch-rows ROWS: Number of rows per request. Use the same number to continue after a "
+        "break.",
         4096,
         min=1,
     )
     journal: str | None = option(
-        "--journal FILE",
-        "The file that lists completed batches. The default is a file next to the rows or answers.",
+        "--journal FILE: The file that lists completed batches. The default is a file next to "
+        "the rows or answers.",
         show_default=False,
     )
     compression: CompressionName = option(
-        "--compression", "Compression of the rows that are sent.", "none"
+        "--compression: Compression of the rows that are sent.", "none"
     )
 
     def check_inputs(self, source: str, lock: LockOptions) -> None:

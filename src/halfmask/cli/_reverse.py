@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import PolicyError
 from halfmask.cli._codecs import check_streams
-from halfmask.cli._events_options import POLICY, check_apart
+from halfmask.cli._events_run import POLICY, check_apart
 from halfmask.cli._option_groups import argument, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions
 from halfmask.cli._vault_lock import LockOptions
@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 def reverse(
     policy: str = POLICY,
     released: str = argument(
-        "RELEASED",
-        "The folder of a release, or a file with released columns; - for standard input. Of a "
-        "copied database the URL of a table, as in ?schema=masked&table=orders.",
+        "RELEASED: The folder of a release, or a file with released columns; - for standard "
+        "input. Of a copied database the URL of a table, as in ?schema=masked&table=orders."
     ),
     out: str = argument(
-        "OUT", "The file to write. Keep it confidential. - writes Parquet to standard output."
+        "OUT: The file to write. Keep it confidential. - writes Parquet to standard output."
     ),
     *,
-    vault: str = required("--vault VAULT", "The vault that the release was protected with."),
+    vault: str = required("--vault VAULT: The vault that the release was protected with."),
     lock: LockOptions,
     overwrite: bool = OVERWRITE,
     saying: SayingOptions,

@@ -41,30 +41,30 @@ serve.add_typer(token)
 serve.add_typer(model)
 serve.command()(queries)
 
-FOLDER = argument("FOLDER", "The folder of the trainer.")
+FOLDER = argument("FOLDER: The folder of the trainer.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingLimits:
     """How much a service takes, and keeps."""
 
-    keep_log: bool = flag("--keep-log", "Keep all examples on disk, not only the latest.")
+    keep_log: bool = flag("--keep-log: Keep all examples on disk, not only the latest.")
     body_mib: int = option(
-        "--body-mib N", "Maximum size of the body of a request.", 16, min=1, max=256
+        "--body-mib N: Maximum size of the body of a request.", 16, min=1, max=256
     )
     backlog_mib: int = option(
-        "--backlog-mib N",
-        "Maximum memory for bodies that are read or wait. Beyond it, examples get 429.",
+        "--backlog-mib N: Maximum memory for bodies that are read or wait. Beyond it, examples "
+        "get 429.",
         256,
         min=1,
     )
     snapshot_mib: int = option(
-        "--snapshot-mib N",
-        "A snapshot of a model is made after this much log. A restart replays at most this much.",
+        "--snapshot-mib N: A snapshot of a model is made after this much log. A restart replays "
+        "at most this much.",
         1024,
         min=1,
     )
-    max_bits: int = option("--max-bits N", "Maximum bits of a model.", 24, min=1, max=31)
+    max_bits: int = option("--max-bits N: Maximum bits of a model.", 24, min=1, max=31)
 
     def limits(self) -> Limits:
         """Return them in bytes."""
@@ -84,11 +84,11 @@ class TokenLimits:
     """How much the holder of a token may ask for."""
 
     requests: float | None = option(
-        "--requests-per-second N", "Maximum number of requests per second."
+        "--requests-per-second N: Maximum number of requests per second."
     )
-    rows: float | None = option("--rows-per-second N", "Maximum number of rows per second.")
-    quota: int | None = option("--rows-quota N", "Maximum number of learned rows in total.")
-    max_weight: float | None = option("--max-weight X", "Maximum weight of an example.")
+    rows: float | None = option("--rows-per-second N: Maximum number of rows per second.")
+    quota: int | None = option("--rows-quota N: Maximum number of learned rows in total.")
+    max_weight: float | None = option("--max-weight X: Maximum weight of an example.")
 
 
 @serve.command()
@@ -115,16 +115,15 @@ def run(
 def create(
     folder: str = FOLDER,
     *,
-    client: str = required("--client NAME", "The client's name."),
-    tenant: str = required("--tenant NAME", "The tenant whose models the token can access."),
+    client: str = required("--client NAME: The client's name."),
+    tenant: str = required("--tenant NAME: The tenant whose models the token can access."),
     scope: list[str] = required(
-        "--scope SCOPE",
-        "What the token allows: read, predict, learn, admin or metrics; may be given more than "
-        "once.",
+        "--scope SCOPE: What the token allows: read, predict, learn, admin or metrics; may be "
+        "given more than once."
     ),
     limits: TokenLimits,
-    days: float | None = option("--days N", "Days until the token expires."),
-    out: str | None = option("--out -o FILE", "Write the token to this file, for its owner alone."),
+    days: float | None = option("--days N: Days until the token expires."),
+    out: str | None = option("--out -o FILE: Write the token to this file, for its owner alone."),
     answer: AnswerOptions,
 ) -> int:
     """Make a token and show it once. A running service accepts it at once.
@@ -179,7 +178,7 @@ def list_(folder: str = FOLDER, *, answer: AnswerOptions) -> int:
 @spreads_groups
 def revoke(
     folder: str = FOLDER,
-    identity: str = argument("ID", "The token's id, as halfmask serve token list shows it."),
+    identity: str = argument("ID: The token's id, as halfmask serve token list shows it."),
     *,
     answer: AnswerOptions,
 ) -> int:

@@ -20,11 +20,11 @@ model = command_group("model", "Make and list the models of a running trainer.")
 @model.command()
 @spreads_groups
 def create(
-    name: str = argument("NAME", "The model's name."),
+    name: str = argument("NAME: The model's name."),
     *,
-    bits: int = required("--bits N", "The bits of the hasher.", min=1, max=31),
-    loss: LossName = option("--loss", "The loss function.", "logistic"),
-    classes: int | None = option("--classes N", "Number of classes, for softmax.", min=2),
+    bits: int = required("--bits N: The bits of the hasher.", min=1, max=31),
+    loss: LossName = option("--loss: The loss function.", "logistic"),
+    classes: int | None = option("--classes N: Number of classes, for softmax.", min=2),
     connection: ConnectionOptions,
     answer: AnswerOptions,
 ) -> int:

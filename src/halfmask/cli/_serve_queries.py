@@ -18,15 +18,15 @@ from halfmask.cli._tables import Reading
 class ServingAddress:
     """Where a service listens, and who may speak to it."""
 
-    host: str = option("--host ADDRESS", "The address to listen on.", "127.0.0.1")
+    host: str = option("--host ADDRESS: The address to listen on.", "127.0.0.1")
     port: int = option(
-        "--port N", "The port to listen on; 0 takes a free one.", 8765, min=0, max=65_535
+        "--port N: The port to listen on; 0 takes a free one.", 8765, min=0, max=65_535
     )
-    tls_cert: str | None = option("--certificate FILE", "The service's certificate, in PEM.")
-    tls_key: str | None = option("--certificate-key FILE", "The certificate's private key, in PEM.")
+    tls_cert: str | None = option("--certificate FILE: The service's certificate, in PEM.")
+    tls_key: str | None = option("--certificate-key FILE: The certificate's private key, in PEM.")
     client_ca: str | None = option(
-        "--authority FILE",
-        "Clients need a certificate of this authority, in addition to their token.",
+        "--authority FILE: Clients need a certificate of this authority, in addition to their "
+        "token."
     )
 
     def address(self, port: int) -> str:
@@ -69,19 +69,18 @@ def _service_log() -> Iterator[None]:
 @spreads_groups
 def queries(
     folder: str = argument(
-        "FOLDER",
-        "The folder of the service's tokens. A token's client is the analyst, its tenant the "
-        "data set, its scope read.",
+        "FOLDER: The folder of the service's tokens. A token's client is the analyst, its tenant "
+        "the data set, its scope read."
     ),
     table: str = TABLE,
     *,
     public: list[str] | None = option(
-        "--public NAME=FILE",
-        "A table that everybody may know, to be joined; may be given more than once.",
+        "--public NAME=FILE: A table that everybody may know, to be joined; may be given more "
+        "than once."
     ),
     step_seconds: float = option(
-        "--step-seconds N",
-        "An answer comes after a whole number of such steps, so that its time says little.",
+        "--step-seconds N: An answer comes after a whole number of such steps, so that its time "
+        "says little.",
         1.0,
     ),
     where: LedgerOptions,

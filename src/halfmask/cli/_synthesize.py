@@ -16,9 +16,9 @@ from halfmask.cli._tables import HeaderOptions
 def synthesize(
     table: str = TABLE,
     policy: str = argument(
-        "POLICY", "The policy, a TOML file with [synthesis]; - reads standard input."
+        "POLICY: The policy, a TOML file with [synthesis]; - reads standard input."
     ),
-    out: str = argument("OUT", "The folder to create for the release."),
+    out: str = argument("OUT: The folder to create for the release."),
     *,
     overwrite: bool = OVERWRITE,
     key_file: str | None = KEY_FILE,

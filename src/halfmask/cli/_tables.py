@@ -25,27 +25,26 @@ class HeaderOptions:
     """Where the rows of a table begin, and what its columns are called."""
 
     header: bool | None = option(
-        "--header/--no-header",
-        "State whether the first row of a CSV file has the column names. Without either "
-        "option, a first row that looks like data is an error.",
+        "--header/--no-header: State whether the first row of a CSV file has the column names. "
+        "Without either option, a first row that looks like data is an error.",
         show_default=False,
     )
     skip_rows: int | None = option(
-        "--skip-rows LINES", "Number of lines to skip at the start of a CSV file.", min=0
+        "--skip-rows LINES: Number of lines to skip at the start of a CSV file.", min=0
     )
     comment: str | None = option(
-        "--comment START", "Skip lines of a CSV file that start with this text, such as #."
+        "--comment START: Skip lines of a CSV file that start with this text, such as #."
     )
     column_names: str | None = option(
-        "--column-names NAME,NAME,...",
-        "Names of all columns of a CSV file. With --header they replace those of the file.",
+        "--column-names NAME,NAME,...: Names of all columns of a CSV file. With --header they "
+        "replace those of the file."
     )
 
     sheet: str | None = option(
-        "--sheet NAME", "The sheet to read of an Excel workbook that has several."
+        "--sheet NAME: The sheet to read of an Excel workbook that has several."
     )
     of_database: str | None = option(
-        "--table NAME", "The table to read of a database file that has several."
+        "--table NAME: The table to read of a database file that has several."
     )
 
     def options(self) -> dict[str, object]:
@@ -62,27 +61,25 @@ class ColumnOptions:
     """The types of columns, and how their cells are written."""
 
     dtype: list[str] | None = option(
-        "--dtype COLUMN=TYPE",
-        "A column's type: string, integer, float, boolean, date, datetime, or datetime_utc or "
-        "datetime_Europe/Berlin for times with a zone; may be given more than once.",
+        "--dtype COLUMN=TYPE: A column's type: string, integer, float, boolean, date, datetime, "
+        "or datetime_utc or datetime_Europe/Berlin for times with a zone; may be given more than "
+        "once."
     )
     date_format: list[str] | None = option(
-        "--date-format COLUMN=FORMAT",
-        "How a column writes dates, such as born=%d.%m.%Y; may be given more than once.",
+        "--date-format COLUMN=FORMAT: How a column writes dates, such as born=%d.%m.%Y; may be "
+        "given more than once."
     )
     first_year: list[str] | None = option(
-        "--first-year COLUMN=YEAR",
-        "The first year of the century of a column's two-digit years (%y): with born=1930, 48 "
-        "is 1948.",
+        "--first-year COLUMN=YEAR: The first year of the century of a column's two-digit years "
+        "(%y): with born=1930, 48 is 1948."
     )
     number_format: list[str] | None = option(
-        "--number-format COLUMN=EXAMPLE",
-        "How a column writes 1234.5, such as 'pay=1.234,5 EUR'; may be given more than once.",
+        "--number-format COLUMN=EXAMPLE: How a column writes 1234.5, such as 'pay=1.234,5 EUR'; "
+        "may be given more than once."
     )
     coerce: list[str] | None = option(
-        "--coerce COLUMN",
-        "Make cells of this column missing if they don't fit its type or format, and count "
-        "them; may be given more than once.",
+        "--coerce COLUMN: Make cells of this column missing if they don't fit its type or "
+        "format, and count them; may be given more than once."
     )
 
     def options(self) -> dict[str, object]:
@@ -132,14 +129,13 @@ class FormOptions:
     """How a file is written."""
 
     format: FileFormat | None = option(
-        "--format FORMAT",
-        "TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow (a file), "
-        "arrows (a stream) or jsonl.",
+        "--format FORMAT: TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow "
+        "(a file), arrows (a stream) or jsonl."
     )
     delimiter: str | None = option(
-        "--delimiter CHARACTER", "The character between the cells of a CSV file."
+        "--delimiter CHARACTER: The character between the cells of a CSV file."
     )
-    encoding: str = option("--encoding ENCODING", "The encoding of a text file.", "utf-8")
+    encoding: str = option("--encoding ENCODING: The encoding of a text file.", "utf-8")
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
     def options(self, missing: Sequence[str] | None, **more: object) -> ReadOptions:
@@ -164,11 +160,10 @@ class Reading:
     """How a table is to be read."""
 
     leave_out: list[str] | None = option(
-        "--leave-out COLUMN", "A column to leave out; may be given more than once."
+        "--leave-out COLUMN: A column to leave out; may be given more than once."
     )
     mark: list[str] | None = option(
-        "--missing TEXT",
-        "A text that marks a missing cell, such as ?; may be given more than once.",
+        "--missing TEXT: A text that marks a missing cell, such as ?; may be given more than once."
     )
     form: FormOptions = field(default_factory=FormOptions)
     columns: ColumnOptions = field(default_factory=ColumnOptions)

@@ -26,7 +26,7 @@ PART_BYTES = 4096
 
 vault = command_group("vault", "Keep the keys of encodings in a private folder.")
 
-VAULT = argument("VAULT", "The folder of the vault.")
+VAULT = argument("VAULT: The folder of the vault.")
 
 
 @vault.command()
@@ -103,9 +103,9 @@ def rotate(
 def split(
     where: str = VAULT,
     *,
-    parts: int = required("--parts N", "Number of parts to make."),
-    needed: int = required("--needed M", "Number of parts that open the vault."),
-    out: str = required("--out -o FOLDER", "The folder to make for the parts."),
+    parts: int = required("--parts N: Number of parts to make."),
+    needed: int = required("--needed M: Number of parts that open the vault."),
+    out: str = required("--out -o FOLDER: The folder to make for the parts."),
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
@@ -134,7 +134,7 @@ def split(
 @spreads_groups
 def join(
     where: str = VAULT,
-    parts: list[str] = argument("PART...", "The files of the parts."),
+    parts: list[str] = argument("PART...: The files of the parts."),
     *,
     lock: LockOptions,
     saying: SayingOptions,
@@ -159,10 +159,10 @@ def join(
 def destroy(
     where: str = VAULT,
     name: str | None = argument(
-        "[NAME]", "The entry to destroy. Without it, the whole vault is destroyed.", None
+        "[NAME]: The entry to destroy. Without it, the whole vault is destroyed.", None
     ),
     *,
-    yes: bool = flag("--yes", "Don't ask for confirmation."),
+    yes: bool = flag("--yes: Don't ask for confirmation."),
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:

@@ -26,21 +26,17 @@ class PseudonymVault:
     """A vault and its lock, where a policy has pseudonyms with the scope ``"vault"``."""
 
     vault: str | None = option(
-        "--vault VAULT",
-        'The vault with the key of pseudonyms, for masks with scope = "vault". Its releases '
-        "have the same pseudonyms; halfmask reverse turns them back.",
+        '--vault VAULT: The vault with the key of pseudonyms, for masks with scope = "vault". '
+        "Its releases have the same pseudonyms; halfmask reverse turns them back."
     )
     vault_key_file: str | None = option(
-        "--vault-key-file FILE", "Use this key file as the vault's lock."
+        "--vault-key-file FILE: Use this key file as the vault's lock."
     )
     vault_passphrase_file: str | None = option(
-        "--vault-passphrase-file FILE",
-        "Use the passphrase in this file as the vault's lock; - reads standard input. Without "
-        "a lock option, the terminal asks for a passphrase.",
+        "--vault-passphrase-file FILE: Use the passphrase in this file as the vault's lock; - "
+        "reads standard input. Without a lock option, the terminal asks for a passphrase."
     )
-    vault_keyring: bool = flag(
-        "--vault-keyring", "Use an entry in the system's keyring as the lock."
-    )
+    vault_keyring: bool = flag("--vault-keyring: Use an entry in the system's keyring as the lock.")
 
     def open(self, *inputs: str) -> Vault | None:
         """Open the vault, if one is named."""
@@ -68,14 +64,13 @@ class LockOptions:
     """The lock of a vault."""
 
     key_file: str | None = option(
-        "--key-file FILE", "Use this key file as the lock; its mode must be 0600."
+        "--key-file FILE: Use this key file as the lock; its mode must be 0600."
     )
     passphrase_file: str | None = option(
-        "--passphrase-file FILE",
-        "Use the passphrase in this file, of mode 0600, as the lock; - reads standard input. "
-        "Without a lock option, the terminal asks for a passphrase.",
+        "--passphrase-file FILE: Use the passphrase in this file, of mode 0600, as the lock; - "
+        "reads standard input. Without a lock option, the terminal asks for a passphrase."
     )
-    keyring: bool = flag("--keyring", "Use an entry in the system's keyring as the lock.")
+    keyring: bool = flag("--keyring: Use an entry in the system's keyring as the lock.")
 
     def __bool__(self) -> bool:
         return bool(self.key_file or self.passphrase_file or self.keyring)
@@ -116,15 +111,15 @@ class NewLockOptions:
     """The lock that a vault is to get in place of its own."""
 
     new_key_file: str | None = option(
-        "--new-key-file FILE", "Change the lock to this key file. A missing file is created."
+        "--new-key-file FILE: Change the lock to this key file. A missing file is created."
     )
     new_passphrase_file: str | None = option(
-        "--new-passphrase-file FILE", "Change the lock to the passphrase in this file."
+        "--new-passphrase-file FILE: Change the lock to the passphrase in this file."
     )
     new_passphrase: bool = flag(
-        "--new-passphrase", "Change the lock to a passphrase. The terminal asks for it."
+        "--new-passphrase: Change the lock to a passphrase. The terminal asks for it."
     )
-    new_keyring: bool = flag("--new-keyring", "Change the lock to an entry in the keyring.")
+    new_keyring: bool = flag("--new-keyring: Change the lock to an entry in the keyring.")
 
     def check(self) -> bool:
         """Return whether there is a new lock; more than one is refused."""

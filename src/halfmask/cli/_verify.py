@@ -32,36 +32,32 @@ BROKEN = "The release doesn't bear out what it claims."
 @spreads_groups
 def verify(
     release: str = argument(
-        "RELEASE", "The folder of a release, or the output of halfmask events run."
+        "RELEASE: The folder of a release, or the output of halfmask events run."
     ),
     *,
     persons: str | None = option(
-        "--persons FILE",
-        "For guarantees that count persons: the file that halfmask protect --persons wrote. "
-        "Without it these claims aren't checked.",
+        "--persons FILE: For guarantees that count persons: the file that halfmask protect "
+        "--persons wrote. Without it these claims aren't checked.",
         show_default=False,
     ),
     population: str | None = option(
-        "--population PEOPLE",
-        "For guarantees about a population: a file of Parquet, CSV, Arrow or JSON lines with "
-        "the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
+        "--population PEOPLE: For guarantees about a population: a file of Parquet, CSV, Arrow "
+        "or JSON lines with the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
         show_default=False,
     ),
     hierarchies: str | None = option(
-        "--hierarchies DIR",
-        "For the same, where nodes of hierarchies are written: a folder with age.csv.",
+        "--hierarchies DIR: For the same, where nodes of hierarchies are written: a folder with "
+        "age.csv.",
         show_default=False,
     ),
     originals: str | None = option(
-        "--originals TABLE",
-        "For full synthetic rows: the table that they were drawn from. Without it copied rows "
-        "aren't counted.",
+        "--originals TABLE: For full synthetic rows: the table that they were drawn from. "
+        "Without it copied rows aren't counted.",
         show_default=False,
     ),
     policy: str | None = option(
-        "--policy POLICY",
-        "The policy by which --originals or --population is read, such as which texts mean "
-        "missing. For --population it also builds the hierarchies, by files or rules.",
+        "--policy POLICY: The policy by which --originals or --population is read, such as which "
+        "texts mean missing. For --population it also builds the hierarchies, by files or rules.",
         show_default=False,
     ),
     show: bool = OPEN,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask.cli._comma_lists import items_of
-from halfmask.cli._console import WARNED, console, listing, printable, say_json
+from halfmask.cli._console import WARNED, console, listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import option, required, spreads_groups
 from halfmask.cli._options import TABLE, EngineOptions, SayingOptions
@@ -158,11 +158,7 @@ def risk(  # each is an option
                 max_global_risk=max_global_risk,
             )
     _write(found, out, per_row)
-    if saying.as_json:
-        say_json({"ok": True, **found.to_dict()})
-    else:
-        _show(found)
-    return 0
+    return saying.say(found.to_dict(), lambda: _show(found))
 
 
 def _read(reading: Reading, table: str) -> pl.DataFrame:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from halfmask.encode import Codec, EncodedFormat, EncodingReceipt, SeriesCodec
     from halfmask.vault import Vault
 
-
 #: `halfmask.encode.Learner` and `Task`, here again: importing that room costs half a second.
 LearnerName: TypeAlias = Literal["trees", "distances", "linear", "networks"]
 TaskName: TypeAlias = Literal["classification", "regression"]

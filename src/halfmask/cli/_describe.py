@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import Description, Proposal
 
-
 ROLE_STYLES = {
     "identifier": "red",
     "quasi_identifier": "yellow",

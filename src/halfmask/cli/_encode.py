@@ -24,7 +24,7 @@ from halfmask.cli._codecs import (
     show_claims,
     unseal_codec,
 )
-from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._console import console, printable
 from halfmask.cli._encode_series import series
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, TABLE, EngineOptions, SayingOptions, command_group
@@ -77,10 +77,8 @@ def fit(
         )
         stages("sealing the codec")
         CODECS.seal(vault, place.codec, made)
-    if saying.as_json:
-        return saying.say({"vault": vault.id, "codec": place.codec, **_as_dict(made)})
-    _show(made, verbose=saying.verbose)
-    return 0
+    facts = {"vault": vault.id, "codec": place.codec, **_as_dict(made)}
+    return saying.say(facts, lambda: _show(made, verbose=saying.verbose))
 
 
 @encode.command()
@@ -136,12 +134,11 @@ def apply(
         )
         if done.receipt is not None:
             seal_receipt(vault, place.codec, fitted, done.receipt)
-    if saying.as_json:
-        counts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
-        say_json({"ok": True, **counts, "codes": _codes(fitted)})
-    else:
-        _show_encoded(fitted, place.codec, done.rows, number)
-    return 0
+    counts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
+    return saying.say(
+        {**counts, "codes": _codes(fitted)},
+        lambda: _show_encoded(fitted, place.codec, done.rows, number),
+    )
 
 
 def _show_encoded(codec: Codec, name: str, rows: int, number: int) -> None:

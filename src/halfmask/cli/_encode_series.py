@@ -20,7 +20,7 @@ from halfmask.cli._codecs import (
     unseal_series_codec,
 )
 from halfmask.cli._comma_lists import items_of
-from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._console import console, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, TABLE, SayingOptions, command_group
@@ -124,11 +124,8 @@ def fit(
         made.fit(rows)
         stages("sealing the codec")
         SERIES_CODECS.seal(vault, place.codec, made)
-    if saying.as_json:
-        say_json({"ok": True, "vault": vault.id, "codec": place.codec, **_as_dict(made)})
-    else:
-        _show(made, verbose=saying.verbose)
-    return 0
+    facts = {"vault": vault.id, "codec": place.codec, **_as_dict(made)}
+    return saying.say(facts, lambda: _show(made, verbose=saying.verbose))
 
 
 @series.command()
@@ -161,20 +158,15 @@ def apply(
         sent = fitted.encode(rows, state=fitted.state_ if later else None)
         with TableWriter(out, format=wanted, overwrite=overwrite, guard_formulas=False) as writer:
             writer.write(sent)
-    if saying.as_json:
-        say_json({"ok": True, "rows": writer.rows, "later": later, **_names(fitted)})
-        return 0
-    err = console(stderr=True)
-    err.print(
-        f"Encoded {writer.rows:,} rows. Codec {printable(place.codec)} decodes what comes back.",
-        soft_wrap=True,
-    )
     names = _names(fitted)
-    for what, name in (("Steps", names["time"]), ("Series", names["entity"])):
-        if name:
-            err.print(f"{what}: {name}", soft_wrap=True)
-    err.print(f"Columns to forecast: {', '.join(fitted.column_names_.values())}", soft_wrap=True)
-    return 0
+    told = (("Steps", names["time"]), ("Series", names["entity"]))
+    return saying.say(
+        {"rows": writer.rows, "later": later, **names},
+        f"Encoded {writer.rows:,} rows. Codec {printable(place.codec)} decodes what comes back.",
+        *(f"{what}: {name}" for what, name in told if name),
+        f"Columns to forecast: {', '.join(fitted.column_names_.values())}",
+        stderr=True,
+    )
 
 
 def _event(text: str) -> Event:

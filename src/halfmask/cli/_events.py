@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from halfmask.events import Reversed
     from halfmask.vault import Vault
 
-
 #: `halfmask.events.TableKind`, here again: importing that room costs half a second.
 KindWord: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
 

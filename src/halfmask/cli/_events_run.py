@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from halfmask.events.streams import Source
     from halfmask.vault import Vault
 
-
 POLICY = argument("POLICY: The policy, a TOML file without secrets.")
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from halfmask.events import EventPolicy, RunSummary
     from halfmask.events.report import DryRun, ReleasedRisk, Reports
 
-
 _MOST_DROPPED = 20
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.microdata.exploring import Exploration, ExploredPoint
 
-
 Value = TypeVar("Value")
 _VARY_HINT: Final = "Write, for example, --vary t=0.2,0.4 or --vary t-closeness.t=0.2,0.4"
 

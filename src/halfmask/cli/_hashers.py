@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from halfmask.hashing import FileHasher, HasherSettings
     from halfmask.vault import Secret, Vault
 
-
 HASHERS = Stored(before="hasher", called="hasher", made_by="halfmask hash --fit makes hashers")
 
 

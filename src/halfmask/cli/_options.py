@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typer.core import TyperGroup
 
     from halfmask.engines import Engine
-
 
 REPORT = "report.html"
 
@@ -83,13 +82,24 @@ class AnswerOptions:
     as_json: bool = flag("--json: Write one JSON object to standard output, for programs.")
     debug: DebugOption = False
 
-    def say(self, facts: Mapping[str, object], *sentences: str, stderr: bool = False) -> int:
-        """Say what came of a command, as JSON or in sentences, and return that it is done."""
+    def say(
+        self,
+        facts: Mapping[str, object],
+        *told: str | Callable[[], None],
+        stderr: bool = False,
+    ) -> int:
+        """Say what came of a command, and return that it is done.
+
+        It is said as JSON, or to people: in sentences, or by functions that show more.
+        """
         if self.as_json:
             say_json({"ok": True, **facts})
-        else:
-            for each in sentences:
+            return 0
+        for each in told:
+            if isinstance(each, str):
                 console(stderr=stderr).print(each, soft_wrap=True)
+            else:
+                each()
         return 0
 
 

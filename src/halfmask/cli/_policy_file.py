@@ -14,17 +14,15 @@ from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import flag, option
-from halfmask.cli._tables import FormOptions
+from halfmask.cli._tables import FormOptions, HeaderOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
-    from halfmask.cli._tables import HeaderOptions
     from halfmask.data import ReadOptions, SinglingOut
     from halfmask.microdata import MadePolicy
-
 
 #: How names of columns are given in one option.
 COLUMNS = "COLUMN,COLUMN,..."

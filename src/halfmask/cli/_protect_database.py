@@ -66,11 +66,7 @@ def copy_database(
             overwrite=overwrite,
             progress=stages,
         )
-    if saying.as_json:
-        say_json({"ok": True, "report": folder, **_as_dict(copied)})
-    else:
-        _show(copied, folder)
-    return 0
+    return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
 
 
 def propose(source: str, policy: PolicyFile, *, as_json: bool) -> int:

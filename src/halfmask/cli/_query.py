@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._ledger_options import Declarations, LedgerOptions, pairs
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
@@ -92,16 +92,8 @@ def query(
                 release_answer(question, answer, out)
             # An answer from the book was paid with more.
             paid = question.plan(epsilon=answer.epsilon, delta=answer.delta, noise=noise)
-            return _say(answer, paid, as_json=saying.as_json)
-    return _say_plan(planned, as_json=saying.as_json)
-
-
-def _say_plan(planned: QueryPlan, *, as_json: bool) -> int:
-    if as_json:
-        say_json({"ok": True, **planned.to_dict()})
-    else:
-        _explain(planned, console())
-    return 0
+            return saying.say(answer.to_dict(), lambda: _show(answer, paid))
+    return saying.say(planned.to_dict(), lambda: _explain(planned, console()))
 
 
 def _explain(planned: QueryPlan, out: Console) -> None:
@@ -109,10 +101,7 @@ def _explain(planned: QueryPlan, out: Console) -> None:
         out.print(printable(line), soft_wrap=True)
 
 
-def _say(answer: PrivateAnswer, planned: QueryPlan, *, as_json: bool) -> int:
-    if as_json:
-        say_json({"ok": True, **answer.to_dict()})
-        return 0
+def _show(answer: PrivateAnswer, planned: QueryPlan) -> None:
     out = console()
     _explain(planned, out)
     out.print()
@@ -125,7 +114,6 @@ def _say(answer: PrivateAnswer, planned: QueryPlan, *, as_json: bool) -> int:
     out.print(table)
     paid = "It was asked before: nothing was charged." if answer.from_book else "It is charged."
     out.print(f"\n{paid} {printable(answer.guarantee)}", soft_wrap=True)
-    return 0
 
 
 def _interval(row: dict[str, float | None], label: str) -> str:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from halfmask.hashing import FileHasher, HashedRows
     from halfmask.trainer.client import TrainerClient
 
-
 #: What a stream of Arrow begins with: no table of texts does.
 _STREAM = b"\xff\xff\xff\xff"
 

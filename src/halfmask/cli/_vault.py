@@ -39,7 +39,7 @@ def create(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> i
     """
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
-    made_by = lock.new()
+    made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("making the vault")
         made = Vault.create(where, lock=made_by)
@@ -147,7 +147,7 @@ def join(
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
     joined = Vault.join(where, _read_parts(parts))
-    made_by = lock.new()
+    made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("sealing everything again")
         joined.rewrap(made_by)

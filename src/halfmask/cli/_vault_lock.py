@@ -75,14 +75,6 @@ class LockOptions:
     def __bool__(self) -> bool:
         return bool(self.key_file or self.passphrase_file or self.keyring)
 
-    def chosen(self) -> KeyFile | Passphrase | Keyring:
-        """Return the lock that is there; a passphrase is asked for if nothing else is given."""
-        return self._lock(new=False)
-
-    def new(self) -> KeyFile | Passphrase | Keyring:
-        """Return a lock for what is made: a key file is made, a passphrase is asked for twice."""
-        return self._lock(new=True)
-
     def open(self, vault: str) -> Vault:
         """Open a vault by the given lock."""
         lock = self.chosen()
@@ -90,7 +82,11 @@ class LockOptions:
 
         return Vault.open(vault, lock=lock)
 
-    def _lock(self, *, new: bool) -> KeyFile | Passphrase | Keyring:
+    def chosen(self, *, new: bool = False) -> KeyFile | Passphrase | Keyring:
+        """Return the lock; a passphrase is asked for if nothing else is given.
+
+        For what is made, a key file is made where it is missing, a passphrase asked for twice.
+        """
         if sum((self.key_file is not None, self.passphrase_file is not None, self.keyring)) > 1:
             raise UsageError(
                 "A vault has one lock, and more than one was given.",
@@ -139,7 +135,7 @@ class NewLockOptions:
             key_file=self.new_key_file,
             passphrase_file=self.new_passphrase_file,
             keyring=self.new_keyring,
-        ).new()
+        ).chosen(new=True)
 
 
 class _Sealable(Protocol):

@@ -86,7 +86,7 @@ def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
     if not isinstance(each, Field):
         return parameter
     default = inspect.Parameter.empty if each.default is MISSING else each.default
-    hint = Annotated[parameter.annotation, each.metadata[_ASKED]]
+    hint = Annotated[parameter.annotation, each.metadata[_ASKED]]  # type: ignore[name-defined] # no type of a name
     return parameter.replace(default=default, annotation=hint)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
-from halfmask.cli._hash_settings import HashOptions
-from halfmask.cli._header_options import HeaderOptions
+from halfmask.cli._hashers import HashOptions
+from halfmask.cli._tables import HeaderOptions
 
 
 @pytest.mark.parametrize(

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inner:
     """A group within a group."""
 
-    depth: Annotated[int, typer.Option("--depth", min=1)] = 3
+    depth: int = option("--depth -d N: How deep it is.", 3, min=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outer:
     """A group with an option, a field that is none, and another group."""
 
-    name: Annotated[str | None, typer.Option("--name")] = None
+    name: str | None = option("--name: What it is called.")
     inner: Inner
     called: str = "a table"
 
@@ -36,7 +35,12 @@ def heard():
 
     @app.command()
     @spreads_groups
-    def look(table: str, *, outer: Outer, loud: Annotated[bool, typer.Option("--loud")] = False):
+    def look(
+        table: str = argument("TABLE: Where to look."),
+        *,
+        outer: Outer,
+        loud: bool = flag("--loud: Be loud."),
+    ):
         """Look at TABLE."""
         given.append((table, outer, loud))
 
@@ -65,3 +69,29 @@ def test_limits_of_options_hold_within_groups(heard):
     given, run = heard
     assert run("a.csv", "--depth", "0").exit_code == 2
     assert given == []
+
+
+def test_an_option_names_its_flags_and_what_it_takes(heard):
+    given, run = heard
+    assert run("a.csv", "-d", "7").exit_code == 0
+    assert given == [("a.csv", Outer(inner=Inner(depth=7)), False)]
+    lines = [line.split() for line in run("--help").output.splitlines()]
+    assert any({"--depth", "N", "How"} <= set(words) for words in lines)
+    assert any({"TABLE", "Where", "[required]"} <= set(words) for words in lines)
+
+
+def test_what_is_required_is_missed():
+    app = typer.Typer()
+
+    @app.command()
+    @spreads_groups
+    def look(*, parts: int = required("--parts N: How many.")):
+        """Look at parts."""
+
+    assert CliRunner().invoke(app, ["--parts", "3"]).exit_code == 0
+    assert "--parts" in CliRunner().invoke(app, []).output
+
+
+def test_a_group_has_its_defaults_in_python_too():
+    assert Inner() == Inner(depth=3)
+    assert Outer(inner=Inner()).name is None

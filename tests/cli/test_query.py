@@ -194,7 +194,7 @@ def test_keys_that_cannot_be_read_cost_nothing(towns, tmp_path, capsys, written)
     sql = "SELECT town, COUNT(*) FROM towns GROUP BY town"
     where = ("--vault", tmp_path / "v")
     status, _, err = run(capsys, "query", towns, sql, *where, "--epsilon", 9, "--keys", written)
-    assert (status, "A key of 'town' is empty, or has a quotation mark" in err) == (2, True)
+    assert (status, "A key of 'town' is empty, or has a double quote" in err) == (2, True)
     assert "0 charges" in run(capsys, "budget", "show", "towns", *where)[1]
 
 

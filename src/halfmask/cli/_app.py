@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -29,18 +30,29 @@ from halfmask.cli._events import events
 from halfmask.cli._explore import explore
 from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
-from halfmask.cli._options import show_help
+from halfmask.cli._options import DebugOption, show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect
 from halfmask.cli._push import push
 from halfmask.cli._query import query
 from halfmask.cli._reverse import reverse
-from halfmask.cli._schema import schema
 from halfmask.cli._serve import serve
 from halfmask.cli._stopping import stopping_cleanly
 from halfmask.cli._synthesize import synthesize
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
+
+
+def schema(
+    *,
+    debug: DebugOption = False,  # noqa: ARG001 - main looks for it
+) -> int:
+    """Print the JSON schema of policy files, for editors."""
+    from halfmask.microdata import Policy  # noqa: PLC0415 - pydantic takes a while
+
+    typer.echo(json.dumps(Policy.json_schema(), indent=2))
+    return 0
+
 
 # What click makes of the interrupt key, before we see it.
 CLICK_INTERRUPTED = 130

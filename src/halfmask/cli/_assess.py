@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
 from halfmask.cli._codecs import unseal_codec
 from halfmask.cli._failures import UsageError
 from halfmask.cli._findings import answer_findings, show_findings
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument, command_group
+from halfmask.cli._option_groups import argument, option, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions, command_group
 from halfmask.cli._tables import Reading
 from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
@@ -40,13 +38,8 @@ assess.command()(release)
 class CodecOfVault:
     """What is attacked in place of a file: what a codec would send."""
 
-    vault: Annotated[
-        str | None,
-        typer.Option("--vault", metavar="VAULT", help="The vault that holds the codec."),
-    ] = None
-    codec: Annotated[
-        str | None, typer.Option("--codec", metavar="NAME", help="The codec's name in the vault.")
-    ] = None
+    vault: str | None = option("--vault VAULT: The vault that holds the codec.")
+    codec: str | None = option("--codec NAME: The codec's name in the vault.")
     lock: LockOptions
 
     def check(self, encoded: str | None) -> None:
@@ -64,34 +57,17 @@ class CodecOfVault:
 class AttackOptions:
     """How it is attacked, and judged."""
 
-    known: Annotated[
-        int,
-        typer.Option(
-            "--known", min=1, metavar="ROWS", help="Number of rows that the attacker knows."
-        ),
-    ] = 50
-    period: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--period",
-            min=2,
-            metavar="ROWS",
-            help="Length of a calendar cycle in rows, if rows are in time order; may be "
-            "given more than once.",
-        ),
-    ] = None
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="WORDS",
-            help="Use only measures whose names have these words in a row, such as variance; "
-            "may be given more than once.",
-        ),
-    ] = None
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, metavar="N", help="The seed of the random draws.")
-    ] = 0
+    known: int = option("--known ROWS: Number of rows that the attacker knows.", 50, min=1)
+    period: list[int] | None = option(
+        "--period ROWS: Length of a calendar cycle in rows, if rows are in time order; may be "
+        "given more than once.",
+        min=2,
+    )
+    measure: list[str] | None = option(
+        "--measure WORDS: Use only measures whose names have these words in a row, such as "
+        "variance; may be given more than once."
+    )
+    seed: int = option("--seed N: The seed of the random draws.", 0, min=0)
 
     def check(self, encoded: str | None) -> None:
         """Refuse options that would do nothing."""
@@ -104,34 +80,19 @@ class AttackOptions:
             raise UsageError("--measure has no words.", hint="Give some of a measure's name.")
 
 
-EncodedArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[ENCODED]",
-        show_default=False,
-        help="The encoding of TABLE, with rows in TABLE's order; or use --vault and --codec.",
-    ),
-]
-
-
 @assess.command()
 @spreads_groups
 def encoding(
-    table: TableArgument,
-    encoded: EncodedArgument = None,
+    table: str = TABLE,
+    encoded: str | None = argument(
+        "[ENCODED]: The encoding of TABLE, with rows in TABLE's order; or use --vault and --codec.",
+        None,
+    ),
     *,
     instead: CodecOfVault,
     how: AttackOptions,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the results to this file, as JSON."
-        ),
-    ] = None,
-    picture: Annotated[
-        str | None,
-        typer.Option("--picture", metavar="FILE", help="Draw the results in this file, as SVG."),
-    ] = None,
+    out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
+    picture: str | None = option("--picture FILE: Draw the results in this file, as SVG."),
     reading: Reading,
     saying: SayingOptions,
 ) -> int:

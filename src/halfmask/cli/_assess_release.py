@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.cli._failures import UsageError
 from halfmask.cli._findings import answer_findings, show_findings
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._option_groups import argument, option, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
@@ -32,46 +30,20 @@ READ_ALIKE: Final = "Give the policy by --policy, so that TABLE is read as prote
 
 @spreads_groups
 def release(  # each is an option
-    table: TableArgument,
-    folder: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASE",
-            show_default=False,
-            help="The folder that halfmask protect made of TABLE.",
-        ),
-    ],
+    table: str = TABLE,
+    folder: str = argument("RELEASE: The folder that halfmask protect made of TABLE."),
     *,
-    control: Annotated[
-        str | None,
-        typer.Option(
-            "--control",
-            metavar="TABLE",
-            help="Rows of the same population, drawn at random and held out before protect. "
-            "Singling out, linkability and inference need them.",
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            metavar="POLICY",
-            help="The policy of the release. TABLE and the control table are read as it says.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, metavar="N", help="The seed of the random draws.")
-    ] = 0,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the results to this file, as JSON."
-        ),
-    ] = None,
-    picture: Annotated[
-        str | None,
-        typer.Option("--picture", metavar="FILE", help="Draw the results in this file, as SVG."),
-    ] = None,
+    control: str | None = option(
+        "--control TABLE: Rows of the same population, drawn at random and held out before "
+        "protect. Singling out, linkability and inference need them."
+    ),
+    policy: str | None = option(
+        "--policy POLICY: The policy of the release. TABLE and the control table are read as it "
+        "says."
+    ),
+    seed: int = option("--seed N: The seed of the random draws.", 0, min=0),
+    out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
+    picture: str | None = option("--picture FILE: Draw the results in this file, as SVG."),
     reading: Reading,
     saying: SayingOptions,
 ) -> int:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from halfmask.cli._chosen_columns import COLUMNS
 from halfmask.cli._comma_lists import items_of
-from halfmask.cli._console import WARNED, console, listing, printable, say_json
-from halfmask.cli._engine import EngineOptions  # typer reads it
+from halfmask.cli._console import WARNED, console, listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument
+from halfmask.cli._option_groups import option, required, spreads_groups
+from halfmask.cli._options import TABLE, EngineOptions, SayingOptions
+from halfmask.cli._policy_file import COLUMNS
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
@@ -36,39 +33,19 @@ TABLES = (".csv", ".parquet")
 class PopulationOptions:
     """What is known of the population that the table was drawn from."""
 
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            "--weights",
-            metavar="COLUMN",
-            help="The column of sampling weights: how many people of the population a row stands "
-            "for.",
-        ),
-    ] = None
-    sampling_fraction: Annotated[
-        float | None,
-        typer.Option(
-            "--sampling-fraction",
-            metavar="SHARE",
-            help="The share of the population that the table holds, such as 0.05.",
-        ),
-    ] = None
-    population: Annotated[
-        str | None,
-        typer.Option(
-            "--population",
-            metavar="TABLE",
-            help="The population, with the rows of TABLE and the same values.",
-        ),
-    ] = None
-    household: Annotated[
-        str | None,
-        typer.Option(
-            "--household",
-            metavar="COLUMN",
-            help="The column that says which rows are of one household.",
-        ),
-    ] = None
+    weights: str | None = option(
+        "--weights COLUMN: The column of sampling weights: how many people of the population a "
+        "row stands for."
+    )
+    sampling_fraction: float | None = option(
+        "--sampling-fraction SHARE: The share of the population that the table holds, such as 0.05."
+    )
+    population: str | None = option(
+        "--population TABLE: The population, with the rows of TABLE and the same values."
+    )
+    household: str | None = option(
+        "--household COLUMN: The column that says which rows are of one household."
+    )
 
     def read(self, reading: Reading, names: Sequence[str]) -> pl.DataFrame | None:
         """Return the population, where it was given, read as the table is."""
@@ -110,49 +87,26 @@ class PopulationOptions:
 
 @spreads_groups
 def risk(  # each is an option
-    table: TableArgument,
+    table: str = TABLE,
     *,
-    quasi_identifiers: Annotated[
-        str,
-        typer.Option(
-            "--quasi-identifiers",
-            metavar=COLUMNS,
-            help="Every column that an attacker could know of a person.",
-        ),
-    ],
+    quasi_identifiers: str = required(
+        f"--quasi-identifiers {COLUMNS}: Every column that an attacker could know of a person."
+    ),
     people: PopulationOptions,
-    largest_set: Annotated[
-        int,
-        typer.Option(
-            "--largest-set",
-            min=1,
-            metavar="COLUMNS",
-            help="The most columns of a set on which unique rows are searched.",
-        ),
-    ] = 3,
-    max_global_risk: Annotated[
-        float | None,
-        typer.Option(
-            "--max-global-risk",
-            metavar="SHARE",
-            help="The mean risk that is accepted: then the threshold for single rows is shown.",
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the results to this file, as JSON."
-        ),
-    ] = None,
-    per_row: Annotated[
-        str | None,
-        typer.Option(
-            "--per-row",
-            metavar="FILE",
-            help="Write the risk of each row to this file (.csv or .parquet), by its number from "
-            "1. It says who is at risk: don't release it.",
-        ),
-    ] = None,
+    largest_set: int = option(
+        "--largest-set COLUMNS: The most columns of a set on which unique rows are searched.",
+        3,
+        min=1,
+    ),
+    max_global_risk: float | None = option(
+        "--max-global-risk SHARE: The mean risk that is accepted: then the threshold for single "
+        "rows is shown."
+    ),
+    out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
+    per_row: str | None = option(
+        "--per-row FILE: Write the risk of each row to this file (.csv or .parquet), by its "
+        "number from 1. It says who is at risk: don't release it."
+    ),
     where_run: EngineOptions,
     reading: Reading,
     saying: SayingOptions,
@@ -204,11 +158,7 @@ def risk(  # each is an option
                 max_global_risk=max_global_risk,
             )
     _write(found, out, per_row)
-    if saying.as_json:
-        say_json({"ok": True, **found.to_dict()})
-    else:
-        _show(found)
-    return 0
+    return saying.say(found.to_dict(), lambda: _show(found))
 
 
 def _read(reading: Reading, table: str) -> pl.DataFrame:

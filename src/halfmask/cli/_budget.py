@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._ledger_options import Declarations, LedgerOptions
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument, command_group
-from halfmask.cli._tables import Reading  # typer reads it
+from halfmask.cli._option_groups import argument, option, required, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions, command_group
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from halfmask.dp.ledger import PrivacyLedger
@@ -21,80 +19,32 @@ _COSTS: Final = ("epsilon", "delta")
 
 budget = command_group("budget", "Set and show the budget of a table for differential privacy.")
 
-EpsilonOption = Annotated[
-    float,
-    typer.Option(
-        "--epsilon",
-        metavar="EPSILON",
-        show_default=False,
-        help="The most that all answers together may cost.",
-    ),
-]
-DeltaOption = Annotated[
-    float,
-    typer.Option(
-        "--delta",
-        metavar="DELTA",
-        show_default=False,
-        help="At which epsilon is counted, far below 1 / rows; 0 for pure epsilon.",
-    ),
-]
-DatasetArgument = Annotated[
-    str, typer.Argument(metavar="DATASET", show_default=False, help="The name of the data set.")
-]
-VaultOption = Annotated[
-    str,
-    typer.Option(
-        "--vault", metavar="VAULT", show_default=False, help="The private folder of the ledger."
-    ),
-]
-OutOption = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        metavar="FOLDER",
-        help="Also release all charges into this new folder, with the claim of the budget for "
-        "halfmask verify.",
-    ),
-]
-PersonOption = Annotated[
-    str | None,
-    typer.Option(
-        "--person",
-        metavar="COLUMN",
-        help="Protect all rows of a person, whom this column names; without, single rows.",
-    ),
-]
-MaxRowsOption = Annotated[
-    int,
-    typer.Option(
-        "--max-rows",
-        metavar="N",
-        min=1,
-        help="The most rows of a person that count in one answer, or in one group of it.",
-    ),
-]
-MaxGroupsOption = Annotated[
-    int,
-    typer.Option(
-        "--max-groups",
-        metavar="N",
-        min=1,
-        help="The most groups of one answer that a person counts in.",
-    ),
-]
+EPSILON = required("--epsilon EPSILON: The most that all answers together may cost.")
+DATASET = argument("DATASET: The name of the data set.")
+VAULT = required("--vault VAULT: The private folder of the ledger.")
 
 
 @budget.command(name="set")
 @spreads_groups
 def set_(
-    table: TableArgument,
+    table: str = TABLE,
     *,
-    epsilon: EpsilonOption,
-    delta: DeltaOption,
-    person: PersonOption = None,
-    max_rows: MaxRowsOption = 1,
-    max_groups: MaxGroupsOption = 1,
+    epsilon: float = EPSILON,
+    delta: float = required(
+        "--delta DELTA: At which epsilon is counted, far below 1 / rows; 0 for pure epsilon."
+    ),
+    person: str | None = option(
+        "--person COLUMN: Protect all rows of a person, whom this column names; without, single "
+        "rows."
+    ),
+    max_rows: int = option(
+        "--max-rows N: The most rows of a person that count in one answer, or in one group of it.",
+        1,
+        min=1,
+    ),
+    max_groups: int = option(
+        "--max-groups N: The most groups of one answer that a person counts in.", 1, min=1
+    ),
     declared: Declarations,
     where: LedgerOptions,
     reading: Reading,
@@ -128,7 +78,14 @@ def set_(
 @budget.command()
 @spreads_groups
 def show(
-    dataset: DatasetArgument, *, vault: VaultOption, out: OutOption = None, saying: SayingOptions
+    dataset: str = DATASET,
+    *,
+    vault: str = VAULT,
+    out: str | None = option(
+        "--out FOLDER: Also release all charges into this new folder, with the claim of the "
+        "budget for halfmask verify."
+    ),
+    saying: SayingOptions,
 ) -> int:
     """Show the budget of a data set, and what was spent of it for what."""
     from halfmask.dp.ledger import PrivacyLedger, release_ledger  # noqa: PLC0415 # half a second
@@ -142,13 +99,11 @@ def show(
 @budget.command()
 @spreads_groups
 def allow(
-    dataset: DatasetArgument,
-    analyst: Annotated[
-        str, typer.Argument(metavar="ANALYST", show_default=False, help="The analyst's name.")
-    ],
+    dataset: str = DATASET,
+    analyst: str = argument("ANALYST: The analyst's name."),
     *,
-    epsilon: EpsilonOption,
-    vault: VaultOption,
+    epsilon: float = EPSILON,
+    vault: str = VAULT,
     saying: SayingOptions,
 ) -> int:
     """Give an analyst a share of the budget, or change it."""
@@ -157,11 +112,8 @@ def allow(
     ledger = PrivacyLedger.open(vault, dataset=dataset)
     ledger.allow(analyst, epsilon=epsilon)
     allowed, spent = ledger.share_of(analyst)
-    if saying.as_json:
-        say_json({"ok": True, "analyst": analyst, "epsilon": allowed, "spent": spent})
-    else:
-        console().print(f"{printable(analyst)}: epsilon {allowed:g}, of it {spent:.4g} spent")
-    return 0
+    told = f"{printable(analyst)}: epsilon {allowed:g}, of it {spent:.4g} spent"
+    return saying.say({"analyst": analyst, "epsilon": allowed, "spent": spent}, told)
 
 
 def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:

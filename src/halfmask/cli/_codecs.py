@@ -1,23 +1,152 @@
-"""Codecs where the command line keeps them: sealed in a vault, by name."""
+"""Codecs on the command line: their settings and claims, and where a vault keeps them."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask._errors import VaultError
+from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._option_groups import flag, option, required
+from halfmask.cli._vault_lock import LockOptions, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.encode import Codec, EncodingReceipt, SeriesCodec
+    from rich.console import Console
+
+    from halfmask.encode import Codec, EncodedFormat, EncodingReceipt, SeriesCodec
     from halfmask.vault import Vault
 
+#: `halfmask.encode.Learner` and `Task`, here again: importing that room costs half a second.
+LearnerName: TypeAlias = Literal["trees", "distances", "linear", "networks"]
+TaskName: TypeAlias = Literal["classification", "regression"]
+
+TASK = option(
+    "--task: Whether a target of integers holds classes or numbers; required for integers. "
+    "By default, text is classes and decimals are numbers."
+)
+CATEGORICAL = option(
+    "--categorical COLUMN: A column whose numbers are codes of categories; may be given more "
+    "than once."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodecOptions:
+    """The settings of a codec, under their own names."""
+
+    learner: LearnerName = required(
+        "--learner: The kind of model: trees (and boosting), distances (and kernels, ridge), "
+        "linear models or networks."
+    )
+    missing: Literal["visible", "hidden"] = option(
+        "--missing-cells: Whether missing cells stay missing or are encoded, too.", "visible"
+    )
+    unseen: Literal["error", "reserve"] = option(
+        "--unseen: What to do with a category that the fit didn't see.", "error"
+    )
+    out_of_range: Literal["extrapolate", "error"] = option(
+        "--out-of-range: What to do with a number outside the range of the fit.", "extrapolate"
+    )
+    precision: Literal["cell", "column"] = option(
+        "--precision: Precision of decoded floats: 1e-12 of each cell, or of the column's "
+        "largest magnitude.",
+        "cell",
+    )
+    rows: Literal["keyed", "kept"] = option(
+        "--rows: Whether rows are written in a keyed order or in their original order.", "keyed"
+    )
+    strength: float = option(
+        "--strength: With --learner networks: the strength of the keyed non-linear map of "
+        "numeric columns. 0 means no map.",
+        0.0,
+        min=0,
+        max=4,
+    )
+    by: str | None = option(
+        "--by COLUMN: A categorical column; each of its values gets a matrix of its own."
+    )
+    split: bool = flag("--split: Give frequent categories several codes.")
+    min_sibling_rows: int = option(
+        "--min-sibling-rows ROWS: With --split: the minimum number of rows of each code.", 30, min=1
+    )
+
+    def codec(self) -> Codec:
+        """Return a codec of these settings, to be fitted."""
+        from halfmask.encode import Codec  # noqa: PLC0415 # polars takes half a second
+
+        return Codec(**asdict(self))
+
+
+#: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
+OutFormat: TypeAlias = Literal["parquet", "csv", "arrow"]
+ENDS: dict[str, EncodedFormat] = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow"}
+
+OUT_FORMAT = option("--out-format: OUT's format, if its name doesn't state it.")
+
+
+def encoded_format(out: str, wanted: EncodedFormat | None) -> EncodedFormat:
+    """Return the format to write: the wanted one, or that of the end of OUT's name."""
+    if names_folder(out):
+        if wanted not in {None, "parquet"}:
+            raise UsageError(
+                "A folder holds files of Parquet.", hint="Leave --out-format away, or give a file."
+            )
+        return "parquet"
+    found = wanted or ("parquet" if out == "-" else ENDS.get(Path(out).suffix.lower()))
+    if found is None:
+        raise UsageError(
+            "OUT's name doesn't say its format.",
+            hint="Let it end in .parquet, .csv or .arrow, or in / for a folder, or give "
+            "--out-format.",
+        )
+    return found
+
+
+def names_folder(out: str) -> bool:
+    """Return whether OUT is a folder to make: its name ends in a slash."""
+    return out.endswith("/")
+
+
+def claims_as_dict(codec: Codec | SeriesCodec) -> dict[str, object]:
+    """Return the claims and weaknesses of a codec as JSON has them."""
+    return {
+        "claims": [
+            {"learner": it.learner, "scope": it.scope, "condition": it.condition}
+            for it in codec.claims
+        ],
+        "weaknesses": [
+            {"name": it.name, "columns": list(it.columns), "known_plaintext": it.known_plaintext}
+            for it in codec.weaknesses
+        ],
+    }
+
+
+def show_claims(codec: Codec | SeriesCodec, err: Console, *, title: str, verbose: bool) -> None:
+    """Show the claims of a codec under a title, its weaknesses, and where the codec is."""
+    err.print(f"\n{title}", style="bold")
+    for claim in codec.claims:
+        more = f" ({claim.condition})" if verbose else ""
+        err.print(f"- {claim.learner}: {claim.scope}{more}", soft_wrap=True)
+    err.print("\nWeaknesses", style="bold")
+    alike: dict[tuple[str, str], list[str]] = {}
+    for weakness in codec.weaknesses:
+        key = weakness.name, weakness.known_plaintext
+        alike.setdefault(key, []).extend(weakness.columns)
+    for (name, undone_by), columns in alike.items():
+        names = printable(", ".join(columns)) if verbose else len(columns)
+        err.print(f"- {name} ({names}): {undone_by}", soft_wrap=True)
+    err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")
+
+
+CODECS = Stored(before="codec", called="codec", made_by="halfmask encode fit makes codecs")
+SERIES_CODECS = Stored(
+    before="series", called="codec", made_by="halfmask encode series fit makes one"
+)
 _RECEIPT = "receipt/"
 _ID = 24
 
@@ -26,18 +155,8 @@ _ID = 24
 class StoredCodec:
     """Where a codec is: the vault, its lock, and a name."""
 
-    vault: Annotated[
-        str,
-        typer.Option(
-            "--vault", metavar="VAULT", show_default=False, help="The vault that holds the codec."
-        ),
-    ]
-    codec: Annotated[
-        str,
-        typer.Option(
-            "--codec", metavar="NAME", show_default=False, help="The codec's name in the vault."
-        ),
-    ]
+    vault: str = required("--vault VAULT: The vault that holds the codec.")
+    codec: str = required("--codec NAME: The codec's name in the vault.")
     lock: LockOptions
 
     def open(self) -> Vault:
@@ -57,44 +176,23 @@ def check_markers(marks: Sequence[str]) -> None:
 
 def check_free(vault: Vault, name: str) -> None:
     """Refuse a name that is taken, before a long reading: what it encoded needs that codec."""
-    if not {_entry(name), _series_entry(name)}.isdisjoint(vault.names()):
+    if CODECS.is_in(vault, name) or SERIES_CODECS.is_in(vault, name):
         raise VaultError(
             "The vault holds a codec of that name already.",
             hint="Choose another name; what the other one encoded can't be decoded without it.",
         )
 
 
-def seal_codec(vault: Vault, name: str, codec: Codec) -> None:
-    """Seal a fitted codec under a name that is free."""
-    vault.seal(_entry(name), codec.to_bytes(), context=_entry(name))
-
-
-def seal_series_codec(vault: Vault, name: str, codec: SeriesCodec) -> None:
-    """Seal a fitted codec of series under a name that is free."""
-    vault.seal(_series_entry(name), codec.to_bytes(), context=_series_entry(name))
-
-
-def holds_series_codec(vault: Vault, name: str) -> bool:
-    """Return whether the codec of a name is one of series."""
-    return _series_entry(name) in vault.names()
-
-
 def unseal_series_codec(vault: Vault, name: str) -> SeriesCodec:
     """Return the codec of series of a name."""
     from halfmask.encode import SeriesCodec  # noqa: PLC0415 # polars takes half a second
 
-    if _entry(name) in vault.names():
+    if CODECS.is_in(vault, name):
         raise VaultError(
             "The codec of that name isn't one of time series.",
             hint="halfmask encode apply encodes by it.",
         )
-    if not holds_series_codec(vault, name):
-        raise VaultError(
-            "The vault holds no codec of that name.",
-            hint="halfmask vault list shows what it holds; halfmask encode series fit makes one.",
-        )
-    entry = _series_entry(name)
-    return SeriesCodec.from_bytes(vault.unseal(entry, context=entry))
+    return SeriesCodec.from_bytes(SERIES_CODECS.unseal(vault, name))
 
 
 def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: EncodingReceipt) -> None:
@@ -108,17 +206,12 @@ def unseal_codec(vault: Vault, name: str) -> Codec:
     """Return the codec of a name, with the receipts of what it encoded."""
     from halfmask.encode import Codec, EncodingReceipt  # noqa: PLC0415 # polars takes half a second
 
-    if holds_series_codec(vault, name):
+    if SERIES_CODECS.is_in(vault, name):
         raise VaultError(
             "The codec of that name is one of time series.",
             hint="halfmask encode series apply and halfmask decode take it.",
         )
-    if _entry(name) not in vault.names():
-        raise VaultError(
-            "The vault holds no codec of that name.",
-            hint="halfmask vault list shows what it holds; halfmask encode fit makes codecs.",
-        )
-    codec = Codec.from_bytes(vault.unseal(_entry(name), context=_entry(name)))
+    codec = Codec.from_bytes(CODECS.unseal(vault, name))
     context = _context(name, codec)
     for entry in vault.entries():
         if entry.name.startswith(_RECEIPT) and entry.context == context:
@@ -136,15 +229,7 @@ def check_streams(table: str, out: str, lock: LockOptions, *, as_json: bool) -> 
         raise UsageError("--json and OUT - both want standard output.", hint="Choose one.")
 
 
-def _entry(name: str) -> str:
-    return f"codec/{name}"
-
-
-def _series_entry(name: str) -> str:
-    return f"series/{name}"
-
-
 def _context(name: str, codec: Codec) -> str:
     """Return what receipts of a codec are bound to: another one of its name isn't their codec."""
     which = hashlib.sha256("/".join(codec.plan_.tokens).encode()).hexdigest()[:_ID]
-    return f"{_entry(name)}/{which}"
+    return f"{CODECS.entry(name)}/{which}"

@@ -4,95 +4,117 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ColumnNotFoundError, DataError
-from halfmask.cli._codecs import (  # typer reads annotations
+from halfmask.cli._codecs import (
+    SERIES_CODECS,
     StoredCodec,
     check_streams,
-    holds_series_codec,
     unseal_codec,
     unseal_series_codec,
 )
-from halfmask.cli._console import console, say_json
-from halfmask.cli._decode_series import decoded_forecasts
 from halfmask.cli._failures import UsageError
-from halfmask.cli._header_options import HeaderOptions
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # as above
-    FileFormat,
-    OverwriteOption,
-    SayingOptions,
-)
-from halfmask.cli._tables import FormOptions, Reading
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OVERWRITE, FileFormat, SayingOptions
+from halfmask.cli._tables import FormOptions, HeaderOptions, Reading
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from halfmask.data import Source
     from halfmask.encode import SeriesCodec
+
+
+def decoded_forecasts(codec: SeriesCodec, forecasts: pl.DataFrame) -> pl.DataFrame:
+    """Return forecasts of the steps after the fit, with times, in the units at home."""
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    plan, names = codec.plan_, codec.column_names_
+    wanted = [*names.values(), *([codec.entity_name_] if codec.entity_name_ else [])]
+    absent = [name for name in wanted if name not in forecasts.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, forecasts.columns, where="the forecasts")
+    if codec.entity_name_ and not forecasts[codec.entity_name_].is_in(plan.codes).all():
+        raise DataError("There are forecasts of a series that this codec doesn't have.")
+    if not forecasts.height:
+        raise DataError("There are no forecasts.")
+    parts = []
+    for at, (code, entity) in enumerate(zip(plan.codes, plan.entities, strict=True)):
+        mine = forecasts
+        if codec.entity_name_:
+            mine = forecasts.filter(forecasts[codec.entity_name_] == code)
+        if not mine.height:
+            continue
+        mine = _by_step(codec, mine, first=codec.state_.next[at] - plan.starts[at])
+        parts.append(_part(codec, mine, entity))
+    return pl.concat(parts)
+
+
+def _by_step(codec: SeriesCodec, mine: pl.DataFrame, *, first: int) -> pl.DataFrame:
+    """Return forecasts of one series by step, which have to be the next ones."""
+    if codec.time_name_ not in mine.columns:
+        return mine
+    mine = mine.sort(codec.time_name_)
+    if mine[codec.time_name_].to_list() != list(range(first, first + mine.height)):
+        raise DataError(
+            "The forecasts aren't of the steps that follow the fit.",
+            hint=f"The first step of this series is {first}; leave none out.",
+        )
+    return mine
+
+
+def _part(codec: SeriesCodec, mine: pl.DataFrame, entity: object) -> pl.DataFrame:
+    """Return the decoded forecasts of one series, with its name and times."""
+    import polars as pl  # noqa: PLC0415 # half a second
+
+    settings = codec.plan_.settings
+    columns: list[pl.Series] = []
+    if settings.entity:
+        dtype = codec.plan_.entities.dtype
+        columns.append(pl.Series(settings.entity, [entity] * mine.height, dtype=dtype))
+    columns.append(codec.horizon(mine.height, entity=entity).alias(settings.time))
+    for name, token in codec.column_names_.items():
+        numbers = codec.decode_forecasts(mine[token].to_numpy(), column=name, entity=entity)
+        columns.append(pl.Series(name, numbers))
+    return pl.DataFrame(columns)
+
+
+_ASSUMED = (
+    "The predictions don't show their order: that of the encoded file was assumed. Encode with "
+    "--ids to check it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodingOptions:
     """What is to be decoded, and how it is read."""
 
-    predictions: Annotated[
-        bool,
-        typer.Option(
-            "--predictions",
-            help="Decode predictions: one column of codes or numbers, or one column of "
-            "probabilities for each code, in ascending order. Without row_id they must "
-            "have the order of the encoded rows.",
-        ),
-    ] = False
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="COLUMN",
-            help="With --predictions: a column of predictions, if ENCODED has other columns, "
-            "too; may be given more than once.",
-        ),
-    ] = None
-    number: Annotated[
-        int | None,
-        typer.Option(
-            "--number",
-            min=0,
-            metavar="N",
-            help="The file's number at encoding; needed if several files have this number of rows.",
-        ),
-    ] = None
-    unordered: Annotated[
-        bool,
-        typer.Option(
-            "--unordered",
-            help="Keep the order of ENCODED. Use it if rows were removed or sorted.",
-        ),
-    ] = False
-    expect_rows: Annotated[
-        int | None,
-        typer.Option(
-            "--expect-rows",
-            min=1,
-            metavar="ROWS",
-            help="Fail if the number of rows isn't this one.",
-        ),
-    ] = None
-    format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="ENCODED's format, if its name doesn't state it: csv, tsv, parquet, arrow "
-            "(a file), arrows (a stream) or jsonl.",
-        ),
-    ] = None
-    later: Annotated[
-        bool,
-        typer.Option("--later", help="For time series: rows that were encoded with --later."),
-    ] = False
+    predictions: bool = flag(
+        "--predictions: Decode predictions: one column of codes or numbers, or one column of "
+        "probabilities for each code, in ascending order. Without row_id they must have the "
+        "order of the encoded rows."
+    )
+    column: list[str] | None = option(
+        "--column COLUMN: With --predictions: a column of predictions, if ENCODED has other "
+        "columns, too; may be given more than once."
+    )
+    number: int | None = option(
+        "--number N: The file's number at encoding; needed if several files have this number of "
+        "rows.",
+        min=0,
+    )
+    unordered: bool = flag(
+        "--unordered: Keep the order of ENCODED. Use it if rows were removed or sorted."
+    )
+    expect_rows: int | None = option(
+        "--expect-rows ROWS: Fail if the number of rows isn't this one.", min=1
+    )
+    format: FileFormat | None = option(
+        "--format FORMAT: ENCODED's format, if its name doesn't state it: csv, tsv, parquet, "
+        "arrow (a file), arrows (a stream) or jsonl."
+    )
+    later: bool = flag("--later: For time series: rows that were encoded with --later.")
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
     def check(self, *, of_series: bool) -> None:
@@ -108,9 +130,9 @@ class DecodingOptions:
             "--unordered": self.unordered,
             "--column": bool(self.column),
         }
-        for option in (name for name, there in given.items() if there):
+        for name in (name for name, there in given.items() if there):
             raise UsageError(
-                f"{option} isn't for time series.",
+                f"{name} isn't for time series.",
                 hint="Steps give the order, and columns keep the names that they were sent with.",
             )
         if self.later and self.predictions:
@@ -137,32 +159,18 @@ class DecodingOptions:
         return source
 
 
-EncodedArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ENCODED",
-        show_default=False,
-        help="Encoded rows, or with --predictions a model's predictions for them: a "
-        "file, or - for standard input.",
-    ),
-]
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file to write. Keep it confidential. - writes Parquet to standard output.",
-    ),
-]
-
-
 @spreads_groups
 def decode(
-    encoded: EncodedArgument,
-    out: OutArgument,
+    encoded: str = argument(
+        "ENCODED: Encoded rows, or with --predictions a model's predictions for them: a file, or "
+        "- for standard input."
+    ),
+    out: str = argument(
+        "OUT: The file to write. Keep it confidential. - writes Parquet to standard output."
+    ),
     *,
     decoding: DecodingOptions,
-    overwrite: OverwriteOption = False,
+    overwrite: bool = OVERWRITE,
     place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
@@ -178,7 +186,7 @@ def decode(
     check_streams(encoded, out, place.lock, as_json=saying.as_json)
     predictions, column = decoding.predictions, decoding.column
     vault = place.open()
-    of_series = holds_series_codec(vault, place.codec)
+    of_series = SERIES_CODECS.is_in(vault, place.codec)
     decoding.check(of_series=of_series)
     if of_series:
         codec = unseal_series_codec(vault, place.codec)
@@ -200,21 +208,14 @@ def decode(
             overwrite=overwrite,
             progress=stages,
         )
-    if saying.as_json:
-        counts = {"rows": done.rows, "predictions": predictions, "number": done.number}
-        say_json({"ok": True, **counts})
-        return 0
-    err = console(stderr=True)
     what = "predictions" if predictions else "rows"
     of = "" if done.number is None else f" of the file with number {done.number}"
-    err.print(f"Decoded {done.rows:,} {what}{of}. Don't release them.", soft_wrap=True)
-    if done.by_count:
-        err.print(
-            "The predictions don't show their order: that of the encoded file was assumed. "
-            "Encode with --ids to check it.",
-            soft_wrap=True,
-        )
-    return 0
+    return saying.say(
+        {"rows": done.rows, "predictions": predictions, "number": done.number},
+        f"Decoded {done.rows:,} {what}{of}. Don't release them.",
+        *([_ASSUMED] if done.by_count else []),
+        stderr=True,
+    )
 
 
 def _decode_series(
@@ -241,11 +242,9 @@ def _decode_series(
             frame = codec.decode(sent, state=codec.state_ if decoding.later else None)
         with TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer:
             writer.write(frame)
-    if saying.as_json:
-        say_json({"ok": True, "rows": writer.rows, "predictions": decoding.predictions})
-        return 0
     what = "forecasts" if decoding.predictions else "rows"
-    console(stderr=True).print(
-        f"Decoded {writer.rows:,} {what}. Don't release them.", soft_wrap=True
+    return saying.say(
+        {"rows": writer.rows, "predictions": decoding.predictions},
+        f"Decoded {writer.rows:,} {what}. Don't release them.",
+        stderr=True,
     )
-    return 0

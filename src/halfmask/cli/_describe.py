@@ -2,47 +2,150 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from itertools import groupby
+from typing import TYPE_CHECKING
 
-import typer
-
-from halfmask.cli._console import console, printable, say_json
-from halfmask.cli._described import show_description
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (
-    SayingOptions,
-    TableArgument,
-)
-from halfmask.cli._policy_file import PolicyFile, with_reading
+from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._option_groups import option, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._policy_file import PolicyFile, show_sets, with_reading
 from halfmask.cli._protect_database import is_whole_database, propose
 from halfmask.cli._tables import FormOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-    from halfmask.data import Description
+    from halfmask.data import Description, Proposal
+
+ROLE_STYLES = {
+    "identifier": "red",
+    "quasi_identifier": "yellow",
+    "sensitive": "magenta",
+    "insensitive": "green",
+}
+#: So many columns with the same proposal are shown as one line.
+MANY_ALIKE = 4
+#: Letters of a column's name that keep room for the reason on 80 columns.
+WIDEST_NAME = 22
+SHORTEST_REASON = 12
+#: Blanks between the columns of a listing.
+GAP = 3
+#: From this share of unique rows on, the line about unchanged columns is a warning.
+MANY_UNIQUE = 0.05
+
+
+def show_description(found: Description, out: Console, *, verbose: bool) -> None:
+    """Show role, kind and reason of each column, and which columns single people out.
+
+    Columns of which the same is proposed for the same reason are one line, named after the first;
+    `verbose` gives each column its own, with all reasons and counts.
+    """
+    from halfmask.data._person_key import proposed_person  # noqa: PLC0415 - polars takes a while
+
+    looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
+    out.print(f"{found.rows:,} rows{looked}, {len(found.proposals)} columns\n", style="bold")
+    if verbose:
+        _show_each(found, out)
+    else:
+        _show_folded(found, out)
+    out.print(
+        f"\nOn the quasi-identifiers together {found.share_unique:.1%} of the rows are unique.",
+        style="bold",
+    )
+    out.print(
+        "On the sensitive and insensitive columns, which are released unchanged: "
+        f"{found.share_unique_unchanged:.1%}.",
+        style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
+    )
+    person = proposed_person(found.proposals)
+    if person is not None:
+        out.print(
+            f"The values of the identifier {printable(person.name)} repeat: if it says whose row "
+            "it is, write it into the policy as person, so that guarantees count people.",
+            style="yellow",
+            soft_wrap=True,
+        )
+    sets = sorted(found.singling_out, key=lambda it: (len(it.columns), -it.share_unique))
+    show_sets(sets, out, "So many are unique on these alone:", of="columns", verbose=verbose)
+
+
+def _show_folded(found: Description, out: Console) -> None:
+    groups = _alike(found.proposals)
+    names = [_named(alike) for alike in groups]
+    roles = [_role(alike[0]) for alike in groups]
+    kinds = [alike[0].kind for alike in groups]
+    taken = (max(map(len, each)) + GAP for each in (names, roles, kinds))
+    room = max(out.width - sum(taken), SHORTEST_REASON)
+    table = listing("column", "role", "kind", "why")
+    for alike, name, role, kind in zip(groups, names, roles, kinds, strict=True):
+        table.add_row(name, role, kind, _shortened(printable(alike[0].brief), room))
+    out.print(table)
+    folded = len(found.proposals) - len(groups)
+    if folded:
+        out.print(f"\n{folded} columns are folded; --verbose and the policy name each.")
+
+
+def _named(alike: list[Proposal]) -> str:
+    more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+    return _shortened(printable(alike[0].name), WIDEST_NAME - len(more)) + more
+
+
+def _alike(proposals: tuple[Proposal, ...]) -> list[list[Proposal]]:
+    """Return the proposals in groups: many with the same proposal, and each other by itself.
+
+    A group stands where its first column does.
+    """
+
+    def alike(each: Proposal) -> tuple[str, str, bool, str]:
+        return (each.role, each.kind, each.certain, each.brief)
+
+    place = {each.name: i for i, each in enumerate(proposals)}
+    groups = [list(group) for _, group in groupby(sorted(proposals, key=alike), key=alike)]
+    parts = [
+        part
+        for group in groups
+        for part in ([group] if len(group) >= MANY_ALIKE else [[each] for each in group])
+    ]
+    return sorted(parts, key=lambda part: place[part[0].name])
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _show_each(found: Description, out: Console) -> None:
+    """Show a column, and under it why: a cell of a table would break the reasons into bits."""
+    for each in found.proposals:
+        out.print(_role(each, before=f"{printable(each.name)}: ", after=f", {each.kind}"))
+        evidence = each.evidence
+        counted = (
+            f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
+            f"{evidence['share_unique']:.1%} of the rows with a value of their own."
+        )
+        out.print(f"  {printable(' '.join((*each.reasons, counted)))}", soft_wrap=True)
+
+
+def _role(proposal: Proposal, *, before: str = "", after: str = "") -> Text:
+    from rich.text import Text  # noqa: PLC0415 - --help needs none
+
+    doubt = "" if proposal.certain else " ?"
+    role = Text(proposal.role.replace("_", "-") + doubt, style=ROLE_STYLES[proposal.role])
+    return Text(before) + role + Text(after)
 
 
 @spreads_groups
 def describe(
-    table: TableArgument,
+    table: str = TABLE,
     *,
     policy: PolicyFile,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="TEXT",
-            help="A text that marks a missing cell, such as ?; may be given more than once.",
-        ),
-    ] = None,
+    missing: list[str] | None = option(
+        "--missing TEXT: A text that marks a missing cell, such as ?; may be given more than once."
+    ),
     form: FormOptions,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            "--sample", min=1, metavar="ROWS", help="Number of rows to examine, drawn at random."
-        ),
-    ] = None,
+    sample: int | None = option(
+        "--sample ROWS: Number of rows to examine, drawn at random.", min=1
+    ),
     saying: SayingOptions,
 ) -> int:
     """Propose a role and a kind for each column, with the reason.

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from halfmask.cli._codec_claims import claims_as_dict, show_claims
-from halfmask.cli._codec_settings import (  # typer reads annotations
-    CategoricalOption,
+from halfmask.cli._codecs import (
+    CATEGORICAL,
+    CODECS,
+    OUT_FORMAT,
+    TASK,
     CodecOptions,
-    TaskOption,
-)
-from halfmask.cli._codecs import (  # as above
+    OutFormat,
     StoredCodec,
+    TaskName,
     check_free,
     check_markers,
     check_streams,
-    seal_codec,
+    claims_as_dict,
+    encoded_format,
+    names_folder,
     seal_receipt,
+    show_claims,
     unseal_codec,
 )
-from halfmask.cli._console import console, printable, say_json
+from halfmask.cli._console import console, printable
 from halfmask.cli._encode_series import series
-from halfmask.cli._encoded_format import OutFormatOption, encoded_format, names_folder
-from halfmask.cli._engine import EngineOptions  # as above
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # as above
-    OverwriteOption,
-    SayingOptions,
-    TableArgument,
-    command_group,
-)
-from halfmask.cli._tables import Reading, schema_of  # as above
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OVERWRITE, TABLE, EngineOptions, SayingOptions, command_group
+from halfmask.cli._tables import Reading, schema_of
 
 if TYPE_CHECKING:
     from halfmask.encode import Codec
@@ -45,14 +40,11 @@ encode.add_typer(series)
 @encode.command()
 @spreads_groups
 def fit(
-    table: TableArgument,
+    table: str = TABLE,
     *,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", metavar="COLUMN", help="The column to predict."),
-    ] = None,
-    task: TaskOption = None,
-    categorical: CategoricalOption = None,
+    target: str | None = option("--target COLUMN: The column to predict."),
+    task: TaskName | None = TASK,
+    categorical: list[str] | None = CATEGORICAL,
     settings: CodecOptions,
     reading: Reading,
     where: EngineOptions,
@@ -84,52 +76,31 @@ def fit(
             progress=stages,
         )
         stages("sealing the codec")
-        seal_codec(vault, place.codec, made)
-    if saying.as_json:
-        say_json({"ok": True, "vault": vault.id, "codec": place.codec, **_as_dict(made)})
-    else:
-        _show(made, verbose=saying.verbose)
-    return 0
-
-
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file to write and send; - writes Parquet to standard output. A name that ends "
-        "in / makes a folder of Parquet files, from a TABLE in such files.",
-    ),
-]
-NumberOption = Annotated[
-    int,
-    typer.Option(
-        "--number",
-        min=0,
-        metavar="N",
-        help="The file's number. Rows of files with different numbers get different orders.",
-    ),
-]
-IdsOption = Annotated[
-    bool,
-    typer.Option(
-        "--ids",
-        help="Write a first column, row_id. Don't train on it. Return it with "
-        "predictions for some rows, or in another order.",
-    ),
-]
+        CODECS.seal(vault, place.codec, made)
+    facts = {"vault": vault.id, "codec": place.codec, **_as_dict(made)}
+    return saying.say(facts, lambda: _show(made, verbose=saying.verbose))
 
 
 @encode.command()
 @spreads_groups
 def apply(
-    table: TableArgument,
-    out: OutArgument,
+    table: str = TABLE,
+    out: str = argument(
+        "OUT: The file to write and send; - writes Parquet to standard output. A name that ends "
+        "in / makes a folder of Parquet files, from a TABLE in such files."
+    ),
     *,
-    number: NumberOption = 0,
-    ids: IdsOption = False,
-    overwrite: OverwriteOption = False,
-    out_format: OutFormatOption = None,
+    number: int = option(
+        "--number N: The file's number. Rows of files with different numbers get different orders.",
+        0,
+        min=0,
+    ),
+    ids: bool = flag(
+        "--ids: Write a first column, row_id. Don't train on it. Return it with predictions for "
+        "some rows, or in another order."
+    ),
+    overwrite: bool = OVERWRITE,
+    out_format: OutFormat | None = OUT_FORMAT,
     reading: Reading,
     where: EngineOptions,
     place: StoredCodec,
@@ -163,12 +134,11 @@ def apply(
         )
         if done.receipt is not None:
             seal_receipt(vault, place.codec, fitted, done.receipt)
-    if saying.as_json:
-        counts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
-        say_json({"ok": True, **counts, "codes": _codes(fitted)})
-    else:
-        _show_encoded(fitted, place.codec, done.rows, number)
-    return 0
+    counts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
+    return saying.say(
+        {**counts, "codes": _codes(fitted)},
+        lambda: _show_encoded(fitted, place.codec, done.rows, number),
+    )
 
 
 def _show_encoded(codec: Codec, name: str, rows: int, number: int) -> None:

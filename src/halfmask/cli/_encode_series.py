@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ParameterError
-from halfmask.cli._codec_claims import claims_as_dict, show_claims
-from halfmask.cli._codecs import (  # typer reads annotations
+from halfmask.cli._codecs import (
+    OUT_FORMAT,
+    SERIES_CODECS,
+    OutFormat,
     StoredCodec,
     check_free,
     check_markers,
     check_streams,
-    seal_series_codec,
+    claims_as_dict,
+    encoded_format,
+    show_claims,
     unseal_series_codec,
 )
 from halfmask.cli._comma_lists import items_of
-from halfmask.cli._console import console, printable, say_json
-from halfmask.cli._encoded_format import OutFormatOption, encoded_format
+from halfmask.cli._console import console, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # as above
-    OverwriteOption,
-    SayingOptions,
-    TableArgument,
-    command_group,
-)
-from halfmask.cli._tables import Reading  # as above
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
+from halfmask.cli._options import OVERWRITE, TABLE, SayingOptions, command_group
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,79 +41,39 @@ series = command_group("series", "Encode time series for forecasts on an untrust
 class SeriesOptions:
     """The settings of a codec of series, which `halfmask.encode.SeriesCodec` documents."""
 
-    time: Annotated[
-        str,
-        typer.Option("--time", metavar="COLUMN", show_default=False, help="The column of times."),
-    ]
-    entity: Annotated[
-        str | None,
-        typer.Option(
-            "--entity", metavar="COLUMN", help="The column that names the series of a row."
-        ),
-    ] = None
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--column",
-            metavar="COLUMN",
-            help="A column of numbers to encode; may be given more than once. By default "
-            "all other columns.",
-        ),
-    ] = None
-    every: Annotated[
-        str | None,
-        typer.Option(
-            "--every",
-            metavar="STEP",
-            help="The step, such as 15m, 1h, 1d or 1mo. By default the most frequent distance.",
-        ),
-    ] = None
-    period: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--period",
-            metavar="PERIOD",
-            help="A cycle to remove: day, week, month, year, or a number of steps; may be "
-            "given more than once. By default those of the calendar.",
-        ),
-    ] = None
-    event: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--event",
-            metavar="NAME,FIRST,LAST",
-            help="Times that others may know, such as fire,2023-08-01,2023-08-04. Their values "
-            "become keyed noise; may be given more than once.",
-        ),
-    ] = None
-    seal_beyond: Annotated[
-        float,
-        typer.Option(
-            "--seal-beyond",
-            metavar="SPREADS",
-            help="Outliers beyond this many spreads become keyed noise, too; 0 for none.",
-        ),
-    ] = 6.0
-    missing: Annotated[
-        Literal["hidden", "visible"],
-        typer.Option(
-            "--missing-cells", help="Whether missing cells become keyed noise or stay missing."
-        ),
-    ] = "hidden"
-    order: Annotated[
-        Literal["error", "sort"],
-        typer.Option("--order", help="What to do with rows whose times go back."),
-    ] = "error"
-    blinding: Annotated[
-        float,
-        typer.Option("--blinding", metavar="SHARE", help="The share of keyed noise, 0 to below 1."),
-    ] = 0.0
-    longest_gap: Annotated[
-        int,
-        typer.Option(
-            "--longest-gap", min=0, metavar="STEPS", help="Maximum number of steps without a row."
-        ),
-    ] = 1000
+    time: str = required("--time COLUMN: The column of times.")
+    entity: str | None = option("--entity COLUMN: The column that names the series of a row.")
+    column: list[str] | None = option(
+        "--column COLUMN: A column of numbers to encode; may be given more than once. By default "
+        "all other columns."
+    )
+    every: str | None = option(
+        "--every STEP: The step, such as 15m, 1h, 1d or 1mo. By default the most frequent distance."
+    )
+    period: list[str] | None = option(
+        "--period PERIOD: A cycle to remove: day, week, month, year, or a number of steps; may "
+        "be given more than once. By default those of the calendar."
+    )
+    event: list[str] | None = option(
+        "--event NAME,FIRST,LAST: Times that others may know, such as "
+        "fire,2023-08-01,2023-08-04. Their values become keyed noise; may be given more than "
+        "once."
+    )
+    seal_beyond: float = option(
+        "--seal-beyond SPREADS: Outliers beyond this many spreads become keyed noise, too; 0 for "
+        "none.",
+        6.0,
+    )
+    missing: Literal["hidden", "visible"] = option(
+        "--missing-cells: Whether missing cells become keyed noise or stay missing.", "hidden"
+    )
+    order: Literal["error", "sort"] = option(
+        "--order: What to do with rows whose times go back.", "error"
+    )
+    blinding: float = option("--blinding SHARE: The share of keyed noise, 0 to below 1.", 0.0)
+    longest_gap: int = option(
+        "--longest-gap STEPS: Maximum number of steps without a row.", 1000, min=0
+    )
 
     def codec(self) -> SeriesCodec:
         """Return a codec of these settings, to be fitted."""
@@ -142,24 +98,10 @@ class SeriesOptions:
             raise UsageError(error.what, hint=error.hint) from None
 
 
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file to write and send; - writes Parquet to standard output.",
-    ),
-]
-LaterOption = Annotated[
-    bool,
-    typer.Option("--later", help="The rows of TABLE follow those of the fit, from the next step."),
-]
-
-
 @series.command()
 @spreads_groups
 def fit(
-    table: TableArgument,
+    table: str = TABLE,
     *,
     settings: SeriesOptions,
     reading: Reading,
@@ -181,23 +123,20 @@ def fit(
         stages("fitting")
         made.fit(rows)
         stages("sealing the codec")
-        seal_series_codec(vault, place.codec, made)
-    if saying.as_json:
-        say_json({"ok": True, "vault": vault.id, "codec": place.codec, **_as_dict(made)})
-    else:
-        _show(made, verbose=saying.verbose)
-    return 0
+        SERIES_CODECS.seal(vault, place.codec, made)
+    facts = {"vault": vault.id, "codec": place.codec, **_as_dict(made)}
+    return saying.say(facts, lambda: _show(made, verbose=saying.verbose))
 
 
 @series.command()
 @spreads_groups
 def apply(
-    table: TableArgument,
-    out: OutArgument,
+    table: str = TABLE,
+    out: str = argument("OUT: The file to write and send; - writes Parquet to standard output."),
     *,
-    later: LaterOption = False,
-    overwrite: OverwriteOption = False,
-    out_format: OutFormatOption = None,
+    later: bool = flag("--later: The rows of TABLE follow those of the fit, from the next step."),
+    overwrite: bool = OVERWRITE,
+    out_format: OutFormat | None = OUT_FORMAT,
     reading: Reading,
     place: StoredCodec,
     saying: SayingOptions,
@@ -219,20 +158,15 @@ def apply(
         sent = fitted.encode(rows, state=fitted.state_ if later else None)
         with TableWriter(out, format=wanted, overwrite=overwrite, guard_formulas=False) as writer:
             writer.write(sent)
-    if saying.as_json:
-        say_json({"ok": True, "rows": writer.rows, "later": later, **_names(fitted)})
-        return 0
-    err = console(stderr=True)
-    err.print(
-        f"Encoded {writer.rows:,} rows. Codec {printable(place.codec)} decodes what comes back.",
-        soft_wrap=True,
-    )
     names = _names(fitted)
-    for what, name in (("Steps", names["time"]), ("Series", names["entity"])):
-        if name:
-            err.print(f"{what}: {name}", soft_wrap=True)
-    err.print(f"Columns to forecast: {', '.join(fitted.column_names_.values())}", soft_wrap=True)
-    return 0
+    told = (("Steps", names["time"]), ("Series", names["entity"]))
+    return saying.say(
+        {"rows": writer.rows, "later": later, **names},
+        f"Encoded {writer.rows:,} rows. Codec {printable(place.codec)} decodes what comes back.",
+        *(f"{what}: {name}" for what, name in told if name),
+        f"Columns to forecast: {', '.join(fitted.column_names_.values())}",
+        stderr=True,
+    )
 
 
 def _event(text: str) -> Event:
@@ -260,11 +194,7 @@ def _names(codec: SeriesCodec) -> dict[str, object]:
 
 
 def _as_dict(codec: SeriesCodec) -> dict[str, object]:
-    return {
-        "series": len(codec.plan_.entities),
-        **_names(codec),
-        **claims_as_dict(codec),
-    }
+    return {"series": len(codec.plan_.entities), **_names(codec), **claims_as_dict(codec)}
 
 
 def _show(codec: SeriesCodec, *, verbose: bool) -> None:

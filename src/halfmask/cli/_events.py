@@ -2,12 +2,145 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from halfmask.cli._codecs import check_streams
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._events_describe import describe
-from halfmask.cli._events_reverse import reverse
-from halfmask.cli._events_run import run
-from halfmask.cli._events_table import table
+from halfmask.cli._events_run import POLICY, StreamVault, check_apart, run
 from halfmask.cli._events_verify import verify
-from halfmask.cli._options import command_group
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
+from halfmask.cli._options import OVERWRITE, SayingOptions, command_group
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+
+if TYPE_CHECKING:
+    from halfmask.events import Reversed
+    from halfmask.vault import Vault
+
+#: `halfmask.events.TableKind`, here again: importing that room costs half a second.
+KindWord: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
+
+table = command_group("table", "Store secret tables for event policies in a vault.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesVault:
+    """The vault of secret tables, and its lock."""
+
+    vault: str = required("--vault VAULT: The vault with the secret tables.")
+    lock: LockOptions
+
+    def open(self) -> Vault:
+        """Open the vault."""
+        return self.lock.open(self.vault)
+
+
+@table.command("set")
+@spreads_groups
+def set_(
+    name: str = argument("NAME: The table's name in policies: table = NAME."),
+    file: str = argument("FILE: The table, a TOML or CSV file by its ending."),
+    *,
+    place: TablesVault,
+    kind: KindWord | None = option("--kind: The kind of a CSV table. A TOML file states it."),
+    overwrite: bool = flag("--overwrite: Replace an existing table of this name."),
+    saying: SayingOptions,
+) -> int:
+    """Store the secret table in FILE in the vault, as NAME.
+
+    FILE stays where it is. Remove it, or protect it like the vault.
+    """
+    vault = place.open()
+    from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
+
+    found = SecretTable.load(file, kind=kind)
+    found.seal(vault, table_entry(name), overwrite=overwrite)
+    return saying.say(
+        {"table": name, "kind": found.kind, "entries": len(found)},
+        f"The vault holds the table {printable(name)}: {found.kind}, {len(found):,} entries.",
+        stderr=True,
+    )
+
+
+@table.command("list")
+@spreads_groups
+def list_(*, place: TablesVault, saying: SayingOptions) -> int:
+    """List the secret tables of a vault: names, kinds and numbers of entries."""
+    vault = place.open()
+    from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
+
+    before = table_entry("")
+    names = [name.removeprefix(before) for name in vault.names() if name.startswith(before)]
+    found = {name: SecretTable.unseal(vault, table_entry(name)) for name in names}
+    if saying.as_json:
+        tables = [
+            {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
+        ]
+        return saying.say({"tables": tables})
+    shown = listing("table", "kind", "entries", right=("entries",))
+    for name, each in found.items():
+        shown.add_row(printable(name), each.kind, f"{len(each):,}")
+    console().print(shown)
+    return 0
+
+
+@spreads_groups
+def reverse(
+    policy: str = POLICY,
+    released: str = argument(
+        "RELEASED: Released events: a file or folder of JSON lines, or - for standard input."
+    ),
+    out: str = argument(
+        "OUT: The file for the original values. Keep it confidential. - for standard output."
+    ),
+    *,
+    overwrite: bool = OVERWRITE,
+    place: StreamVault,
+    saying: SayingOptions,
+) -> int:
+    """Reverse the pseudonyms of RELEASED.
+
+    It reverses tokens, sequence numbers over the stream, and values of one-to-one secret tables.
+    Other values stay as released. OUT has the mode 0600.
+    """
+    check_streams(released, out, place.lock, as_json=saying.as_json)
+    check_apart(out, policy, released)
+    vault = place.lock.open(place.vault)
+    from halfmask.events import EventPolicy, reverse_events  # noqa: PLC0415 # half a second
+    from halfmask.events.streams import open_sink, open_source  # noqa: PLC0415 # the same
+
+    before = os.umask(0o077)
+    try:
+        with saying.stages() as stages:
+            done = reverse_events(
+                EventPolicy.load(policy),
+                open_source(released),
+                open_sink(out, overwrite=overwrite),
+                vault=vault,
+                stream=place.stream,
+                progress=stages,
+            )
+    finally:
+        os.umask(before)
+    turned, unknown = sum(done.values.values()), sum(done.unknown.values())
+    return saying.say(
+        _reversed(done),
+        f"Turned back {turned:,} values of {done.events:,} events; "
+        f"{unknown:,} aren't known to the vault.",
+        stderr=True,
+    )
+
+
+def _reversed(done: Reversed) -> dict[str, object]:
+    return {
+        "events": done.events,
+        "rules": list(done.rules),
+        "values": {str(rule): count for rule, count in done.values.items()},
+        "unknown": {str(rule): count for rule, count in done.unknown.items()},
+    }
+
 
 events = command_group("events", "Release a stream of nested events by a policy.")
 for command in (describe, run, verify, reverse):

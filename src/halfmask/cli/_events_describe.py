@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._events_options import check_apart
+from halfmask.cli._events_run import check_apart
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions  # typer reads annotations
-from halfmask.cli._policy_file import PolicyFile, show_sets  # as above
+from halfmask.cli._option_groups import argument, option, spreads_groups
+from halfmask.cli._options import SayingOptions
+from halfmask.cli._policy_file import PolicyFile, show_sets
 from halfmask.cli._progress import compilation_announced
 
 if TYPE_CHECKING:
@@ -37,36 +35,20 @@ MOST_EVENTS = 100_000
 
 @spreads_groups
 def describe(
-    where: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT",
-            show_default=False,
-            help="Events: a file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of "
-            "them, or - for standard input.",
-        ),
-    ],
+    where: str = argument(
+        "INPUT: Events: a file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of "
+        "them, or - for standard input."
+    ),
     *,
     policy: PolicyFile,
-    release: Annotated[
-        str | None,
-        typer.Option(
-            "--release",
-            metavar="NAME",
-            help="The name of the release in the policy. Keys are derived from it, so "
-            "pseudonyms of other releases can't be joined to these. Without it, write "
-            "the name into POLICY.",
-        ),
-    ] = None,
-    rows: Annotated[
-        int,
-        typer.Option(
-            "--sample",
-            min=1,
-            metavar="EVENTS",
-            help="Number of events to examine, from the beginning.",
-        ),
-    ] = MOST_EVENTS,
+    release: str | None = option(
+        "--release NAME: The name of the release in the policy. Keys are derived from it, so "
+        "pseudonyms of other releases can't be joined to these. Without it, write the name into "
+        "POLICY."
+    ),
+    rows: int = option(
+        "--sample EVENTS: Number of events to examine, from the beginning.", MOST_EVENTS, min=1
+    ),
     saying: SayingOptions,
 ) -> int:
     """Propose a rule for each field, with the reason.

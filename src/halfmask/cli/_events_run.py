@@ -7,18 +7,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
-
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, say_json
-from halfmask.cli._events_dry_run import show_dry_run
-from halfmask.cli._events_options import PolicyArgument, StreamVault, check_apart
-from halfmask.cli._events_summary import as_dict, show_run, show_written
+from halfmask.cli._events_summary import as_dict, show_dry_run, show_run, show_written
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import OverwriteOption, SayingOptions
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
+from halfmask.cli._options import OVERWRITE, SayingOptions
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -27,6 +25,43 @@ if TYPE_CHECKING:
     from halfmask.events.streams import Source
     from halfmask.vault import Vault
 
+POLICY = argument("POLICY: The policy, a TOML file without secrets.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamVault:
+    """What is secret, and what is known of a stream: a vault, its lock, and a name."""
+
+    vault: str = required(
+        "--vault VAULT: The vault with the secret, the secret tables and the state of the stream."
+    )
+    stream: str | None = option(
+        "--stream NAME: The stream's name in the vault. The default is the policy's release."
+    )
+    lock: LockOptions
+
+
+def check_apart(out: str, *inputs: str) -> None:
+    """Refuse an output that is one of the inputs, or lies in a folder that is one.
+
+    With ``--overwrite`` it would take the place of what can't be made again.
+    """
+    if out == "-":
+        return
+    for given in inputs:
+        if given == "-" or not Path(given).exists():
+            continue
+        if Path(out).exists() and Path(given).samefile(out):
+            raise UsageError(
+                "What is to be written is what is read.", hint="Give OUT a name of its own."
+            )
+        if Path(given).is_dir() and Path(given).resolve() in Path(out).resolve().parents:
+            raise UsageError(
+                "What is to be written lies in the folder that is read.",
+                hint="Give OUT a place outside of it: all files there are input.",
+            )
+
+
 OnErrorWord: TypeAlias = Literal["stop", "skip"]
 
 
@@ -34,21 +69,11 @@ OnErrorWord: TypeAlias = Literal["stop", "skip"]
 class EventInput:
     """Where events come from, and whether they end."""
 
-    follow: Annotated[
-        bool,
-        typer.Option(
-            "--follow", help="Continue with lines that are appended to INPUT, until stopped."
-        ),
-    ] = False
-    topic: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--topic",
-            metavar="KEY=VALUE",
-            help="Read the Kafka topic INPUT until stopped. KEY is a setting of the client, "
-            "such as bootstrap.servers=HOST:PORT; may be given more than once.",
-        ),
-    ] = None
+    follow: bool = flag("--follow: Continue with lines that are appended to INPUT, until stopped.")
+    topic: list[str] | None = option(
+        "--topic KEY=VALUE: Read the Kafka topic INPUT until stopped. KEY is a setting of the "
+        "client, such as bootstrap.servers=HOST:PORT; may be given more than once."
+    )
 
     def check(self) -> None:
         """Refuse what doesn't go together."""
@@ -75,27 +100,16 @@ class EventInput:
 class BadLineOptions:
     """What becomes of lines that are no events."""
 
-    on_error: Annotated[
-        OnErrorWord,
-        typer.Option(
-            "--on-error", help="What to do at an invalid line: stop, or skip and count it."
-        ),
-    ] = "stop"
-    dead_letters: Annotated[
-        str | None,
-        typer.Option(
-            "--dead-letters",
-            metavar="FILE",
-            help="Write the number and reason of each invalid line to this file, of mode 0600.",
-        ),
-    ] = None
-    dead_letter_content: Annotated[
-        bool,
-        typer.Option(
-            "--dead-letter-content",
-            help="Also write the invalid lines to that file. Keep it confidential.",
-        ),
-    ] = False
+    on_error: OnErrorWord = option(
+        "--on-error: What to do at an invalid line: stop, or skip and count it.", "stop"
+    )
+    dead_letters: str | None = option(
+        "--dead-letters FILE: Write the number and reason of each invalid line to this file, of "
+        "mode 0600."
+    )
+    dead_letter_content: bool = flag(
+        "--dead-letter-content: Also write the invalid lines to that file. Keep it confidential."
+    )
 
     def letters(self, *, overwrite: bool) -> DeadLetters | None:
         """Return where they are noted, if anywhere."""
@@ -112,91 +126,54 @@ class BadLineOptions:
 class DryRunOptions:
     """Whether nothing is written, and how much is read for that."""
 
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Apply the policy to the first lines of INPUT. Show counts, dropped fields "
-            "and events that single people out. OUT and the vault stay unchanged.",
-        ),
-    ] = False
-    sample: Annotated[
-        int,
-        typer.Option(
-            "--sample", metavar="LINES", min=1, help="Number of lines that a dry run reads."
-        ),
-    ] = 10_000
+    dry_run: bool = flag(
+        "--dry-run: Apply the policy to the first lines of INPUT. Show counts, dropped fields "
+        "and events that single people out. OUT and the vault stay unchanged."
+    )
+    sample: int = option("--sample LINES: Number of lines that a dry run reads.", 10_000, min=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How a run goes on, what it tells of itself, and what it fails at."""
 
-    restart: Annotated[
-        bool,
-        typer.Option(
-            "--restart",
-            help="Delete the state of the stream. Numbers restart, and an interrupted run "
-            "isn't continued.",
-        ),
-    ] = False
-    checkpoint_seconds: Annotated[
-        float,
-        typer.Option(
-            "--checkpoint-seconds", min=0, metavar="SECONDS", help="Time between two checkpoints."
-        ),
-    ] = 10.0
-    report: Annotated[
-        bool,
-        typer.Option(
-            "--report/--no-report",
-            help="Write OUT.manifest.json, to send with OUT, and OUT.report.html, to keep: "
-            "it names dropped fields.",
-        ),
-    ] = True
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            help="Make these warnings errors: released events that single people out, lost "
-            "events, no output. OUT then keeps the name OUT.partial.",
-        ),
-    ] = False
-
-
-InputArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="INPUT",
-        show_default=False,
-        help="A file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of them, or "
-        "- for standard input; with --topic, the name of a topic.",
-    ),
-]
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The output to write and send. Its ending sets the format: .gz and .zst "
-        "for compressed JSON lines, .parquet and .arrow for a table, / for a folder of parts. "
-        "Any other ending means JSON lines. - is standard output.",
-    ),
-]
+    restart: bool = flag(
+        "--restart: Delete the state of the stream. Numbers restart, and an interrupted run "
+        "isn't continued."
+    )
+    checkpoint_seconds: float = option(
+        "--checkpoint-seconds SECONDS: Time between two checkpoints.", 10.0, min=0
+    )
+    report: bool = option(
+        "--report/--no-report: Write OUT.manifest.json, to send with OUT, and OUT.report.html, "
+        "to keep: it names dropped fields.",
+        True,
+    )
+    strict: bool = flag(
+        "--strict: Make these warnings errors: released events that single people out, lost "
+        "events, no output. OUT then keeps the name OUT.partial."
+    )
 
 
 @spreads_groups
 def run(
-    policy: PolicyArgument,
-    source: InputArgument,
-    out: OutArgument,
+    policy: str = POLICY,
+    source: str = argument(
+        "INPUT: A file of JSON lines (plain, gzip, zstd), Parquet or Arrow, a folder of them, or "
+        "- for standard input; with --topic, the name of a topic."
+    ),
+    out: str = argument(
+        "OUT: The output to write and send. Its ending sets the format: .gz and .zst for "
+        "compressed JSON lines, .parquet and .arrow for a table, / for a folder of parts. Any "
+        "other ending means JSON lines. - is standard output."
+    ),
     *,
     place: StreamVault,
     coming: EventInput,
     bad: BadLineOptions,
     how: RunOptions,
     trying: DryRunOptions,
-    overwrite: OverwriteOption = False,
+    overwrite: bool = OVERWRITE,
     saying: SayingOptions,
 ) -> int:
     """Apply POLICY to the events of INPUT, and write OUT.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console, mark, printable, say_json
-from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import AnswerOptions
 
 if TYPE_CHECKING:
@@ -27,25 +25,15 @@ COUNTED = {
 
 @spreads_groups
 def verify(
-    where: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="The output of halfmask events run, a file or folder with its manifest next "
-            "to it; or the manifest.",
-        ),
-    ],
+    where: str = argument(
+        "OUT: The output of halfmask events run, a file or folder with its manifest next to it; "
+        "or the manifest."
+    ),
     *,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            metavar="POLICY",
-            help="The policy, from a source that you trust. The manifest must name it, and "
-            "have its fields and guarantees. Without it, the manifest is trusted.",
-        ),
-    ] = None,
+    policy: str | None = option(
+        "--policy POLICY: The policy, from a source that you trust. The manifest must name it, "
+        "and have its fields and guarantees. Without it, the manifest is trusted."
+    ),
     answer: AnswerOptions,
 ) -> int:
     """Verify the manifest of an output from its files.

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import errno
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import typer
 
@@ -71,13 +71,7 @@ class Failure:
 
     def to_dict(self) -> dict[str, object]:
         """Return the JSON object of an error."""
-        return {
-            "ok": False,
-            "error": self.error,
-            "hint": self.hint,
-            "code": self.code,
-            "status": self.status,
-        }
+        return {"ok": False, **asdict(self)}
 
 
 class UsageError(HalfmaskError):

@@ -3,70 +3,43 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from halfmask.cli._codec_settings import TaskOption  # typer reads annotations
-from halfmask.cli._codecs import check_streams
-from halfmask.cli._console import console, printable, say_json
-from halfmask.cli._encoded_format import names_folder
-from halfmask.cli._engine import EngineOptions  # as above
+from halfmask.cli._codecs import TASK, TaskName, check_streams, names_folder
+from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._hash_settings import HashOptions  # as above
-from halfmask.cli._hashers import (  # as above
+from halfmask.cli._hashers import (
+    HASHERS,
+    HashOptions,
     StoredHasher,
     check_hasher_free,
     hasher_secret,
-    seal_hasher,
     unseal_hasher,
 )
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import (  # as above
-    OverwriteOption,
-    SayingOptions,
-    TableArgument,
-)
-from halfmask.cli._tables import Reading  # as above
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OVERWRITE, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from halfmask.hashing import FileHasher
 
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file of hashed rows to write and send; - for standard output. A name that ends "
-        "in / makes a folder of such files, from a TABLE in Parquet files.",
-    ),
-]
-LabelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="The column to predict; its classes are written as codes.",
-    ),
-]
-
 
 @spreads_groups
 def hash_(
-    table: TableArgument,
-    out: OutArgument,
+    table: str = TABLE,
+    out: str = argument(
+        "OUT: The file of hashed rows to write and send; - for standard output. A name that ends "
+        "in / makes a folder of such files, from a TABLE in Parquet files."
+    ),
     *,
-    fit: Annotated[
-        bool,
-        typer.Option("--fit", help="Fit a new hasher to TABLE first, and store it in the vault."),
-    ] = False,
-    label: LabelOption = None,
-    task: TaskOption = None,
-    without_labels: Annotated[
-        bool, typer.Option("--without-labels", help="Write no labels, even if TABLE has them.")
-    ] = False,
+    fit: bool = flag("--fit: Fit a new hasher to TABLE first, and store it in the vault."),
+    label: str | None = option(
+        "--label COLUMN: The column to predict; its classes are written as codes."
+    ),
+    task: TaskName | None = TASK,
+    without_labels: bool = flag("--without-labels: Write no labels, even if TABLE has them."),
     options: HashOptions,
-    overwrite: OverwriteOption = False,
+    overwrite: bool = OVERWRITE,
     reading: Reading,
     where: EngineOptions,
     place: StoredHasher,
@@ -109,7 +82,7 @@ def hash_(
                 progress=stages,
             )
             stages("sealing the hasher")
-            seal_hasher(vault, place.hasher, hasher)
+            HASHERS.seal(vault, place.hasher, hasher)
         write = partial(hasher.write_folder, engine=engine) if names_folder(out) else hasher.write
         rows = write(
             source,
@@ -119,30 +92,21 @@ def hash_(
             reading=how,
             progress=stages,
         )
-    _answer(hasher, rows, place.hasher, as_json=saying.as_json)
-    return 0
+    return _answer(hasher, rows, place.hasher, saying)
 
 
-def _answer(fitted: FileHasher, rows: int, name: str, *, as_json: bool) -> None:
+def _answer(fitted: FileHasher, rows: int, name: str, saying: SayingOptions) -> int:
     bits, width = fitted.plan.settings.bits, fitted.plan.width
-    if as_json:
-        classes = None if fitted.codes is None else len(fitted.codes)
-        kind = "number" if classes is None else "classes"
-        say_json(
-            {
-                "ok": True,
-                "rows": rows,
-                "bits": bits,
-                "columns": len(fitted.plan.columns),
-                "width": width,
-                "label": None if fitted.label is None else kind,
-                "classes": classes,
-            }
-        )
-        return
+    classes = None if fitted.codes is None else len(fitted.codes)
+    kind = "number" if classes is None else "classes"
+    facts = {
+        "rows": rows,
+        "bits": bits,
+        "columns": len(fitted.plan.columns),
+        "width": width,
+        "label": None if fitted.label is None else kind,
+        "classes": classes,
+    }
     features = f"{width} features each" if width else "as many features as its texts and sets have"
-    console(stderr=True).print(
-        f"Hashed {rows:,} rows, {features}, to {bits} bits by hasher {printable(name)}. What the "
-        "labels are is in the vault.",
-        soft_wrap=True,
-    )
+    told = f"Hashed {rows:,} rows, {features}, to {bits} bits by hasher {printable(name)}. What "
+    return saying.say(facts, f"{told}the labels are is in the vault.", stderr=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ColumnNotFoundError
 from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import option, required
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -24,23 +23,10 @@ if TYPE_CHECKING:
 class LedgerOptions:
     """Where the ledger of a data set is."""
 
-    vault: Annotated[
-        str,
-        typer.Option(
-            "--vault",
-            metavar="VAULT",
-            show_default=False,
-            help="The private folder of the ledger, such as a vault's.",
-        ),
-    ]
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            "--dataset",
-            metavar="NAME",
-            help="The data set's name; without, the name of TABLE without its ending.",
-        ),
-    ] = None
+    vault: str = required("--vault VAULT: The private folder of the ledger, such as a vault's.")
+    dataset: str | None = option(
+        "--dataset NAME: The data set's name; without, the name of TABLE without its ending."
+    )
 
     def name_of(self, table: str) -> str:
         """Return the name of the data set that a table holds."""
@@ -68,24 +54,14 @@ class LedgerOptions:
 class ReleaseLedger:
     """The ledger that a release under an epsilon is charged to, if there is one."""
 
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            "--ledger",
-            metavar="VAULT",
-            help="For a policy with epsilon: the private folder of TABLE's ledger, made by "
-            "halfmask budget set. The release is charged before anything is drawn.",
-        ),
-    ] = None
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            "--dataset",
-            metavar="NAME",
-            help="With --ledger, the data set's name; without, the name of TABLE without its "
-            "ending.",
-        ),
-    ] = None
+    ledger: str | None = option(
+        "--ledger VAULT: For a policy with epsilon: the private folder of TABLE's ledger, made "
+        "by halfmask budget set. The release is charged before anything is drawn."
+    )
+    dataset: str | None = option(
+        "--dataset NAME: With --ledger, the data set's name; without, the name of TABLE without "
+        "its ending."
+    )
 
     def open(self, table: str, *, is_read_otherwise: bool) -> PrivacyLedger | None:
         """Open the ledger of a table, if one is named."""
@@ -107,24 +83,14 @@ class ReleaseLedger:
 class Declarations:
     """Bounds and keys that are known without the data."""
 
-    bounds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bounds",
-            metavar="COLUMN=LOW:HIGH",
-            help="The least and greatest value of a column, known without the data; may be "
-            "given more than once. Values beyond are clamped.",
-        ),
-    ] = None
-    keys: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keys",
-            metavar="COLUMN=KEY,KEY",
-            help="The keys of a column to group by, known without the data; may be given more "
-            'than once. Quote a key that has a comma: town="A, b",C.',
-        ),
-    ] = None
+    bounds: list[str] | None = option(
+        "--bounds COLUMN=LOW:HIGH: The least and greatest value of a column, known without the "
+        "data; may be given more than once. Values beyond are clamped."
+    )
+    keys: list[str] | None = option(
+        "--keys COLUMN=KEY,KEY: The keys of a column to group by, known without the data; may be "
+        'given more than once. Quote a key that has a comma: town="A, b",C.'
+    )
 
     def declared_bounds(self) -> dict[str, tuple[float, float]]:
         """Return the bounds by column."""
@@ -154,11 +120,7 @@ class Declarations:
 
 
 def pairs(
-    given: Sequence[str] | None,
-    form: str,
-    *,
-    names: Collection[str] = (),
-    is_file: bool = False,
+    given: Sequence[str] | None, form: str, *, names: Collection[str] = (), is_file: bool = False
 ) -> Iterator[tuple[str, str]]:
     """Yield the names and values of options of the form NAME=VALUE.
 

@@ -4,18 +4,55 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import wraps
-from typing import Any, TypeGuard, get_type_hints
+from typing import Annotated, Any, Final, TypeGuard, get_type_hints
 
+import typer
 from typer.models import OptionInfo
+
+#: Where a field holds its option or argument.
+_ASKED: Final = "asked"
+
+
+def option(said: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401 # as dataclasses.field
+    """Return an option, such as ``"--out -o FILE: Where it is written."``, as `--help` has it.
+
+    It is a field of a group, or the default of a parameter, which has its type. What else
+    `typer.Option` takes is handed on.
+    """
+    names, about = said.split(": ", 1)
+    words = names.split(" ")
+    flags = [word for word in words if word.startswith("-")]
+    metavar = words[-1] if len(flags) < len(words) else None
+    return _asked(default, typer.Option(*flags, metavar=metavar, help=about, **more))
+
+
+def flag(said: str) -> Any:  # noqa: ANN401 # as above
+    """Return an option that is on where it is given."""
+    return option(said, default=False)
+
+
+def required(said: str, **more: Any) -> Any:  # noqa: ANN401 # as above
+    """Return an option that must be given."""
+    return option(said, MISSING, show_default=False, **more)
+
+
+def argument(said: str, default: Any = MISSING) -> Any:  # noqa: ANN401 # as above
+    """Return an argument, such as ``"TABLE: What is read."``, a must unless it has a default."""
+    metavar, about = said.split(": ", 1)
+    return _asked(default, typer.Argument(metavar=metavar, show_default=False, help=about))
+
+
+def _asked(default: object, info: object) -> object:
+    return field(default=default, metadata={_ASKED: info})
 
 
 def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of each parameter whose type is a group.
+    """Give a command its options, and those of each parameter whose type is a group.
 
-    A group is a dataclass that has fields annotated with `typer.Option`, or with another group. Its
-    other fields keep their defaults.
+    A group is a dataclass whose fields are options or other groups. Its other fields keep their
+    defaults.
     """
     signature = inspect.signature(command, eval_str=True)
     groups = {
@@ -26,7 +63,7 @@ def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
     parameters = [
         spread
         for name, each in signature.parameters.items()
-        for spread in (_parameters(groups[name]) if name in groups else (each,))
+        for spread in (_parameters(groups[name]) if name in groups else (_plain(each),))
     ]
 
     @wraps(command)
@@ -43,14 +80,23 @@ def _is_group(hint: object) -> TypeGuard[type]:
     return isinstance(hint, type) and is_dataclass(hint)
 
 
+def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter as typer reads it, with its option in the type."""
+    each = parameter.default
+    if not isinstance(each, Field):
+        return parameter
+    default = inspect.Parameter.empty if each.default is MISSING else each.default
+    hint = Annotated[parameter.annotation, each.metadata[_ASKED]]  # type: ignore[name-defined] # no type of a name
+    return parameter.replace(default=default, annotation=hint)
+
+
 def _parameters(group: type) -> Iterator[inspect.Parameter]:
     for name, (hint, default) in _options(group).items():
         if _is_group(hint):
             yield from _parameters(hint)
         else:
-            yield inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint
-            )
+            given = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint)
+            yield _plain(given.replace(default=default))
 
 
 def _made(group: type, given: dict[str, object]) -> object:
@@ -65,15 +111,12 @@ def _made(group: type, given: dict[str, object]) -> object:
 
 
 def _options(group: type) -> dict[str, tuple[Any, object]]:
-    """Return the fields that the command line has: their types and defaults."""
+    """Return the fields that the command line has: their types, and fields or defaults."""
     hints = get_type_hints(group, include_extras=True)
-    defaults = {
-        each.name: inspect.Parameter.empty if each.default is MISSING else each.default
-        for each in fields(group)
-    }
     return {
-        name: (hint, defaults[name])
-        for name, hint in hints.items()
-        if _is_group(hint)
-        or any(isinstance(each, OptionInfo) for each in getattr(hint, "__metadata__", ()))
+        each.name: (hints[each.name], each if _ASKED in each.metadata else each.default)
+        for each in fields(group)
+        if _ASKED in each.metadata
+        or _is_group(hints[each.name])
+        or any(isinstance(it, OptionInfo) for it in getattr(hints[each.name], "__metadata__", ()))
     }

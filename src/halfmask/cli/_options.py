@@ -2,33 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from halfmask.cli._console import console
+from halfmask.cli._console import console, say_json
+from halfmask.cli._option_groups import argument, flag, option
 from halfmask.cli._progress import Stages, compilation_announced
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
 
+    from halfmask.engines import Engine
+
+REPORT = "report.html"
+
+OPEN = flag("--open: Open the report of the release in a browser.")
+
+
+def open_report(release: str) -> None:
+    """Open the report of a release, or say that there is none or no browser."""
+    import webbrowser  # noqa: PLC0415 - only this needs it
+
+    page = Path(release).absolute() / REPORT
+    if not page.is_file():
+        console(stderr=True).print("Warning: this release has no report to open.")
+    elif not webbrowser.open(page.as_uri()):
+        console(stderr=True).print("Warning: no browser was found to open the report in.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """Where batches are worked on."""
+
+    engine: str | None = option(
+        "--engine ADDRESS: Where to run: local (the default), dask://HOST:PORT, "
+        "dask+tls://HOST:PORT or spark://HOST:PORT. Workers read and write folders of Parquet "
+        "that all of them see. spark://local[2] starts Spark on this machine.",
+        show_default=False,
+    )
+
+    def connected(self) -> AbstractContextManager[Engine | None]:
+        """Connect to the engine, and disconnect when the block ends."""
+        if self.engine is None:
+            return nullcontext()
+        from halfmask.engines import connect  # noqa: PLC0415 # a third of a second
+
+        return connect(self.engine)
+
+
 #: The formats of `halfmask.data.Format`, here again: importing that room costs half a second.
 FileFormat: TypeAlias = Literal["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
 
-TableArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE",
-        show_default=False,
-        help="The table of people: a file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, Stata, "
-        "SAS, SQLite, DuckDB), a folder of files, postgresql://HOST/DATABASE?table=NAME, or - for "
-        "standard input.",
-    ),
-]
-OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace OUT if it exists.")]
+TABLE = argument(
+    "TABLE: The table of people: a file (CSV, Parquet, Arrow, JSON lines, Excel, SPSS, "
+    "Stata, SAS, SQLite, DuckDB), a folder of files, postgresql://HOST/DATABASE?table=NAME, "
+    "or - for standard input."
+)
+OVERWRITE = flag("--overwrite: Replace OUT if it exists.")
 DebugOption = Annotated[
     bool,
     typer.Option(
@@ -44,17 +79,35 @@ DebugOption = Annotated[
 class AnswerOptions:
     """Whom a command answers."""
 
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write one JSON object to standard output, for programs.")
-    ] = False
+    as_json: bool = flag("--json: Write one JSON object to standard output, for programs.")
     debug: DebugOption = False
+
+    def say(
+        self,
+        facts: Mapping[str, object],
+        *told: str | Callable[[], None],
+        stderr: bool = False,
+    ) -> int:
+        """Say what came of a command, and return that it is done.
+
+        It is said as JSON, or to people: in sentences, or by functions that show more.
+        """
+        if self.as_json:
+            say_json({"ok": True, **facts})
+            return 0
+        for each in told:
+            if isinstance(each, str):
+                console(stderr=stderr).print(each, soft_wrap=True)
+            else:
+                each()
+        return 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SayingOptions(AnswerOptions):
     """Whom a command answers, and how much it says."""
 
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show more details.")] = False
+    verbose: bool = flag("--verbose -v: Show more details.")
 
     @contextmanager
     def stages(self) -> Iterator[Stages]:

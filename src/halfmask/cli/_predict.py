@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from halfmask.cli._console import console, say_json
+from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import OverwriteOption, SayingOptions  # typer reads annotations
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OVERWRITE, SayingOptions
 from halfmask.cli._progress import Stages
-from halfmask.cli._remote import InFlightOption, TrainerOptions, if_allowed  # as above
-from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
-from halfmask.cli._tables import Reading  # as above
+from halfmask.cli._remote import (
+    MAX_IN_FLIGHT,
+    SOURCE,
+    TrainerOptions,
+    WithHasher,
+    if_allowed,
+    rows_of,
+)
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from halfmask.trainer.client import TrainerClient
 
-OutArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="OUT",
-        show_default=False,
-        help="The file to write. Keep it confidential. The ending of its name sets the "
-        "format; - writes Parquet to standard output.",
-    ),
-]
-HashedOption = Annotated[
-    bool,
-    typer.Option("--hashed", help="ROWS are already hashed; the hasher only translates classes."),
-]
-
 
 @spreads_groups
 def predict(
-    source: SourceArgument,
-    out: OutArgument,
+    source: str = SOURCE,
+    out: str = argument(
+        "OUT: The file to write. Keep it confidential. The ending of its name sets the format; - "
+        "writes Parquet to standard output."
+    ),
     *,
     trainer: TrainerOptions,
-    hashed: HashedOption = False,
-    margin: Annotated[
-        bool,
-        typer.Option(
-            "--margin", help="The model answers margins (hinge) instead of probabilities."
-        ),
-    ] = False,
-    probabilities: Annotated[
-        bool,
-        typer.Option("--probabilities", help="Write a column of probabilities for each class."),
-    ] = False,
-    in_flight: InFlightOption = 2,
-    overwrite: OverwriteOption = False,
+    hashed: bool = flag("--hashed: ROWS are already hashed; the hasher only translates classes."),
+    margin: bool = flag("--margin: The model answers margins (hinge) instead of probabilities."),
+    probabilities: bool = flag("--probabilities: Write a column of probabilities for each class."),
+    in_flight: int = option(
+        "--in-flight N: Number of simultaneous requests.", 2, min=1, max=MAX_IN_FLIGHT
+    ),
+    overwrite: bool = OVERWRITE,
     hashing: WithHasher,
     reading: Reading,
     saying: SayingOptions,
@@ -85,10 +72,7 @@ def predict(
             told=lambda _, share=None: stages("predicting", share),
         ) as rows,
         TableWriter(
-            out,
-            format="parquet" if out == "-" else None,
-            overwrite=overwrite,
-            guard_formulas=False,
+            out, format="parquet" if out == "-" else None, overwrite=overwrite, guard_formulas=False
         ) as writer,
     ):
         codes = None if hasher is None else hasher.codes
@@ -111,11 +95,8 @@ def predict(
     if journal is not None and trainer.journal is None:
         # Nobody asked for it, and the file that it was kept for is there.
         journal.unlink(missing_ok=True)
-    if saying.as_json:
-        say_json({"ok": True, "model": trainer.model, "rows": writer.rows})
-    else:
-        err.print(f"{writer.rows:,} rows were predicted. Don't release them.")
-    return 0
+    told = f"{writer.rows:,} rows were predicted. Don't release them."
+    return saying.say({"model": trainer.model, "rows": writer.rows}, told, stderr=True)
 
 
 def _loss_of(client: TrainerClient, model: str) -> str | None:

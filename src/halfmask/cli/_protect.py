@@ -7,24 +7,19 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError, ReleaseError
-from halfmask.cli._chosen_columns import ChosenColumns, show_decisions
 from halfmask.cli._console import console
-from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._failures import UsageError
-from halfmask.cli._header_options import HeaderOptions  # typer reads it
-from halfmask.cli._ledger_options import ReleaseLedger  # typer reads it
-from halfmask.cli._opening import OpenOption
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument
-from halfmask.cli._policy_file import PolicyFile
+from halfmask.cli._ledger_options import ReleaseLedger
+from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
 from halfmask.cli._protect_database import copy_database, is_whole_database
-from halfmask.cli._pseudonym_vault import PseudonymVault  # typer reads it
 from halfmask.cli._show_release import say_release
+from halfmask.cli._tables import HeaderOptions
+from halfmask.cli._vault_lock import PseudonymVault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,96 +29,55 @@ if TYPE_CHECKING:
 
 KEY_BYTES = 32
 
-PolicyArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="POLICY",
-        show_default=False,
-        help="The policy, a TOML file; halfmask describe proposes one. - reads standard "
-        "input. Without it, use the options for columns and -k.",
-    ),
-]
-OutArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="OUT", show_default=False, help="The folder to create for the release."),
-]
 #: Names that are of files: one of them as OUT expects no folder.
 FILE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl", ".gz", ".zst", ".xlsx")
 
 
-PopulationOption = Annotated[
-    str | None,
-    typer.Option(
-        "--population",
-        metavar="PEOPLE",
-        help="A table of the population that TABLE was drawn from, which guarantees such as k-map "
-        "need. The risk is then also counted in the population.",
-    ),
-]
-PersonsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--persons",
-        metavar="FILE",
-        help="Where POLICY names the person: a file to write outside of OUT that says which rows "
-        "are of one person. halfmask verify --persons FILE counts persons again. Keep it private.",
-    ),
-]
+POPULATION = option(
+    "--population PEOPLE: A table of the population that TABLE was drawn from, which "
+    "guarantees such as k-map need. The risk is then also counted in the population.",
+)
 #: A longer file is refused unread; of others the message has the length.
 _MOST_BYTES = 1 << 20
-KeyFileOption = Annotated[
-    str | None,
-    typer.Option(
-        "--key-file",
-        metavar="FILE",
-        help="A file of 32 secret bytes, of mode 0600, that fix the random order of the released "
-        "rows. "
-        "By default halfmask draws random bytes and doesn't store them.",
-    ),
-]
-ReportOption = Annotated[
-    str | None,
-    typer.Option(
-        "--report",
-        metavar="DIR",
-        help="For a database: the folder to create for its manifest and report. By default "
-        "NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
-    ),
-]
-StrictOption = Annotated[
-    bool,
-    typer.Option(
-        "--strict",
-        help="Fail if fewer than k rows share a combination of values in the columns that are "
-        "released unchanged. With masks alone: fail if an attack finds people again.",
-    ),
-]
+KEY_FILE = option(
+    "--key-file FILE: A file of 32 secret bytes, of mode 0600, that fix the random order of "
+    "the released rows. By default halfmask draws random bytes and doesn't store them.",
+)
 
 
 @spreads_groups
 def protect(
-    table: TableArgument,
-    policy: PolicyArgument = None,
-    out: OutArgument = None,
+    table: str = TABLE,
+    policy: str | None = argument(
+        "POLICY: The policy, a TOML file; halfmask describe proposes one. - reads standard "
+        "input. Without it, use the options for columns and -k.",
+        None,
+    ),
+    out: str | None = argument("OUT: The folder to create for the release.", None),
     *,
-    folder: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="OUT", help="The same as OUT, as an option."),
-    ] = None,
+    folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     chosen: ChosenColumns,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace an earlier release in OUT.")
-    ] = False,
-    persons: PersonsOption = None,
-    population: PopulationOption = None,
-    key_file: KeyFileOption = None,
+    overwrite: bool = flag("--overwrite: Replace an earlier release in OUT."),
+    persons: str | None = option(
+        "--persons FILE: Where POLICY names the person: a file to write outside of OUT that says "
+        "which rows are of one person. halfmask verify --persons FILE counts persons again. Keep "
+        "it private.",
+    ),
+    population: str | None = POPULATION,
+    key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
-    strict: StrictOption = False,
-    report: ReportOption = None,
+    strict: bool = flag(
+        "--strict: Fail if fewer than k rows share a combination of values in the columns that "
+        "are released unchanged. With masks alone: fail if an attack finds people again.",
+    ),
+    report: str | None = option(
+        "--report DIR: For a database: the folder to create for its manifest and report. By "
+        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
+    ),
     budget: ReleaseLedger,
     head: HeaderOptions,
     where_run: EngineOptions,
-    show: OpenOption = False,
+    show: bool = OPEN,
     saying: SayingOptions,
 ) -> int:
     """Make a verified release of TABLE by POLICY.
@@ -260,10 +214,10 @@ def _check_masks_alone(population: str | None, persons: str | None, ledger: str 
         raise UsageError(
             "--ledger is for a policy with epsilon, and POLICY has none.", hint="Leave it out."
         )
-    for given, option in ((population, "--population"), (persons, "--persons")):
+    for given, name in ((population, "--population"), (persons, "--persons")):
         if given is not None:
             raise UsageError(
-                f"{option} is about classes, and POLICY has no [[guarantees]].",
+                f"{name} is about classes, and POLICY has no [[guarantees]].",
                 hint="Leave it out, or add a guarantee.",
             )
 

@@ -9,9 +9,9 @@ from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
-    from halfmask.cli._header_options import HeaderOptions
     from halfmask.cli._options import SayingOptions
     from halfmask.cli._policy_file import PolicyFile
+    from halfmask.cli._tables import HeaderOptions
     from halfmask.databases import MaskedDatabase
     from halfmask.vault import Vault
 
@@ -66,11 +66,7 @@ def copy_database(
             overwrite=overwrite,
             progress=stages,
         )
-    if saying.as_json:
-        say_json({"ok": True, "report": folder, **_as_dict(copied)})
-    else:
-        _show(copied, folder)
-    return 0
+    return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
 
 
 def propose(source: str, policy: PolicyFile, *, as_json: bool) -> int:

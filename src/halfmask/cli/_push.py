@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from halfmask.cli._console import console, printable, say_json
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions  # typer reads annotations
+from halfmask.cli._console import console, printable
+from halfmask.cli._option_groups import option, spreads_groups
+from halfmask.cli._options import SayingOptions
 from halfmask.cli._progress import Stages
-from halfmask.cli._remote import InFlightOption, TrainerOptions, if_allowed  # as above
-from halfmask.cli._rows import SourceArgument, WithHasher, rows_of  # as above
-from halfmask.cli._tables import Reading  # as above
+from halfmask.cli._remote import (
+    MAX_IN_FLIGHT,
+    SOURCE,
+    TrainerOptions,
+    WithHasher,
+    if_allowed,
+    rows_of,
+)
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from halfmask.trainer.client import TrainerClient
@@ -20,24 +24,20 @@ if TYPE_CHECKING:
 #: How long a push waits until the model has learned what is on the disk.
 _LEARNING_SECONDS = 60.0
 
-StreamOption = Annotated[
-    str,
-    typer.Option(
-        "--stream",
-        metavar="WORD",
-        help="A name for these rows. The same rows are learned once per name; with "
-        "another name they are learned again. Don't put a secret into it.",
-    ),
-]
-
 
 @spreads_groups
 def push(
-    source: SourceArgument,
+    source: str = SOURCE,
     *,
     trainer: TrainerOptions,
-    stream: StreamOption = "",
-    in_flight: InFlightOption = 1,
+    stream: str = option(
+        "--stream WORD: A name for these rows. The same rows are learned once per name; with "
+        "another name they are learned again. Don't put a secret into it.",
+        "",
+    ),
+    in_flight: int = option(
+        "--in-flight N: Number of simultaneous requests.", 1, min=1, max=MAX_IN_FLIGHT
+    ),
     hashing: WithHasher,
     reading: Reading,
     saying: SayingOptions,
@@ -77,31 +77,20 @@ def push(
         stages("waiting until the model has learned")
         learned = _learned_by(client, trainer.model)
         again = client.sent_again
-    if saying.as_json:
-        counts = {
-            "rows": done.rows,
-            "sent": done.sent,
-            "resumed": done.resumed,
-            "known": done.known,
-        }
-        say_json(
-            {"ok": True, "model": trainer.model, **counts, "sent_again": again, "learned": learned}
-        )
-        return 0
-    err.print(
+    counts = {name: getattr(done, name) for name in ("rows", "sent", "resumed", "known")}
+    before = (
+        f"{done.resumed:,} had been pushed before this command, and the trainer knew "
+        f"{done.known:,} of those that were sent. To learn from them again, give another "
+        "--stream."
+    )
+    return saying.say(
+        {"model": trainer.model, **counts, "sent_again": again, "learned": learned},
         f"{printable(trainer.model)}: {done.rows:,} rows are on the trainer's disk; "
         f"{done.sent:,} were sent now.",
-        soft_wrap=True,
+        *([before] if done.resumed or done.known else []),
+        _sentence(learned),
+        stderr=True,
     )
-    if done.resumed or done.known:
-        err.print(
-            f"{done.resumed:,} had been pushed before this command, and the trainer knew "
-            f"{done.known:,} of those that were sent. To learn from them again, give another "
-            "--stream.",
-            soft_wrap=True,
-        )
-    err.print(_sentence(learned), soft_wrap=True)
-    return 0
 
 
 def _learned_by(client: TrainerClient, model: str) -> dict[str, int] | None:

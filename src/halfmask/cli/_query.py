@@ -4,84 +4,45 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
-
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._ledger_options import Declarations, LedgerOptions, pairs
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, TableArgument
-from halfmask.cli._tables import Reading  # typer reads it
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
+from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask.dp.queries import PrivateAnswer, QueryPlan
 
-SqlArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="SQL",
-        show_default=False,
-        help='The question, such as "SELECT sex, COUNT(*) FROM adult GROUP BY sex".',
-    ),
-]
-EpsilonOption = Annotated[
-    float,
-    typer.Option(
-        "--epsilon", metavar="EPSILON", show_default=False, help="What the answer may cost."
-    ),
-]
-DeltaOption = Annotated[
-    float,
-    typer.Option(
-        "--delta",
-        metavar="DELTA",
-        help="What Gaussian noise, or keys that aren't given, may cost in delta.",
-    ),
-]
-NoiseOption = Annotated[
-    Literal["laplace", "gaussian"], typer.Option("--noise", help="The noise of counts and sums.")
-]
-PublicOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--public",
-        metavar="NAME=FILE",
-        help="A table that everybody may know, to be joined; may be given more than once.",
-    ),
-]
-AnalystOption = Annotated[
-    str | None,
-    typer.Option("--analyst", metavar="NAME", help="Charge the share of this analyst, too."),
-]
-OutOption = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        metavar="FOLDER",
-        help="Also release the answer into this new folder, with its claim for halfmask verify.",
-    ),
-]
-PlanOption = Annotated[
-    bool, typer.Option("--plan", help="Only show cost and expected error; nothing is charged.")
-]
-
 
 @spreads_groups
 def query(
-    table: TableArgument,
-    sql: SqlArgument,
+    table: str = TABLE,
+    sql: str = argument(
+        'SQL: The question, such as "SELECT sex, COUNT(*) FROM adult GROUP BY sex".'
+    ),
     *,
-    epsilon: EpsilonOption,
-    delta: DeltaOption = 0.0,
-    noise: NoiseOption = "laplace",
-    public: PublicOption = None,
-    analyst: AnalystOption = None,
-    plan: PlanOption = False,
-    out: OutOption = None,
+    epsilon: float = required("--epsilon EPSILON: What the answer may cost."),
+    delta: float = option(
+        "--delta DELTA: What Gaussian noise, or keys that aren't given, may cost in delta.", 0.0
+    ),
+    noise: Literal["laplace", "gaussian"] = option(
+        "--noise: The noise of counts and sums.", "laplace"
+    ),
+    public: list[str] | None = option(
+        "--public NAME=FILE: A table that everybody may know, to be joined; may be given more "
+        "than once."
+    ),
+    analyst: str | None = option("--analyst NAME: Charge the share of this analyst, too."),
+    plan: bool = flag("--plan: Only show cost and expected error; nothing is charged."),
+    out: str | None = option(
+        "--out FOLDER: Also release the answer into this new folder, with its claim for halfmask "
+        "verify."
+    ),
     declared: Declarations,
     where: LedgerOptions,
     reading: Reading,
@@ -131,16 +92,8 @@ def query(
                 release_answer(question, answer, out)
             # An answer from the book was paid with more.
             paid = question.plan(epsilon=answer.epsilon, delta=answer.delta, noise=noise)
-            return _say(answer, paid, as_json=saying.as_json)
-    return _say_plan(planned, as_json=saying.as_json)
-
-
-def _say_plan(planned: QueryPlan, *, as_json: bool) -> int:
-    if as_json:
-        say_json({"ok": True, **planned.to_dict()})
-    else:
-        _explain(planned, console())
-    return 0
+            return saying.say(answer.to_dict(), lambda: _show(answer, paid))
+    return saying.say(planned.to_dict(), lambda: _explain(planned, console()))
 
 
 def _explain(planned: QueryPlan, out: Console) -> None:
@@ -148,10 +101,7 @@ def _explain(planned: QueryPlan, out: Console) -> None:
         out.print(printable(line), soft_wrap=True)
 
 
-def _say(answer: PrivateAnswer, planned: QueryPlan, *, as_json: bool) -> int:
-    if as_json:
-        say_json({"ok": True, **answer.to_dict()})
-        return 0
+def _show(answer: PrivateAnswer, planned: QueryPlan) -> None:
     out = console()
     _explain(planned, out)
     out.print()
@@ -164,7 +114,6 @@ def _say(answer: PrivateAnswer, planned: QueryPlan, *, as_json: bool) -> int:
     out.print(table)
     paid = "It was asked before: nothing was charged." if answer.from_book else "It is charged."
     out.print(f"\n{paid} {printable(answer.guarantee)}", soft_wrap=True)
-    return 0
 
 
 def _interval(row: dict[str, float | None], label: str) -> str:

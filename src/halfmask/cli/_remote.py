@@ -1,100 +1,157 @@
-"""Options of the commands that talk to a trainer."""
+"""Options of the commands that talk to a trainer, and the rows that they send."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from halfmask._errors import ParameterError, TrainerError
 from halfmask.cli._failures import UsageError
+from halfmask.cli._hashers import unseal_hasher
+from halfmask.cli._option_groups import argument, flag, option, required
+from halfmask.cli._progress import compilation_announced
+from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from halfmask.cli._vault_lock import LockOptions
+    from rich.console import Console
+
+    from halfmask._progress import Progress
+    from halfmask.cli._tables import Reading
+    from halfmask.hashing import FileHasher, HashedRows
     from halfmask.trainer.client import TrainerClient
+
+#: What a stream of Arrow begins with: no table of texts does.
+_STREAM = b"\xff\xff\xff\xff"
+
+SOURCE = argument(
+    "ROWS: Hashed rows, as halfmask hash writes them. With --hasher, a table, which is "
+    "hashed while it is sent. - reads standard input."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithHasher:
+    """The hasher of a vault, where one was given."""
+
+    vault: str | None = option("--vault VAULT: The vault that holds the hasher.")
+    hasher: str | None = option("--hasher NAME: The hasher's name in the vault.")
+    lock: LockOptions
+
+    def unlocked(self) -> FileHasher | None:
+        """Return the given hasher, out of its vault; None if none was given."""
+        if (self.vault is None) != (self.hasher is None):
+            raise UsageError("--vault and --hasher go together.", hint="Give both, or none.")
+        if self.vault is None or self.hasher is None:
+            if self.lock:
+                raise UsageError(
+                    "There is a lock, and no --vault.", hint="Give --vault and --hasher."
+                )
+            return None
+        return unseal_hasher(self.lock.open(self.vault), self.hasher)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows to send, and how many, where that is known."""
+
+    batches: Iterable[HashedRows]
+    count: int | None
+
+
+@contextmanager
+def rows_of(
+    source: str,
+    hasher: FileHasher | None,
+    reading: Reading,
+    *,
+    labelled: bool,
+    err: Console,
+    told: Progress,
+) -> Iterator[Rows]:
+    """Yield rows; report the share that was taken."""
+    if hasher is None:
+        from halfmask.trainer.client import HashedSource  # noqa: PLC0415 # --help needs none
+
+        hashed = HashedSource(source)
+        yield Rows(batches=hashed, count=hashed.rows)
+        return
+    if _hashed_before(source):
+        raise UsageError(
+            "ROWS are hashed already, and --hasher hashes tables.",
+            hint="Leave --vault and --hasher out; halfmask predict --hashed takes them for the "
+            "names of classes.",
+        )
+    if labelled and hasher.label is None:
+        raise UsageError(
+            "The hasher was fitted without a label, so there is nothing to learn.",
+            hint="Fit one with --label, or push rows that were hashed with labels.",
+        )
+    table, how = reading.for_hashing(source)
+    with compilation_announced(err):
+        batches = hasher.rows(table, labelled=labelled, reading=how, progress=told)
+        yield Rows(batches=batches, count=None)
+
+
+def _hashed_before(source: str) -> bool:
+    """Return whether a file holds hashed rows and no table; of anything else, no."""
+    path = Path(source)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        if file.read(len(_STREAM)) != _STREAM:
+            return False
+        import pyarrow as pa  # noqa: PLC0415 # a fifth of a second
+
+        file.seek(0)
+        try:
+            metadata = pa.ipc.open_stream(file).schema.metadata or {}
+        except (pa.ArrowInvalid, OSError):
+            return False
+    return b"halfmask.format" in metadata
+
 
 CompressionName: TypeAlias = Literal["none", "lz4", "zstd"]
 _MOST_BYTES = 4096
 _FORBIDDEN = 403
 Answer = TypeVar("Answer")
 
-InFlightOption = Annotated[
-    int,
-    typer.Option(
-        "--in-flight", min=1, max=32, metavar="N", help="Number of simultaneous requests."
-    ),
-]
+#: How many requests may be on their way at once.
+MAX_IN_FLIGHT = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionOptions:
     """A trainer, and how it is reached."""
 
-    url: Annotated[
-        str,
-        typer.Option(
-            "--url",
-            metavar="URL",
-            show_default=False,
-            help="The trainer's address, such as https://trainer.example:8765.",
-        ),
-    ]
-    token_file: Annotated[
-        str,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            show_default=False,
-            help="The file with the token, of mode 0600; - reads standard input.",
-        ),
-    ]
-    authority: Annotated[
-        str | None,
-        typer.Option(
-            "--authority",
-            metavar="FILE",
-            help="The authority of the trainer's certificate, in PEM. The default is the "
-            "authorities of the system.",
-        ),
-    ] = None
-    certificate: Annotated[
-        str | None,
-        typer.Option("--certificate", metavar="FILE", help="The client's own certificate, in PEM."),
-    ] = None
-    certificate_key: Annotated[
-        str | None,
-        typer.Option(
-            "--certificate-key",
-            metavar="FILE",
-            help="The certificate's private key, in PEM, if it is in another file.",
-        ),
-    ] = None
-    plain_http: Annotated[
-        bool,
-        typer.Option(
-            "--plain-http",
-            help="Allow a trainer on another machine without TLS. Everyone on the network "
-            "path can then read the token and the rows.",
-        ),
-    ] = False
-    proxy: Annotated[
-        str | None,
-        typer.Option("--proxy", metavar="URL", help="The proxy to use. The default is none."),
-    ] = None
-    give_up: Annotated[
-        float,
-        typer.Option(
-            "--give-up",
-            min=0,
-            metavar="SECONDS",
-            help="Stop if the trainer is unreachable or busy for this time; 0 stops at once.",
-        ),
-    ] = 300.0
+    url: str = required("--url URL: The trainer's address, such as https://trainer.example:8765.")
+    token_file: str = required(
+        "--token-file FILE: The file with the token, of mode 0600; - reads standard input."
+    )
+    authority: str | None = option(
+        "--authority FILE: The authority of the trainer's certificate, in PEM. The default is "
+        "the authorities of the system."
+    )
+    certificate: str | None = option("--certificate FILE: The client's own certificate, in PEM.")
+    certificate_key: str | None = option(
+        "--certificate-key FILE: The certificate's private key, in PEM, if it is in another file."
+    )
+    plain_http: bool = flag(
+        "--plain-http: Allow a trainer on another machine without TLS. Everyone on the network "
+        "path can then read the token and the rows."
+    )
+    proxy: str | None = option("--proxy URL: The proxy to use. The default is none.")
+    give_up: float = option(
+        "--give-up SECONDS: Stop if the trainer is unreachable or busy for this time; 0 stops at "
+        "once.",
+        300.0,
+        min=0,
+    )
 
     def connect(self, compression: CompressionName = "none") -> TrainerClient:
         """Return a client of the trainer."""
@@ -125,35 +182,21 @@ class ConnectionOptions:
 class TrainerOptions(ConnectionOptions):
     """A trainer and its model, and how rows get there."""
 
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model", metavar="NAME", show_default=False, help="The model's name on the trainer."
-        ),
-    ]
-    batch_rows: Annotated[
-        int,
-        typer.Option(
-            "--batch-rows",
-            min=1,
-            metavar="ROWS",
-            help="Number of rows per request. Use the same number to continue after a break.",
-        ),
-    ] = 4096
-    journal: Annotated[
-        str | None,
-        typer.Option(
-            "--journal",
-            metavar="FILE",
-            show_default=False,
-            help="The file that lists completed batches. The default is a file next to the "
-            "rows or answers.",
-        ),
-    ] = None
-    compression: Annotated[
-        CompressionName,
-        typer.Option("--compression", help="Compression of the rows that are sent."),
-    ] = "none"
+    model: str = required("--model NAME: The model's name on the trainer.")
+    batch_rows: int = option(
+        "--batch-rows ROWS: Number of rows per request. Use the same number to continue after a "
+        "break.",
+        4096,
+        min=1,
+    )
+    journal: str | None = option(
+        "--journal FILE: The file that lists completed batches. The default is a file next to "
+        "the rows or answers.",
+        show_default=False,
+    )
+    compression: CompressionName = option(
+        "--compression: Compression of the rows that are sent.", "none"
+    )
 
     def check_inputs(self, source: str, lock: LockOptions) -> None:
         """Refuse two readers of standard input."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask._errors import PolicyError
 from halfmask.cli._codecs import check_streams
-from halfmask.cli._console import console, say_json
-from halfmask.cli._events_options import PolicyArgument, check_apart
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import OverwriteOption, SayingOptions
-from halfmask.cli._vault_lock import LockOptions  # typer reads it
+from halfmask.cli._events_run import POLICY, check_apart
+from halfmask.cli._option_groups import argument, required, spreads_groups
+from halfmask.cli._options import OVERWRITE, SayingOptions
+from halfmask.cli._vault_lock import LockOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,36 +23,18 @@ if TYPE_CHECKING:
 
 @spreads_groups
 def reverse(
-    policy: PolicyArgument,
-    released: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASED",
-            show_default=False,
-            help="The folder of a release, or a file with released columns; - for standard input. "
-            "Of a copied database the URL of a table, as in ?schema=masked&table=orders.",
-        ),
-    ],
-    out: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            show_default=False,
-            help="The file to write. Keep it confidential. - writes Parquet to standard output.",
-        ),
-    ],
+    policy: str = POLICY,
+    released: str = argument(
+        "RELEASED: The folder of a release, or a file with released columns; - for standard "
+        "input. Of a copied database the URL of a table, as in ?schema=masked&table=orders."
+    ),
+    out: str = argument(
+        "OUT: The file to write. Keep it confidential. - writes Parquet to standard output."
+    ),
     *,
-    vault: Annotated[
-        str,
-        typer.Option(
-            "--vault",
-            metavar="VAULT",
-            show_default=False,
-            help="The vault that the release was protected with.",
-        ),
-    ],
+    vault: str = required("--vault VAULT: The vault that the release was protected with."),
     lock: LockOptions,
-    overwrite: OverwriteOption = False,
+    overwrite: bool = OVERWRITE,
     saying: SayingOptions,
 ) -> int:
     """Reverse the pseudonyms of RELEASED.
@@ -88,14 +67,11 @@ def reverse(
                 stages("reversing", min(1.0, writer.rows / max(1, table.n_rows)))
     finally:
         os.umask(before)
-    if saying.as_json:
-        say_json({"ok": True, "rows": writer.rows, "columns": list(here)})
-        return 0
-    console(stderr=True).print(
+    return saying.say(
+        {"rows": writer.rows, "columns": list(here)},
         f"Reversed {len(here)} columns of {writer.rows:,} rows. Don't release them.",
-        soft_wrap=True,
+        stderr=True,
     )
-    return 0
 
 
 def _masks(policy: str, released: str) -> Mapping[str, Mask]:

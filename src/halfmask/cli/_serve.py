@@ -8,17 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from typer.core import TyperGroup
 
-from halfmask.cli._console import console, listing, say_json
-from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._console import console, listing
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import AnswerOptions, command_group
 from halfmask.cli._serve_model import model
-from halfmask.cli._serve_queries import queries
-from halfmask.cli._serving_address import ServingAddress, service_log
+from halfmask.cli._serve_queries import ServingAddress, queries
 
 if TYPE_CHECKING:
     from halfmask.trainer.store import Limits, Token, Tokens
@@ -43,47 +41,30 @@ serve.add_typer(token)
 serve.add_typer(model)
 serve.command()(queries)
 
-FolderArgument = Annotated[
-    str, typer.Argument(metavar="FOLDER", show_default=False, help="The folder of the trainer.")
-]
+FOLDER = argument("FOLDER: The folder of the trainer.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingLimits:
     """How much a service takes, and keeps."""
 
-    keep_log: Annotated[
-        bool,
-        typer.Option("--keep-log", help="Keep all examples on disk, not only the latest."),
-    ] = False
-    body_mib: Annotated[
-        int,
-        typer.Option(
-            "--body-mib", min=1, max=256, metavar="N", help="Maximum size of the body of a request."
-        ),
-    ] = 16
-    backlog_mib: Annotated[
-        int,
-        typer.Option(
-            "--backlog-mib",
-            min=1,
-            metavar="N",
-            help="Maximum memory for bodies that are read or wait. Beyond it, examples get 429.",
-        ),
-    ] = 256
-    snapshot_mib: Annotated[
-        int,
-        typer.Option(
-            "--snapshot-mib",
-            min=1,
-            metavar="N",
-            help="A snapshot of a model is made after this much log. A restart replays at "
-            "most this much.",
-        ),
-    ] = 1024
-    max_bits: Annotated[
-        int, typer.Option("--max-bits", min=1, max=31, metavar="N", help="Maximum bits of a model.")
-    ] = 24
+    keep_log: bool = flag("--keep-log: Keep all examples on disk, not only the latest.")
+    body_mib: int = option(
+        "--body-mib N: Maximum size of the body of a request.", 16, min=1, max=256
+    )
+    backlog_mib: int = option(
+        "--backlog-mib N: Maximum memory for bodies that are read or wait. Beyond it, examples "
+        "get 429.",
+        256,
+        min=1,
+    )
+    snapshot_mib: int = option(
+        "--snapshot-mib N: A snapshot of a model is made after this much log. A restart replays "
+        "at most this much.",
+        1024,
+        min=1,
+    )
+    max_bits: int = option("--max-bits N: Maximum bits of a model.", 24, min=1, max=31)
 
     def limits(self) -> Limits:
         """Return them in bytes."""
@@ -102,34 +83,18 @@ class ServingLimits:
 class TokenLimits:
     """How much the holder of a token may ask for."""
 
-    requests: Annotated[
-        float | None,
-        typer.Option(
-            "--requests-per-second", metavar="N", help="Maximum number of requests per second."
-        ),
-    ] = None
-    rows: Annotated[
-        float | None,
-        typer.Option("--rows-per-second", metavar="N", help="Maximum number of rows per second."),
-    ] = None
-    quota: Annotated[
-        int | None,
-        typer.Option("--rows-quota", metavar="N", help="Maximum number of learned rows in total."),
-    ] = None
-    max_weight: Annotated[
-        float | None,
-        typer.Option("--max-weight", metavar="X", help="Maximum weight of an example."),
-    ] = None
+    requests: float | None = option(
+        "--requests-per-second N: Maximum number of requests per second."
+    )
+    rows: float | None = option("--rows-per-second N: Maximum number of rows per second.")
+    quota: int | None = option("--rows-quota N: Maximum number of learned rows in total.")
+    max_weight: float | None = option("--max-weight X: Maximum weight of an example.")
 
 
 @serve.command()
 @spreads_groups
 def run(
-    folder: FolderArgument,
-    *,
-    at: ServingAddress,
-    limits: ServingLimits,
-    answer: AnswerOptions,
+    folder: str = FOLDER, *, at: ServingAddress, limits: ServingLimits, answer: AnswerOptions
 ) -> int:
     """Run the trainer in FOLDER until it is stopped. `run` can be omitted.
 
@@ -138,58 +103,27 @@ def run(
     """
     from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
 
-    def started(port: int) -> None:
-        address = at.address(port)
-        if answer.as_json:
-            say_json({"ok": True, "address": address, "port": port})
-        else:
-            console().print(f"Listening at {address}. {address}/docs tells what it takes.")
-
-    with service_log():
-        service.serve(
-            folder,
-            host=at.host,
-            port=at.port,
-            certificate=at.tls_cert,
-            key=at.tls_key,
-            client_authority=at.client_ca,
-            options=service.ServiceOptions(limits=limits.limits()),
-            started=started,
-        )
+    told = "{address}/docs tells what it takes."
+    options = service.ServiceOptions(limits=limits.limits())
+    with at.listening(answer, told) as listening:
+        service.serve(folder, options=options, **listening)
     return 0
 
 
 @token.command()
 @spreads_groups
 def create(
-    folder: FolderArgument,
+    folder: str = FOLDER,
     *,
-    client: Annotated[str, typer.Option("--client", metavar="NAME", help="The client's name.")],
-    tenant: Annotated[
-        str,
-        typer.Option(
-            "--tenant", metavar="NAME", help="The tenant whose models the token can access."
-        ),
-    ],
-    scope: Annotated[
-        list[str],
-        typer.Option(
-            "--scope",
-            metavar="SCOPE",
-            help="What the token allows: read, predict, learn, admin or metrics; may be "
-            "given more than once.",
-        ),
-    ],
+    client: str = required("--client NAME: The client's name."),
+    tenant: str = required("--tenant NAME: The tenant whose models the token can access."),
+    scope: list[str] = required(
+        "--scope SCOPE: What the token allows: read, predict, learn, admin or metrics; may be "
+        "given more than once."
+    ),
     limits: TokenLimits,
-    days: Annotated[
-        float | None, typer.Option("--days", metavar="N", help="Days until the token expires.")
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the token to this file, for its owner alone."
-        ),
-    ] = None,
+    days: float | None = option("--days N: Days until the token expires."),
+    out: str | None = option("--out -o FILE: Write the token to this file, for its owner alone."),
     answer: AnswerOptions,
 ) -> int:
     """Make a token and show it once. A running service accepts it at once.
@@ -217,25 +151,19 @@ def create(
         with keeping("The file of the token"):
             write_private(absolute(out), text.encode() + b"\n")
     if answer.as_json:
-        say_json({"ok": True, **_told(made), **({} if out else {"token": text})})
-    else:
-        sys.stdout.write(f"{made.id.hex() if out else text}\n")
+        return answer.say({**_told(made), **({} if out else {"token": text})})
+    sys.stdout.write(f"{made.id.hex() if out else text}\n")
     return 0
 
 
 @token.command(name="list")
 @spreads_groups
-def list_(
-    folder: FolderArgument,
-    *,
-    answer: AnswerOptions,
-) -> int:
+def list_(folder: str = FOLDER, *, answer: AnswerOptions) -> int:
     """List the ids of tokens and what they allow. No token is shown."""
     with _tokens(folder, create=False) as tokens:
         found = tokens.listed()
     if answer.as_json:
-        say_json({"ok": True, "tokens": [_told(each) for each in found]})
-        return 0
+        return answer.say({"tokens": [_told(each) for each in found]})
     table = listing("id", "client", "tenant", "scopes", "state")
     now = time.time()
     for each in found:
@@ -249,26 +177,15 @@ def list_(
 @token.command()
 @spreads_groups
 def revoke(
-    folder: FolderArgument,
-    identity: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID",
-            show_default=False,
-            help="The token's id, as halfmask serve token list shows it.",
-        ),
-    ],
+    folder: str = FOLDER,
+    identity: str = argument("ID: The token's id, as halfmask serve token list shows it."),
     *,
     answer: AnswerOptions,
 ) -> int:
     """Revoke a token. A running service refuses it within two seconds."""
     with _tokens(folder, create=False) as tokens:
         tokens.revoke(identity)
-    if answer.as_json:
-        say_json({"ok": True, "id": identity})
-    else:
-        console().print("The token is of no use any more.")
-    return 0
+    return answer.say({"id": identity}, "The token is of no use any more.")
 
 
 @contextmanager

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import typer
-
-from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._option_groups import spreads_groups
+from halfmask.cli._console import console, listing, printable
+from halfmask.cli._option_groups import argument, option, required, spreads_groups
 from halfmask.cli._options import AnswerOptions, command_group
 from halfmask.cli._remote import ConnectionOptions
 
@@ -22,21 +20,11 @@ model = command_group("model", "Make and list the models of a running trainer.")
 @model.command()
 @spreads_groups
 def create(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", show_default=False, help="The model's name.")
-    ],
+    name: str = argument("NAME: The model's name."),
     *,
-    bits: Annotated[
-        int,
-        typer.Option(
-            "--bits", min=1, max=31, metavar="N", show_default=False, help="The bits of the hasher."
-        ),
-    ],
-    loss: Annotated[LossName, typer.Option("--loss", help="The loss function.")] = "logistic",
-    classes: Annotated[
-        int | None,
-        typer.Option("--classes", min=2, metavar="N", help="Number of classes, for softmax."),
-    ] = None,
+    bits: int = required("--bits N: The bits of the hasher.", min=1, max=31),
+    loss: LossName = option("--loss: The loss function.", "logistic"),
+    classes: int | None = option("--classes N: Number of classes, for softmax.", min=2),
     connection: ConnectionOptions,
     answer: AnswerOptions,
 ) -> int:
@@ -44,11 +32,7 @@ def create(
     settings: dict[str, Any] = {} if classes is None else {"classes": classes}
     with connection.connect() as client:
         made = client.create(name, loss=loss, bits=bits, **settings)
-    if answer.as_json:
-        say_json({"ok": True, **_told(made)})
-    else:
-        console().print(f"The model {printable(made.name)} was made.")
-    return 0
+    return answer.say(_told(made), f"The model {printable(made.name)} was made.")
 
 
 @model.command(name="list")
@@ -58,8 +42,7 @@ def list_(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
     with connection.connect() as client:
         found = client.models()
     if answer.as_json:
-        say_json({"ok": True, "models": [_told(each) for each in found]})
-        return 0
+        return answer.say({"models": [_told(each) for each in found]})
     table = listing("model", "loss", "bits", "classes", "rows", right=("bits", "classes", "rows"))
     for each in found:
         numbers = (f"{number:,}" for number in (each.bits, each.classes, each.rows))
@@ -69,10 +52,4 @@ def list_(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
 
 
 def _told(of: RemoteModel) -> dict[str, object]:
-    return {
-        "name": of.name,
-        "loss": of.loss,
-        "bits": of.bits,
-        "classes": of.classes,
-        "rows": of.rows,
-    }
+    return {name: getattr(of, name) for name in ("name", "loss", "bits", "classes", "rows")}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask.cli._claims import marked, show_claims, some
 from halfmask.cli._console import console, listing, printable, say_json
-from halfmask.cli._opening import open_report
+from halfmask.cli._options import open_report
 from halfmask.cli._show_classes import (
     rows_of_classes,
     show_classes,

@@ -3,45 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
-
-import typer
 
 from halfmask._errors import PolicyError, ReleaseError
-from halfmask.cli._engine import EngineOptions  # typer reads it
-from halfmask.cli._header_options import HeaderOptions  # typer reads it
-from halfmask.cli._ledger_options import ReleaseLedger  # typer reads it
-from halfmask.cli._opening import OpenOption
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import OverwriteOption, SayingOptions, TableArgument
-from halfmask.cli._protect import KeyFileOption, key_in, make_release, read_policy
-
-PolicyArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="POLICY",
-        show_default=False,
-        help="The policy, a TOML file with [synthesis]; - reads standard input.",
-    ),
-]
-OutArgument = Annotated[
-    str,
-    typer.Argument(metavar="OUT", show_default=False, help="The folder to create for the release."),
-]
+from halfmask.cli._ledger_options import ReleaseLedger
+from halfmask.cli._option_groups import argument, spreads_groups
+from halfmask.cli._options import OPEN, OVERWRITE, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._protect import KEY_FILE, key_in, make_release, read_policy
+from halfmask.cli._tables import HeaderOptions
 
 
 @spreads_groups
 def synthesize(
-    table: TableArgument,
-    policy: PolicyArgument,
-    out: OutArgument,
+    table: str = TABLE,
+    policy: str = argument(
+        "POLICY: The policy, a TOML file with [synthesis]; - reads standard input."
+    ),
+    out: str = argument("OUT: The folder to create for the release."),
     *,
-    overwrite: OverwriteOption = False,
-    key_file: KeyFileOption = None,
+    overwrite: bool = OVERWRITE,
+    key_file: str | None = KEY_FILE,
     budget: ReleaseLedger,
     where_run: EngineOptions,
     head: HeaderOptions,
-    show: OpenOption = False,
+    show: bool = OPEN,
     saying: SayingOptions,
 ) -> int:
     """Make a verified release of synthetic rows that are learnt from TABLE.

@@ -1,17 +1,15 @@
-"""Options of a table for the commands of encodings, and how it is opened."""
+"""Options of reading a table, and how it is opened."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.cli._column_options import ColumnOptions
+from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
-from halfmask.cli._header_options import HeaderOptions
+from halfmask.cli._option_groups import option
 from halfmask.cli._options import FileFormat  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
@@ -23,29 +21,121 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderOptions:
+    """Where the rows of a table begin, and what its columns are called."""
+
+    header: bool | None = option(
+        "--header/--no-header: State whether the first row of a CSV file has the column names. "
+        "Without either option, a first row that looks like data is an error.",
+        show_default=False,
+    )
+    skip_rows: int | None = option(
+        "--skip-rows LINES: Number of lines to skip at the start of a CSV file.", min=0
+    )
+    comment: str | None = option(
+        "--comment START: Skip lines of a CSV file that start with this text, such as #."
+    )
+    column_names: str | None = option(
+        "--column-names NAME,NAME,...: Names of all columns of a CSV file. With --header they "
+        "replace those of the file."
+    )
+
+    sheet: str | None = option(
+        "--sheet NAME: The sheet to read of an Excel workbook that has several."
+    )
+    of_database: str | None = option(
+        "--table NAME: The table to read of a database file that has several."
+    )
+
+    def options(self) -> dict[str, object]:
+        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""
+        found = asdict(self)
+        found["table"] = found.pop("of_database")  # a command's table is the argument TABLE
+        if self.column_names is not None:
+            found["column_names"] = items_of(self.column_names, "A name of --column-names")
+        return {name: it for name, it in found.items() if it is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnOptions:
+    """The types of columns, and how their cells are written."""
+
+    dtype: list[str] | None = option(
+        "--dtype COLUMN=TYPE: A column's type: string, integer, float, boolean, date, datetime, "
+        "or datetime_utc or datetime_Europe/Berlin for times with a zone; may be given more than "
+        "once."
+    )
+    date_format: list[str] | None = option(
+        "--date-format COLUMN=FORMAT: How a column writes dates, such as born=%d.%m.%Y; may be "
+        "given more than once."
+    )
+    first_year: list[str] | None = option(
+        "--first-year COLUMN=YEAR: The first year of the century of a column's two-digit years "
+        "(%y): with born=1930, 48 is 1948."
+    )
+    number_format: list[str] | None = option(
+        "--number-format COLUMN=EXAMPLE: How a column writes 1234.5, such as 'pay=1.234,5 EUR'; "
+        "may be given more than once."
+    )
+    coerce: list[str] | None = option(
+        "--coerce COLUMN: Make cells of this column missing if they don't fit its type or "
+        "format, and count them; may be given more than once."
+    )
+
+    def options(self) -> dict[str, object]:
+        """Return it as `halfmask.data.ReadOptions` takes it; nothing where nothing was given."""
+        found: dict[str, object] = {
+            "dtypes": _pairs(self.dtype, "--dtype", str),
+            "date_formats": _pairs(self.date_format, "--date-format", str),
+            "first_years": _pairs(self.first_year, "--first-year", int),
+            "number_formats": _pairs(self.number_format, "--number-format", str),
+            "coerce": tuple(self.coerce or ()),
+        }
+        return {name: value for name, value in found.items() if value}
+
+    def of(self, names: Collection[str]) -> ColumnOptions:
+        """Return what is given for some columns."""
+        kept = {
+            each.name: [it for it in getattr(self, each.name) or () if _column(it) in names] or None
+            for each in fields(self)
+        }
+        return ColumnOptions(**kept)
+
+
+def _column(given: str) -> str:
+    """Return the column of ``COLUMN=VALUE``, or of a column alone."""
+    return given.rpartition("=")[0] or given
+
+
+def _pairs(
+    value: Sequence[str] | None, option: str, of: Callable[[str], object]
+) -> dict[str, object]:
+    pairs: dict[str, object] = {}
+    for each in value or ():
+        column, equals, what = each.rpartition("=")
+        try:
+            pairs[column] = of(what)
+        except ValueError:
+            equals = ""
+        if not (column and equals and what):
+            raise UsageError(
+                f"{option} takes COLUMN=VALUE.", hint=f"See the example of {option} in --help."
+            )
+    return pairs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FormOptions:
     """How a file is written."""
 
-    format: Annotated[
-        FileFormat | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow (a "
-            "file), arrows (a stream) or jsonl.",
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            "--delimiter",
-            metavar="CHARACTER",
-            help="The character between the cells of a CSV file.",
-        ),
-    ] = None
-    encoding: Annotated[
-        str, typer.Option("--encoding", metavar="ENCODING", help="The encoding of a text file.")
-    ] = "utf-8"
+    format: FileFormat | None = option(
+        "--format FORMAT: TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow "
+        "(a file), arrows (a stream) or jsonl."
+    )
+    delimiter: str | None = option(
+        "--delimiter CHARACTER: The character between the cells of a CSV file."
+    )
+    encoding: str = option("--encoding ENCODING: The encoding of a text file.", "utf-8")
     head: HeaderOptions = field(default_factory=HeaderOptions)
 
     def options(self, missing: Sequence[str] | None, **more: object) -> ReadOptions:
@@ -69,22 +159,12 @@ class FormOptions:
 class Reading:
     """How a table is to be read."""
 
-    leave_out: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--leave-out",
-            metavar="COLUMN",
-            help="A column to leave out; may be given more than once.",
-        ),
-    ] = None
-    mark: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing",
-            metavar="TEXT",
-            help="A text that marks a missing cell, such as ?; may be given more than once.",
-        ),
-    ] = None
+    leave_out: list[str] | None = option(
+        "--leave-out COLUMN: A column to leave out; may be given more than once."
+    )
+    mark: list[str] | None = option(
+        "--missing TEXT: A text that marks a missing cell, such as ?; may be given more than once."
+    )
     form: FormOptions = field(default_factory=FormOptions)
     columns: ColumnOptions = field(default_factory=ColumnOptions)
     called: str = "The table to read"
@@ -138,9 +218,7 @@ def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:
     return Schema(
         tuple(
             Column(
-                name=name,
-                role="insensitive",
-                kind="numeric" if is_number(name) else "categorical",
+                name=name, role="insensitive", kind="numeric" if is_number(name) else "categorical"
             )
             for name in source.columns
         )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions, command_group  # typer reads annotations
+from halfmask.cli._option_groups import argument, flag, required, spreads_groups
+from halfmask.cli._options import SayingOptions, command_group
 from halfmask.cli._progress import Stages
-from halfmask.cli._vault_lock import LockOptions, NewLockOptions  # as above
+from halfmask.cli._vault_lock import LockOptions, NewLockOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,19 +26,12 @@ PART_BYTES = 4096
 
 vault = command_group("vault", "Keep the keys of encodings in a private folder.")
 
-VaultArgument = Annotated[
-    str, typer.Argument(metavar="VAULT", show_default=False, help="The folder of the vault.")
-]
+VAULT = argument("VAULT: The folder of the vault.")
 
 
 @vault.command()
 @spreads_groups
-def create(
-    where: VaultArgument,
-    *,
-    lock: LockOptions,
-    saying: SayingOptions,
-) -> int:
+def create(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> int:
     """Make a vault with one lock.
 
     A missing key file is created. Without the lock or enough parts, nobody can read the vault
@@ -46,21 +39,16 @@ def create(
     """
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
-    made_by = lock.new()
+    made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("making the vault")
         made = Vault.create(where, lock=made_by)
-    return _answer(made, "was made", as_json=saying.as_json)
+    return _answer(made, "was made", saying)
 
 
 @vault.command(name="list")
 @spreads_groups
-def list_(
-    where: VaultArgument,
-    *,
-    lock: LockOptions,
-    saying: SayingOptions,
-) -> int:
+def list_(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> int:
     """List the entries of a vault by name.
 
     Each secret is shown with an id that tells it from others. No byte of a secret is shown.
@@ -76,7 +64,7 @@ def list_(
         for entry in opened.entries()
     ]
     if saying.as_json:
-        return _answer(opened, "", as_json=True, entries=entries)
+        return _answer(opened, "", saying, entries=entries)
     out, held = console(), "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
     out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}")
     if entries:
@@ -91,11 +79,7 @@ def list_(
 @vault.command()
 @spreads_groups
 def rotate(
-    where: VaultArgument,
-    *,
-    lock: LockOptions,
-    changed: NewLockOptions,
-    saying: SayingOptions,
+    where: str = VAULT, *, lock: LockOptions, changed: NewLockOptions, saying: SayingOptions
 ) -> int:
     """Make a new root key, under the same lock or another.
 
@@ -111,22 +95,17 @@ def rotate(
             opened.rotate()
         else:
             opened.rewrap(other)
-    return _answer(opened, "has a new root key", as_json=saying.as_json)
+    return _answer(opened, "has a new root key", saying)
 
 
 @vault.command()
 @spreads_groups
 def split(
-    where: VaultArgument,
+    where: str = VAULT,
     *,
-    parts: Annotated[int, typer.Option("--parts", metavar="N", help="Number of parts to make.")],
-    needed: Annotated[
-        int, typer.Option("--needed", metavar="M", help="Number of parts that open the vault.")
-    ],
-    out: Annotated[
-        str,
-        typer.Option("--out", "-o", metavar="FOLDER", help="The folder to make for the parts."),
-    ],
+    parts: int = required("--parts N: Number of parts to make."),
+    needed: int = required("--needed M: Number of parts that open the vault."),
+    out: str = required("--out -o FOLDER: The folder to make for the parts."),
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
@@ -148,17 +127,14 @@ def split(
         for name, line in zip(names, lines, strict=True):
             write_private(folder / name, line)
     outcome = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
-    return _answer(opened, outcome, as_json=saying.as_json, parts=parts, needed=needed, files=names)
+    return _answer(opened, outcome, saying, parts=parts, needed=needed, files=names)
 
 
 @vault.command()
 @spreads_groups
 def join(
-    where: VaultArgument,
-    parts: Annotated[
-        list[str],
-        typer.Argument(metavar="PART...", show_default=False, help="The files of the parts."),
-    ],
+    where: str = VAULT,
+    parts: list[str] = argument("PART...: The files of the parts."),
     *,
     lock: LockOptions,
     saying: SayingOptions,
@@ -171,27 +147,22 @@ def join(
     from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
 
     joined = Vault.join(where, _read_parts(parts))
-    made_by = lock.new()
+    made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("sealing everything again")
         joined.rewrap(made_by)
-    return _answer(joined, "has a new lock and a new root key", as_json=saying.as_json)
+    return _answer(joined, "has a new lock and a new root key", saying)
 
 
 @vault.command()
 @spreads_groups
 def destroy(
-    where: VaultArgument,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            show_default=False,
-            help="The entry to destroy. Without it, the whole vault is destroyed.",
-        ),
-    ] = None,
+    where: str = VAULT,
+    name: str | None = argument(
+        "[NAME]: The entry to destroy. Without it, the whole vault is destroyed.", None
+    ),
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
+    yes: bool = flag("--yes: Don't ask for confirmation."),
     lock: LockOptions,
     saying: SayingOptions,
 ) -> int:
@@ -205,7 +176,7 @@ def destroy(
         _ask("Destroy the whole vault?" if name is None else "Destroy what has that name?")
     opened.destroy(name)
     outcome = "was destroyed" if name is None else "no longer holds what had that name"
-    return _answer(opened, outcome, as_json=saying.as_json)
+    return _answer(opened, outcome, saying)
 
 
 def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
@@ -233,11 +204,6 @@ def _ask(question: str) -> None:
         raise KeyboardInterrupt
 
 
-def _answer(of: Vault, outcome: str, *, as_json: bool, **more: object) -> int:
-    if as_json:
-        say_json({"ok": True, "vault": of.id, "lock": of.lock_kind, **more})
-    else:
-        console().print(
-            f"Vault {of.id}, locked by {KINDS[of.lock_kind]}, {outcome}.", soft_wrap=True
-        )
-    return 0
+def _answer(of: Vault, outcome: str, saying: SayingOptions, **more: object) -> int:
+    told = f"Vault {of.id}, locked by {KINDS[of.lock_kind]}, {outcome}."
+    return saying.say({"vault": of.id, "lock": of.lock_kind, **more}, told)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from halfmask.cli._claims import show_claims
 from halfmask.cli._console import console, listing, mark, printable, say_json
-from halfmask.cli._engine import EngineOptions  # typer reads it
 from halfmask.cli._events_verify import answer_of_events
 from halfmask.cli._failures import UsageError
-from halfmask.cli._opening import OpenOption, open_report
-from halfmask.cli._option_groups import spreads_groups
-from halfmask.cli._options import SayingOptions
+from halfmask.cli._option_groups import argument, option, spreads_groups
+from halfmask.cli._options import OPEN, EngineOptions, SayingOptions, open_report
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,75 +31,41 @@ BROKEN = "The release doesn't bear out what it claims."
 
 @spreads_groups
 def verify(
-    release: Annotated[
-        str,
-        typer.Argument(
-            metavar="RELEASE",
-            show_default=False,
-            help="The folder of a release, or the output of halfmask events run.",
-        ),
-    ],
+    release: str = argument(
+        "RELEASE: The folder of a release, or the output of halfmask events run."
+    ),
     *,
-    persons: Annotated[
-        str | None,
-        typer.Option(
-            "--persons",
-            metavar="FILE",
-            show_default=False,
-            help="For guarantees that count persons: the file that halfmask protect --persons "
-            "wrote. Without it these claims aren't checked.",
-        ),
-    ] = None,
-    population: Annotated[
-        str | None,
-        typer.Option(
-            "--population",
-            metavar="PEOPLE",
-            show_default=False,
-            help="For guarantees about a population: a file of Parquet, CSV, Arrow or JSON lines "
-            "with the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
-        ),
-    ] = None,
-    hierarchies: Annotated[
-        str | None,
-        typer.Option(
-            "--hierarchies",
-            metavar="DIR",
-            show_default=False,
-            help="For the same, where nodes of hierarchies are written: a folder with age.csv.",
-        ),
-    ] = None,
-    originals: Annotated[
-        str | None,
-        typer.Option(
-            "--originals",
-            metavar="TABLE",
-            show_default=False,
-            help="For full synthetic rows: the table that they were drawn from. Without it copied "
-            "rows aren't counted.",
-        ),
-    ] = None,
-    copy: Annotated[
-        str | None,
-        typer.Option(
-            "--copy",
-            metavar="DATABASE",
-            show_default=False,
-            help="For a copied database: the SQLite file that was written; its source is "
-            "--originals.",
-        ),
-    ] = None,
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            metavar="POLICY",
-            show_default=False,
-            help="The policy by which --originals or --population is read, such as which texts "
-            "mean missing. For --population it also builds the hierarchies, by files or rules.",
-        ),
-    ] = None,
-    show: OpenOption = False,
+    persons: str | None = option(
+        "--persons FILE: For guarantees that count persons: the file that halfmask protect "
+        "--persons wrote. Without it these claims aren't checked.",
+        show_default=False,
+    ),
+    population: str | None = option(
+        "--population PEOPLE: For guarantees about a population: a file of Parquet, CSV, Arrow "
+        "or JSON lines with the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
+        show_default=False,
+    ),
+    hierarchies: str | None = option(
+        "--hierarchies DIR: For the same, where nodes of hierarchies are written: a folder with "
+        "age.csv.",
+        show_default=False,
+    ),
+    originals: str | None = option(
+        "--originals TABLE: For full synthetic rows: the table that they were drawn from. "
+        "Without it copied rows aren't counted.",
+        show_default=False,
+    ),
+    copy: str | None = option(
+        "--copy DATABASE: For a copied database: the SQLite file that was written; its source is "
+        "--originals.",
+        show_default=False,
+    ),
+    policy: str | None = option(
+        "--policy POLICY: The policy by which --originals or --population is read, such as which "
+        "texts mean missing. For --population it also builds the hierarchies, by files or rules.",
+        show_default=False,
+    ),
+    show: bool = OPEN,
     where_run: EngineOptions,
     saying: SayingOptions,
 ) -> int:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask.claims import SyntheticDetails
 from halfmask.verifier._checks import VerifiedKind
-from halfmask.verifier.masked import open_stated
-from halfmask.verifier.masked._masked_release import in_table
+from halfmask.verifier.masked._masked_release import in_table, open_stated
 from halfmask.verifier.synthetic._copied_rows import check_copied_rows, copies_of, open_originals
 from halfmask.verifier.synthetic._synthetic_checks import SYNTHETIC_CHECKS, rules_lacking
 
@@ -28,7 +27,7 @@ def _problems(files: ReleasedFiles) -> list[str]:
     manifest = files.manifest
     stated = SyntheticDetails.of(manifest)
     if files.given.originals is not None:
-        open_originals(files.given.originals, stated.columns)  # what can't be read comes first
+        open_originals(files.given.originals, stated.columns)  # a fault in it comes first
     files.table, faults = open_stated(files.path.parent, manifest.files, stated.columns)
     return _contradictions(manifest, stated) + faults
 
@@ -82,6 +81,6 @@ KIND: Final = VerifiedKind(
         COPIED_ROWS: ("counted", check_copied_rows),
     },
     inputs=frozenset({"originals"}),
-    needs={COPIED_ROWS: "originals"},
+    needs={COPIED_ROWS: ("originals",)},
     problems=_problems,
 )

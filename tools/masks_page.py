@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halfmask.masks import MASKS, TABLE_MASKS, TableMask
-from halfmask.microdata._mask_section import mask_from, table_mask_from
+from halfmask.microdata.mask_section import mask_from, table_mask_from
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "masks.md"
 

@@ -28,7 +28,7 @@ from sklearn.metrics import roc_auc_score
 
 from bars import Bar, report, say
 from halfmask.dp.synthesis import CategoryDomain, NumberDomain, PrivateSynthesizer, rho_of
-from halfmask.dp.synthesis._declared_domain import DeclaredDomain
+from halfmask.dp.synthesis.declared_domain import DeclaredDomain
 from peers import DEFAULT_INTO, REPOSITORY, python_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from halfmask.assess.masking._fits import separation
-from halfmask.assess.masking._pairs import column_pairs
-from halfmask.assess.synthesis._marginals import marginal_distances
+from halfmask.assess.masking.pairs import column_pairs
+from halfmask.assess.synthesis.marginals import marginal_distances
 from halfmask.kernels.partition.mdav import nearest_points
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ import polars as pl
 
 import workloads
 from bars import Bar, report, say
-from halfmask.anonymize._coding import code_column
+from halfmask.anonymize.coding import code_column
 from halfmask.anonymize.lattice import (
     GroupedRows,
     Lattice,

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.anonymize._axes import Axes
-from halfmask.anonymize._coding import code_column
+from halfmask.anonymize.coding import code_column
 from halfmask.data import Column
 from halfmask.kernels.partition.mdav import MEAN, MEDIAN, MISSING, MODE
 

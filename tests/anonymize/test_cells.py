@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.anonymize._cells import CellColumn
-from halfmask.anonymize._coding import code_column
+from halfmask.anonymize.coding import code_column
 from halfmask.data import Column
 
 N_VALUES = 4

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import HierarchyError, SchemaError
-from halfmask.anonymize._coding import Coding, code_column
+from halfmask.anonymize.coding import Coding, code_column
 from halfmask.data import Column, Hierarchy, Intervals
 from halfmask.kernels.partition.records import APART
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import halfmask as hm
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.anonymize import Anonymizer
-from halfmask.anonymize._columns import named
+from halfmask.anonymize.columns import named
 from halfmask.minimize import Minimizer
 from halfmask.training import AnonymizedEstimator
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize._given_rows import as_array, collected, columns_of_array, is_frame, read
+from halfmask.anonymize.given_rows import as_array, collected, columns_of_array, is_frame, read
 from halfmask.training._encoding import as_table
 
 NAN = float("nan")

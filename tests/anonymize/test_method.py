@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize import Guided, Method, Mondrian
-from halfmask.anonymize._method import MAX_CLASSES, as_guides
+from halfmask.anonymize.method import MAX_CLASSES, as_guides
 
 
 def test_two_classes_are_one_column():

@@ -9,8 +9,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.anonymize._coding import code_column
 from halfmask.anonymize._representatives import representative_rows
+from halfmask.anonymize.coding import code_column
 from halfmask.data import Column
 
 N_VALUES = 6

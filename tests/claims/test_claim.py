@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halfmask.claims import Claim
-from halfmask.claims._claim import BASES
+from halfmask.claims.claim import BASES
 
 WORDS = {
     "counted": "counted in",

@@ -9,7 +9,7 @@ import pytest
 
 from halfmask.claims import events_manifest
 from halfmask.claims import read_manifest as read_any
-from halfmask.claims._manifest_reader import parse_manifest
+from halfmask.claims.manifest_reader import parse_manifest
 
 
 @pytest.mark.parametrize("name", ["guarantees.jsonl", "cells.jsonl", "plain"])

@@ -8,8 +8,8 @@ import pytest
 
 from halfmask._errors import ReleaseError
 from halfmask.claims import Evidence
-from halfmask.claims._manifest import write_manifest
-from halfmask.claims._released_files import MANIFEST_NAME
+from halfmask.claims.manifest import write_manifest
+from halfmask.claims.released_files import MANIFEST_NAME
 
 
 def test_a_number_that_json_lacks_is_not_written(folder):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask._errors import VerificationError
-from halfmask.claims._manifest_reader import parse_manifest
+from halfmask.claims.manifest_reader import parse_manifest
 
 
 @pytest.mark.parametrize(

@@ -48,11 +48,22 @@ def test_nothing_is_printed_nor_run_from_text(modules):
         assert not called(tree) & FORBIDDEN_CALLS, path
 
 
-def test_modules_are_private_and_named_after_what_they_hold(modules):
+def test_modules_are_private_unless_another_room_imports_them(modules):
+    """An underscore says private to a room, and nothing is open that nobody asks for."""
+    asked = set()
+    for path, tree in modules.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("halfmask."):
+                inner = str(node.module).split(".")[1:]
+                if inner[0] != path.split("/")[0].removesuffix(".py"):
+                    asked.add("/".join(inner) + ".py")
     for path in modules:
         name = path.rpartition("/")[2].removesuffix(".py")
-        private = name.startswith("_") or path.startswith(("kernels/", "plots/"))
-        assert private, path
+        if name.startswith("_"):
+            inner_room = path.count("/") and not path.startswith("kernels/")
+            assert not (inner_room and path in asked), f"{path}: drop its underscore"
+        elif not path.startswith(("kernels/", "plots/")):
+            assert path in asked, f"{path}: only its own room imports it"
         assert name.strip("_") not in NAMES_OF_NOTHING, path
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import get_args
 
-from halfmask.claims._manifest_reader import FORMATS
-from halfmask.claims._table_manifest import KINDS, ROLES
+from halfmask.claims.manifest_reader import FORMATS
+from halfmask.claims.table_claims import KINDS, ROLES
 from halfmask.cli._options import FileFormat
 from halfmask.data import Format, Kind, Role
 from halfmask.guarantees import GUARANTEES

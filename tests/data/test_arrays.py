@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.anonymize import Anonymizer
-from halfmask.data._arrays import is_missing, table_like, unmasked
+from halfmask.data.arrays import is_missing, table_like, unmasked
 from halfmask.guarantees import KAnonymity
 from halfmask.hashing import KeyedHasher
 from halfmask.minimize import Minimizer

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from halfmask._errors import DataError, ReleaseError
-from halfmask.data import _atomic, _rename, atomic_file, atomic_folder
+from halfmask.data import atomic as _atomic
+from halfmask.data import atomic_file, atomic_folder
+from halfmask.data import rename as _rename
 
 CANARY = "canary-Zx81"
 
@@ -328,7 +330,7 @@ def test_a_name_that_another_process_swept_is_made_again(tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from halfmask.data import _atomic, _rename, atomic_file, atomic_folder
+from halfmask.data import atomic as _atomic, rename as _rename, atomic_file, atomic_folder
 
 where, kind, one_step = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "one step"
 if not one_step:

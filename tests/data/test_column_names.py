@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data._column_names import hint_of, words_of
-from halfmask.data._column_words import TOPICS
 from halfmask.data._schema import KINDS, ROLES
+from halfmask.data.column_names import hint_of, words_of
+from halfmask.data.column_words import TOPICS
 
 IDENTIFIERS = (
     "SSN", "name_first", "FirstName", "Nachname", "apellidos", "cognome", "prénom", "E-Mail",

@@ -6,9 +6,9 @@ import unicodedata
 
 import pytest
 
-from halfmask.data._column_names import words_of
-from halfmask.data._column_words import ID_WORDS, PERSON_WORDS, TOPICS
 from halfmask.data._schema import KINDS, ROLES
+from halfmask.data.column_names import words_of
+from halfmask.data.column_words import ID_WORDS, PERSON_WORDS, TOPICS
 
 PHRASES = [
     (topic, phrase.strip()) for topic in TOPICS for phrase in topic.words.split(",") if topic.words

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.data import ReadOptions, _database_file, open_table
+from halfmask.data import ReadOptions, open_table
+from halfmask.data import database_file as _database_file
 
 CANARY = "canary-Zx81"
 

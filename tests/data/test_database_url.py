@@ -6,7 +6,7 @@ import pytest
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.data import open_table
-from halfmask.data._database_url import DatabaseUrl, is_database_url, quoted_name
+from halfmask.data.database_url import DatabaseUrl, is_database_url, quoted_name
 
 CANARY = "canary-Zx81"
 

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from halfmask._errors import DataError
-from halfmask.data._dialect import sniff
+from halfmask.data.dialect import sniff
 
 
 def found(sample, **options):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.data._formats import (
+from halfmask.data.formats import (
     FORMATS,
     FileForm,
     compression_of_bytes,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import HierarchyError, ParameterError
-from halfmask.data._hierarchy import Hierarchy, leaf_text
+from halfmask.data.hierarchy import Hierarchy, leaf_text
 
 CANARY = "CANARY"
 

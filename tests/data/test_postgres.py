@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.data import _postgres, open_table
+from halfmask.data import open_table
+from halfmask.data import postgres as _postgres
 
 CANARY = "canary-Zx81"
 UTC = dt.UTC

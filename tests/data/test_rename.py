@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halfmask.data import _rename
-from halfmask.data._rename import exchange, rename_new
+from halfmask.data import rename as _rename
+from halfmask.data.rename import exchange, rename_new
 
 
 @pytest.fixture(params=[True, False], ids=["kernel", "fallback"])

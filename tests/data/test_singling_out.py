@@ -10,8 +10,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data import _singling_out
-from halfmask.data._singling_out import THRESHOLD, share_unique, single_out, single_out_together
+from halfmask.data import singling_out as _singling_out
+from halfmask.data.singling_out import THRESHOLD, share_unique, single_out, single_out_together
 
 NAMES = ("a", "b", "c", "d")
 tables = st.lists(st.tuples(*[st.none() | st.integers(0, 2)] * 4), min_size=1, max_size=40).map(

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from halfmask._errors import ReleaseError
-from halfmask.data._formats import FileForm
 from halfmask.data._sinks import sink_for
+from halfmask.data.formats import FileForm
 
 FIRST = pl.DataFrame({"a": ["x", None], "n": [1, 2]})
 SECOND = pl.DataFrame({"a": ["=1", "y"], "n": [-3, None]})

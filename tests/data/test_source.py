@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table
-from halfmask.data._formats import FileForm, form_of_name
 from halfmask.data._rebatching import rebatched
+from halfmask.data.formats import FileForm, form_of_name
 
 CANARY = "canary-Zx81"
 TABLE = pl.DataFrame({"age": [41, 17, 33], "sex": ["f", "m", "f"]})

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from halfmask._errors import DataError
-from halfmask.data import _text
-from halfmask.data._places import Place
-from halfmask.data._text import TextStream, start_of
+from halfmask.data import text as _text
+from halfmask.data.places import Place
+from halfmask.data.text import TextStream, start_of
 
 TEXT = "größe,名前\n1,ü\n" * 50
 

@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import ColumnWarning
 from halfmask.data import describe
-from halfmask.data._text_forms import TextWatch, form_of
+from halfmask.data.text_forms import TextWatch, form_of
 
 CANARY = "CANARY"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data._value_patterns import PATTERNS, iban, luhn, pattern_shares
+from halfmask.data.value_patterns import PATTERNS, iban, luhn, pattern_shares
 
 FITS = {
     "email": ("a@b.org", "first.last+tag@mail.example.com"),

@@ -377,7 +377,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, form, allowed):
         def close(self):
             self._file.close()
 
-    monkeypatch.setattr("halfmask.data._atomic.os.fdopen", lambda *a: Full(real(*a)))
+    monkeypatch.setattr("halfmask.data.atomic.os.fdopen", lambda *a: Full(real(*a)))
     monkeypatch.setattr(writer_module, "_CELLS", 2_000)
     rows = pl.DataFrame({"a": range(2_000)}).with_columns(b=pl.col("a").hash().cast(pl.String))
 

@@ -127,7 +127,7 @@ def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
     """60,000 people in 30 parts, and 12 files; the same on Dask is in test_dask_folders."""
     monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 2000)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
-    monkeypatch.setattr("halfmask.microdata._masked.ASSESSED_ROWS", 300)
+    monkeypatch.setattr("halfmask.microdata.masked.ASSESSED_ROWS", 300)
     folder = parquet_folder(many_people(), tmp_path / "people")
 
     ours = job(folder, tmp_path / "local", LocalEngine())

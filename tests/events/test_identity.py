@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from events.running import SECRET, run, transform_of  # type: ignore[import-not-found] # beside, not in a package
-from halfmask.data._value_patterns import names_nobody
+from halfmask.data.value_patterns import names_nobody
 from halfmask.events import EventPolicy, Kind, Transform, reverse_events, run_events, stage_of
 from halfmask.events.block._words import lookup_word, person_word, scalar_token
 from halfmask.events.report import claims_of

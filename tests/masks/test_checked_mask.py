@@ -11,7 +11,7 @@ import pytest
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.masks import MASKS, TABLE_MASKS, Microaggregation, RankSwapping, Rounding
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.microdata._mask_section import mask_from, table_mask_from
+from halfmask.microdata.mask_section import mask_from, table_mask_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.microdata import _evaluation, protect
-from halfmask.microdata._evaluation import raw_classes
+from halfmask.microdata import evaluation as _evaluation
+from halfmask.microdata import protect
+from halfmask.microdata.evaluation import raw_classes
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     QUASI,

@@ -10,7 +10,7 @@ import pytest
 
 import halfmask as hm
 from halfmask.data import ReadOptions, open_table
-from halfmask.verifier.tables._part import UnreadableError, open_part
+from halfmask.verifier.tables.part import UnreadableError, open_part
 
 N = 40
 NAMES = ["=cmd()", "'=cmd()", "@sum", "-5", "+ 5", "\N{FULLWIDTH EQUALS SIGN}x", "a=b"]

@@ -19,7 +19,8 @@ from halfmask._errors import (
     VerificationError,
 )
 from halfmask.masks import TABLE_MASKS, Rounding
-from halfmask.microdata import Policy, _masked
+from halfmask.microdata import Policy
+from halfmask.microdata import masked as _masked
 
 KEY = bytes(range(32))
 TEXT = """

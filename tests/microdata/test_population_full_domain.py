@@ -236,7 +236,7 @@ def test_a_label_of_different_nodes_is_refused():
     rows = pl.DataFrame({"0": ["a", "b"], "1": ["x", "b"], "2": ["x", "x"]})
     names = ["b" if i % 2 else "a" for i in range(persons.height)]
     twofold = persons.with_columns(town=pl.Series(names))
-    from halfmask.anonymize._coding import code_column  # noqa: PLC0415 # one of its parts
+    from halfmask.anonymize.coding import code_column  # noqa: PLC0415 # one of its parts
     from halfmask.data import Column, Hierarchy  # noqa: PLC0415
 
     tree = Hierarchy.from_rows(rows.rows(), column="town")

@@ -13,7 +13,7 @@ import halfmask
 from halfmask import BudgetError, ParameterError, Policy, PolicyError, ReleaseError
 from halfmask.cli import main
 from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
-from halfmask.dp.synthesis import _private_synthesizer
+from halfmask.dp.synthesis import private_synthesizer as _private_synthesizer
 from halfmask.verifier import CheckedRelease
 
 if TYPE_CHECKING:

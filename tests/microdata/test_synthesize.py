@@ -22,7 +22,7 @@ from halfmask import (
     PolicyError,
     VerificationError,
 )
-from halfmask.microdata import _synthetic
+from halfmask.microdata import synthetic as _synthetic
 from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.synth._column_model import TreeModel
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.anonymize._coding import code_column
+from halfmask.anonymize.coding import code_column
 from halfmask.data import Column, Groups
 from halfmask.minimize._feature import BINS, Feature
 

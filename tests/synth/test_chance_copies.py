@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask.synth._chance_copies import ChanceCopies
+from halfmask.synth.chance_copies import ChanceCopies
 
 
 def people(n: int, seed: int) -> pl.DataFrame:

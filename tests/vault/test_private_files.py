@@ -10,7 +10,7 @@ import pytest
 
 from halfmask._errors import IntegrityError, VaultError
 from halfmask.vault import read_private_file
-from halfmask.vault._private_files import read_private, replace_private, write_private
+from halfmask.vault.private_files import read_private, replace_private, write_private
 
 
 def test_data_reach_the_disk_before_the_name(tmp_path, monkeypatch):

@@ -18,13 +18,13 @@ import pytest
 from halfmask.claims import ClassClaim as Claim
 from halfmask.claims import Evidence, ReleasedColumn, RowCounts, SupportFile
 from halfmask.claims import TableManifest as Manifest
-from halfmask.claims._manifest import DataFile, write_manifest
-from halfmask.claims._released_files import MANIFEST_NAME
+from halfmask.claims.manifest import DataFile, write_manifest
+from halfmask.claims.released_files import MANIFEST_NAME
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from halfmask.claims._claim import Basis
+    from halfmask.claims.claim import Basis
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
     "parquet": lambda frame, path: frame.write_parquet(path),

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from halfmask.anonymize._coding import Coding
 from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
@@ -23,7 +22,6 @@ from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._lattice_rounds import RoundsPartition
 from halfmask.anonymize._level_people import PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
-from halfmask.anonymize._method import Method
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._person_codes import PersonCodes
@@ -32,6 +30,8 @@ from halfmask.anonymize._population import PlacedPeople, Population
 from halfmask.anonymize._protection import Protection
 from halfmask.anonymize._recount import CellCounts
 from halfmask.anonymize._summary import MAX_ROWS, Summary
+from halfmask.anonymize.coding import Coding
+from halfmask.anonymize.method import Method
 from halfmask.anonymize.recodings import (
     MAX_MEMBERS,
     RECODINGS,

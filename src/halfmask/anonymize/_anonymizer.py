@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import fraction, list_of, mapping_of, one_of
-from halfmask.anonymize._columns import named
-from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
-from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._protection import Protection
-from halfmask.anonymize._settings import (
+from halfmask.anonymize.columns import named
+from halfmask.anonymize.given_rows import as_array, collected, is_frame, read
+from halfmask.anonymize.method import as_guides
+from halfmask.anonymize.recodings import Centroid, Ranges, Recoding
+from halfmask.anonymize.settings import (
     guarantees_given,
     hierarchies_given,
     levels_given,
@@ -24,9 +25,8 @@ from halfmask.anonymize._settings import (
     several_names,
     weights_given,
 )
-from halfmask.anonymize.recodings import Centroid, Ranges, Recoding
 from halfmask.data import Column, Schema, like, orders_of
-from halfmask.data._text_forms import TextWatch
+from halfmask.data.text_forms import TextWatch
 from halfmask.guarantees import size_asked
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from halfmask.anonymize._method import Method
+    from halfmask.anonymize.method import Method
     from halfmask.data import Hierarchy, HierarchyRule, Kind, Role
     from halfmask.guarantees import Guarantee
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize.coding import Coding
 
 #: How many standard deviations a missing cell is away from all values of its column.
 MISSING_GAP = 3.0

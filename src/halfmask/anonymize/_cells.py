@@ -11,9 +11,9 @@ import polars as pl
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._recount import CellCounts
+    from halfmask.anonymize.coding import Coding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

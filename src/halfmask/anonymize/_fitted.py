@@ -10,15 +10,15 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import rows_of_share
-from halfmask.anonymize._coding import Coding, code_column
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._lattice_partition import LatticePartition
-from halfmask.anonymize._method import as_guides
 from halfmask.anonymize._person_codes import PersonCodes
 from halfmask.anonymize._relative_weights import relative_weights
 from halfmask.anonymize._sensitive_codes import SensitiveCodes
 from halfmask.anonymize._written_codes import written_codes
+from halfmask.anonymize.coding import Coding, code_column
+from halfmask.anonymize.method import as_guides
 from halfmask.data import leaf_text
 from halfmask.engines import map_in_order
 from halfmask.guarantees import Classes
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._method import Method
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._range_grid import RangeGrid
     from halfmask.anonymize._summary import Summary
     from halfmask.anonymize.lattice import NodePeople
+    from halfmask.anonymize.method import Method
     from halfmask.data import Column, Schema
     from halfmask.guarantees import Guarantee, Judgement
 

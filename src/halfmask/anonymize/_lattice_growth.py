@@ -10,7 +10,6 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._lattice_rounds import choose_in_rounds
-from halfmask.anonymize._method import MAX_CLASSES
 from halfmask.anonymize._partition import balanced_tree, boxes
 from halfmask.anonymize.lattice import (
     GroupedRows,
@@ -19,16 +18,17 @@ from halfmask.anonymize.lattice import (
     lattice_column,
     search,
 )
+from halfmask.anonymize.method import MAX_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._person_codes import PersonCodes
     from halfmask.anonymize._sensitive_codes import SensitiveCodes
+    from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.lattice import (
         ChosenNode,
         LatticeColumn,

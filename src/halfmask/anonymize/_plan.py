@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
-    from halfmask.anonymize._method import Method
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._recount import CellCounts
+    from halfmask.anonymize.coding import Coding
+    from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding
     from halfmask.guarantees import Guarantee
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.anonymize._coding import Coding
     from halfmask.anonymize._recount import CellCounts
+    from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.recodings import Recoding
     from halfmask.guarantees import Classes
 

@@ -15,7 +15,7 @@ from halfmask.data import Hierarchy, leaf_text
 
 if TYPE_CHECKING:
     from halfmask.anonymize._cells import CellColumn
-    from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.recodings import Recoding
 
 Integers: TypeAlias = NDArray[np.int64]

@@ -23,7 +23,7 @@ from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
 from halfmask.anonymize.recodings._range_checks import check_ranges
-from halfmask.data._value_patterns import names_nobody
+from halfmask.data.value_patterns import names_nobody
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
-    from halfmask.anonymize._method import Method
     from halfmask.anonymize._population import PlacedPeople, Population
+    from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.lattice import Objective
+    from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding
     from halfmask.data import Schema
     from halfmask.guarantees import Classes, Guarantee

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize.coding import Coding
 
 
 def representative_rows(

@@ -6,9 +6,17 @@ by the room that makes a release, and again by `halfmask.verifier`.
 
 from __future__ import annotations
 
-from halfmask.claims._claim import BASES, Claim
-from halfmask.claims._database_manifest import CopiedMask, CopiedRows, DatabaseDetails
-from halfmask.claims._events_manifest import (
+from halfmask.claims._masked_manifest import (
+    MaskedColumn,
+    MaskedDetails,
+    RowsRead,
+    StatedMask,
+    released_columns_claim,
+)
+from halfmask.claims._synthetic_manifest import LearntRows, Synthesis, SyntheticDetails
+from halfmask.claims.claim import BASES, Claim
+from halfmask.claims.database_manifest import CopiedMask, CopiedRows, DatabaseDetails
+from halfmask.claims.event_claims import (
     CellsClaim,
     EventClaims,
     EventGuarantees,
@@ -19,18 +27,10 @@ from halfmask.claims._events_manifest import (
     RunCounts,
     events_manifest,
 )
-from halfmask.claims._manifest import REPORT_NAME, DataFile, Manifest, write_manifest
-from halfmask.claims._manifest_reader import read_manifest
-from halfmask.claims._masked_manifest import (
-    MaskedColumn,
-    MaskedDetails,
-    RowsRead,
-    StatedMask,
-    released_columns_claim,
-)
-from halfmask.claims._released_files import MANIFEST_NAME
-from halfmask.claims._synthetic_manifest import LearntRows, Synthesis, SyntheticDetails
-from halfmask.claims._table_manifest import (
+from halfmask.claims.manifest import REPORT_NAME, DataFile, Manifest, write_manifest
+from halfmask.claims.manifest_reader import read_manifest
+from halfmask.claims.released_files import MANIFEST_NAME
+from halfmask.claims.table_claims import (
     ClassClaim,
     Evidence,
     ReleasedColumn,
@@ -40,7 +40,7 @@ from halfmask.claims._table_manifest import (
     TableManifest,
     table_manifest,
 )
-from halfmask.claims._weaknesses import WEAKNESSES
+from halfmask.claims.weaknesses import WEAKNESSES
 
 __all__ = [
     "BASES",

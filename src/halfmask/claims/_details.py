@@ -27,13 +27,13 @@ from typing import (
 )
 
 from halfmask._errors import VerificationError
-from halfmask.claims._claim import Claim
-from halfmask.claims._released_files import MANIFEST_NAME
 from halfmask.claims._strict import At
+from halfmask.claims.claim import Claim
+from halfmask.claims.released_files import MANIFEST_NAME
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
-    from halfmask.claims._manifest import Manifest
+    from halfmask.claims.claim import Json
+    from halfmask.claims.manifest import Manifest
 
 #: The parts of a claim; a field of a claim's own class is in one of them.
 PARTS: Final = ("parameters", "about", "evidence")

@@ -7,12 +7,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
-from halfmask.claims._manifest import EVENTS, FORMAT, MICRODATA, VERSION
 from halfmask.claims._strict import At
-from halfmask.claims._weaknesses import WEAKNESSES, weakness_sentence
+from halfmask.claims.manifest import EVENTS, FORMAT, MICRODATA, VERSION
+from halfmask.claims.weaknesses import WEAKNESSES, weakness_sentence
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
 
 #: What version 0.1 called its manifests of events.
 FIRST_EVENTS: Final = "halfmask events release"

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from halfmask.claims._claim import Claim
 from halfmask.claims._details import Details, key
-from halfmask.claims._manifest import MASKED
-from halfmask.claims._table_manifest import Kind, Role  # noqa: TC001 # types of fields
+from halfmask.claims.claim import Claim
+from halfmask.claims.manifest import MASKED
+from halfmask.claims.table_claims import Kind, Role  # noqa: TC001 # types of fields
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar, cast
 from halfmask._errors import VerificationError
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
 
 SHA256: Final = re.compile(r"[0-9a-f]{64}")
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from halfmask.claims._details import Details, key
-from halfmask.claims._manifest import SYNTHETIC
 from halfmask.claims._masked_manifest import MaskedColumn  # noqa: TC001 # types of fields
+from halfmask.claims.manifest import SYNTHETIC
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

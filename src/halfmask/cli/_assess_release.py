@@ -209,7 +209,7 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
     """Read the data files of a release that was verified."""
     import polars as pl  # noqa: PLC0415 # half a second
 
-    from halfmask.verifier.tables._part import open_part  # noqa: PLC0415 # the same
+    from halfmask.verifier.tables.part import open_part  # noqa: PLC0415 # the same
 
     rows = pl.concat(
         [open_part(folder / each.name, each.format) for each in stated.files]

@@ -282,7 +282,7 @@ def _check_words(
 
 def _check_address(out: str, *, has_policy: bool, overwrite: bool) -> None:
     """Refuse an address that no release can be written to."""
-    from halfmask.data._object_folder import check_object_folder  # noqa: PLC0415 # half a second
+    from halfmask.data.object_folder import check_object_folder  # noqa: PLC0415 # half a second
 
     if not has_policy:
         raise UsageError(
@@ -316,7 +316,7 @@ def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Sourc
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
     if policy.is_private:
-        from halfmask.microdata._opening import (  # noqa: PLC0415 - as above
+        from halfmask.microdata.opening import (  # noqa: PLC0415 - as above
             opened_as_texts,
             text_columns,
         )

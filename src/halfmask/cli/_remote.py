@@ -213,7 +213,7 @@ class TrainerOptions(ConnectionOptions):
         """
         if self.journal is not None or beside == "-":
             return None if self.journal is None else Path(self.journal)
-        from halfmask.trainer.client._content_key import (  # noqa: PLC0415 # --help needs none
+        from halfmask.trainer.client.content_key import (  # noqa: PLC0415 # --help needs none
             work_name,
         )
 

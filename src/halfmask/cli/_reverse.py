@@ -84,7 +84,7 @@ def _masks(policy: str, released: str) -> Mapping[str, Mask]:
     with suppress(PolicyError):  # rows of a release may lie in a database, too
         return Policy.load(policy).masks
     from halfmask.databases import DatabasePolicy  # noqa: PLC0415 # half a second
-    from halfmask.databases._reversal import reversible_masks  # noqa: PLC0415 # the same
+    from halfmask.databases.reversal import reversible_masks  # noqa: PLC0415 # the same
 
     return reversible_masks(DatabaseUrl.parse(released), DatabasePolicy.load(policy))
 

@@ -142,7 +142,7 @@ def create(
             valid_seconds=None if days is None else days * DAY,
         )
     if out is not None:
-        from halfmask.vault._private_files import (  # noqa: PLC0415 # --help needs none
+        from halfmask.vault.private_files import (  # noqa: PLC0415 # --help needs none
             absolute,
             keeping,
             write_private,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.risk import ReleasedColumnsRisk
     from halfmask.assess.utility import ModelUtility
-    from halfmask.microdata._evaluation import ClassFacts, ReleaseUtility
+    from halfmask.microdata.evaluation import ClassFacts, ReleaseUtility
     from halfmask.release import Release
 
 #: Columns whose kept detail is shown unless more is asked for: those that keep least.

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask.assess.attacks import Finding
-    from halfmask.microdata._masked import MaskFacts
-    from halfmask.microdata._synthetic import SynthesisFacts
+    from halfmask.microdata.masked import MaskFacts
+    from halfmask.microdata.synthetic import SynthesisFacts
     from halfmask.release import Release
 
 

@@ -115,7 +115,7 @@ def split(
     key. Move each part to another place, then remove the folder: together the parts are the key.
     """
     from halfmask.data import atomic_folder  # noqa: PLC0415 # --help needs none
-    from halfmask.vault._private_files import write_private  # noqa: PLC0415 # the same
+    from halfmask.vault.private_files import write_private  # noqa: PLC0415 # the same
 
     if Path(out).resolve().is_relative_to(Path(where).resolve()):
         raise UsageError("Parts in the vault that they open are of no use.")

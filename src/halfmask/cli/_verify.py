@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask.verifier import CheckedRelease
-    from halfmask.verifier._checks import HierarchyFiles
+    from halfmask.verifier.checks import HierarchyFiles
 
 UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
@@ -122,7 +122,7 @@ def _near(release: str, engine: object) -> Iterator[str | Path]:
             "--engine verifies a folder that every worker sees.",
             hint="Leave it out, or copy RELEASE into such a folder.",
         )
-    from halfmask.data._object_folder import fetched_folder  # noqa: PLC0415 - as open_table
+    from halfmask.data.object_folder import fetched_folder  # noqa: PLC0415 - as open_table
 
     with fetched_folder(release, called="The release") as folder:
         yield folder

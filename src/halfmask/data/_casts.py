@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, SchemaError
-from halfmask.data._value_patterns import PATTERNS
+from halfmask.data.value_patterns import PATTERNS
 
 if TYPE_CHECKING:
     from halfmask.data._declarations import Declaration

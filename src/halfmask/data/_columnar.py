@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.data._arrow_types import bounds_of, check_times, refuse_foreign_types
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import joint_dtypes, same_columns
-from halfmask.data._frames import check_names, settle, settled_dtype
 from halfmask.data._lists import joined_lists
-from halfmask.data._orders import orders_of
-from halfmask.data._reading import reading
+from halfmask.data.arrow_types import bounds_of, check_times, refuse_foreign_types
+from halfmask.data.frames import check_names, settle, settled_dtype
+from halfmask.data.orders import orders_of
+from halfmask.data.reading import reading
 
 if TYPE_CHECKING:
-    from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
+    from halfmask.data.places import Place
 
 Kind = Literal["parquet", "arrow", "arrows"]
 _COUNTED_ROWS = 1 << 18

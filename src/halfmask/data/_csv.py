@@ -12,19 +12,19 @@ from halfmask._errors import DataError
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing, warn_ambiguous
 from halfmask.data._columns import same_columns
 from halfmask.data._csv_batches import CsvBatches
-from halfmask.data._dialect import DELIMITERS, sniff
-from halfmask.data._frames import settle
 from halfmask.data._header import Header
 from halfmask.data._lines import RowLines, excel_delimiter
-from halfmask.data._reading import reading
-from halfmask.data._text import BLOCK, TextStream
 from halfmask.data._text_types import TextJudge, typed
+from halfmask.data.dialect import DELIMITERS, sniff
+from halfmask.data.frames import settle
+from halfmask.data.reading import reading
+from halfmask.data.text import BLOCK, TextStream
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
+    from halfmask.data.places import Place
 
 _SAMPLE = 1 << 20
 _END = "halfmask: the file ends here"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from halfmask.data._date_formats import ISO, dtype_of_format, read_dates
 from halfmask.data._number_formats import read_numbers
 from halfmask.data._text_types import FLOAT_WORD, LONG_INTEGER, typed, written_as
+from halfmask.data.date_formats import ISO, dtype_of_format, read_dates
 
 # How many digits they have; a library that takes them for numbers loses a zero in front.
 _DIGIT_DATES = {"%d%m%Y": 8, "%m%d%Y": 8, "%d%m%y": 6, "%m%d%y": 6, "%y%m%d": 6}

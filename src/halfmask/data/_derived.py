@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.data._singling_out import codes_of
+from halfmask.data.singling_out import codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.data._profile import ColumnProfile
+    from halfmask.data.profile import ColumnProfile
 
 MAX_ROWS = 10_000
 # Rows in which formulas are tried, and the most columns that they are tried with.

@@ -15,9 +15,6 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data._derived import Derivations
-from halfmask.data._frames import to_polars
-from halfmask.data._policy_text import policy_text
-from halfmask.data._profile import ColumnProfile, profile_of
 from halfmask.data._proposal import (
     Proposal,
     propose_as_source,
@@ -27,8 +24,11 @@ from halfmask.data._proposal import (
     propose_by_itself,
 )
 from halfmask.data._schema import ROLES, Role, Schema
-from halfmask.data._singling_out import SinglingOut, share_unique, single_out, single_out_together
 from halfmask.data._source import open_table
+from halfmask.data.frames import to_polars
+from halfmask.data.policy_text import policy_text
+from halfmask.data.profile import ColumnProfile, profile_of
+from halfmask.data.singling_out import SinglingOut, share_unique, single_out, single_out_together
 
 MAX_ROWS = 1_000_000
 MAX_CELLS = 20_000_000

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask._errors import ColumnWarning, SchemaError
-from halfmask.data._frames import check_names
-from halfmask.data._value_patterns import PATTERNS
+from halfmask.data.frames import check_names
+from halfmask.data.value_patterns import PATTERNS
 
 if TYPE_CHECKING:
     from halfmask.data._read_options import ReadOptions

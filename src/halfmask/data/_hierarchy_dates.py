@@ -11,7 +11,7 @@ import polars as pl
 from halfmask._errors import HierarchyError, ParameterError
 from halfmask._validation import one_of
 from halfmask.data._calendar import day_of
-from halfmask.data._hierarchy import Hierarchy, leaf_text
+from halfmask.data.hierarchy import Hierarchy, leaf_text
 
 UNITS = ("day", "week", "month", "quarter", "year", "decade")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from halfmask._errors import HierarchyError, ParameterError
-from halfmask.data._hierarchy import Hierarchy
+from halfmask.data.hierarchy import Hierarchy
 
 GZIP = b"\x1f\x8b"
 

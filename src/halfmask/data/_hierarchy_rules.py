@@ -13,7 +13,7 @@ import polars as pl
 
 from halfmask._errors import HierarchyError, ParameterError
 from halfmask._validation import integer_at_least, number_between
-from halfmask.data._hierarchy import Hierarchy, leaf_text
+from halfmask.data.hierarchy import Hierarchy, leaf_text
 
 # What a policy file or a caller may nest, to any depth.
 Nested: TypeAlias = Sequence[Any]

@@ -11,19 +11,19 @@ import polars as pl
 from halfmask._errors import DataError, SchemaError
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data._columns import same_columns
-from halfmask.data._frames import check_names, settle
 from halfmask.data._json_integers import MAX_DIGITS, WholeNumbers
 from halfmask.data._lists import joined_lists
 from halfmask.data._owned_buffer import owned_buffer
-from halfmask.data._reading import reading
-from halfmask.data._text import BLOCK, TextStream
 from halfmask.data._text_types import TIMES, TextJudge, typed
+from halfmask.data.frames import check_names, settle
+from halfmask.data.reading import reading
+from halfmask.data.text import BLOCK, TextStream
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
+    from halfmask.data.places import Place
 
 _CHANGED = re.compile(r"Column\(/(.*)\) changed from (\w+) to (\w+) in row", re.DOTALL)
 

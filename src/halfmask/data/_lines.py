@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from halfmask.data._text import TextStream
+    from halfmask.data.text import TextStream
 
 _CHUNK = 1 << 20
 _SEPARATOR = re.compile(r'"?sep=([^\r\n"])"?[ ,;|\t]*(?:[\r\n]|$)', re.IGNORECASE)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from halfmask._errors import DataError
-from halfmask.data._object_store import ObjectFolder
-from halfmask.data._places import Place, folders_error, spooled
+from halfmask.data.object_store import ObjectFolder
+from halfmask.data.places import Place, folders_error, spooled
 
 _PARQUET = b"PAR1"
 #: The end of a file that is read first: the footer of most files.

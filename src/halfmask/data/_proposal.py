@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from halfmask.data._column_names import NameHint, hint_of
 from halfmask.data._schema import Column, Kind, Role
-from halfmask.data._singling_out import THRESHOLD
-from halfmask.data._value_patterns import PATTERNS
-from halfmask.data._verdicts import (
+from halfmask.data.column_names import NameHint, hint_of
+from halfmask.data.singling_out import THRESHOLD
+from halfmask.data.value_patterns import PATTERNS
+from halfmask.data.verdicts import (
     FEW_VALUES,
     RoleVerdict,
     has_free_text,
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data._derived import Derivation
-    from halfmask.data._profile import ColumnProfile
     from halfmask.data._spelling import Normalization
-    from halfmask.data._text_forms import TextForm
+    from halfmask.data.profile import ColumnProfile
+    from halfmask.data.text_forms import TextForm
 
 # From this share of numbers or dates on a column gets a note, though not enough are.
 NEARLY = 0.8

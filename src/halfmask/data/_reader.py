@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.data._places import Place
+    from halfmask.data.places import Place
 
 
 class Reader(Protocol):

@@ -11,10 +11,10 @@ import polars.selectors as cs
 from halfmask._errors import ReleaseError
 from halfmask.data._bare import bare_batch
 from halfmask.data._formulas import guarded, guarded_names
-from halfmask.data._frames import count_infinite
+from halfmask.data.frames import count_infinite
 
 if TYPE_CHECKING:
-    from halfmask.data._formats import FileForm
+    from halfmask.data.formats import FileForm
 
 # Text is made in pieces, so that a batch and its text are never both whole in memory.
 _PIECE = 1 << 16

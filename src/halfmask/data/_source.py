@@ -12,9 +12,14 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, is_text, list_of, one_of
 from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
-from halfmask.data._database_url import DatabaseUrl, is_database_url
 from halfmask.data._foreign_files import FOREIGN_FORMATS, ForeignFormat, foreign_format
-from halfmask.data._formats import (
+from halfmask.data._lists import SetReader
+from halfmask.data._read_options import ReadOptions
+from halfmask.data._reader import ReaderAround, divisible
+from halfmask.data._rebatching import rebatched
+from halfmask.data._spelling import Normalization, NormalizedReader, check_steps
+from halfmask.data.database_url import DatabaseUrl, is_database_url
+from halfmask.data.formats import (
     FORMATS,
     TEXT_FORMATS,
     Format,
@@ -22,16 +27,11 @@ from halfmask.data._formats import (
     form_of_name,
     format_of_bytes,
 )
-from halfmask.data._frames import settle, to_polars
-from halfmask.data._lists import SetReader
-from halfmask.data._object_store import is_object_address
-from halfmask.data._orders import orders_of
-from halfmask.data._places import TABLE, Place, places_of
-from halfmask.data._read_options import ReadOptions
-from halfmask.data._reader import ReaderAround, divisible
-from halfmask.data._rebatching import rebatched
-from halfmask.data._spelling import Normalization, NormalizedReader, check_steps
-from halfmask.data._text import start_of
+from halfmask.data.frames import settle, to_polars
+from halfmask.data.object_store import is_object_address
+from halfmask.data.orders import orders_of
+from halfmask.data.places import TABLE, Place, places_of
+from halfmask.data.text import start_of
 
 if TYPE_CHECKING:
     from halfmask.data._reader import Reader
@@ -439,7 +439,7 @@ def _in_database(url: str, options: ReadOptions, called: str) -> Source:
     """Open a table of a database by its URL."""
     where = DatabaseUrl.parse(url)
     if where.engine == "postgresql":
-        from halfmask.data._postgres import postgres_reader  # noqa: PLC0415 - only when needed
+        from halfmask.data.postgres import postgres_reader  # noqa: PLC0415 - only when needed
 
         return Source(postgres_reader(where, options, called), format=where.engine)
     places = places_of(where.location, called=called)
@@ -489,7 +489,7 @@ def _foreign_reader(places: list[Place], form: str, options: ReadOptions) -> Rea
 
         return _FrameReader(read_sheet(places[0], options.sheet, options.missing), options)
     if form in {"sqlite", "duckdb"}:
-        from halfmask.data._database_file import FILE_READERS  # noqa: PLC0415 - only when needed
+        from halfmask.data.database_file import FILE_READERS  # noqa: PLC0415 - only when needed
 
         return FILE_READERS[form](places[0], options.table, options)
     from halfmask.data._statistical import statistical_reader  # noqa: PLC0415 - only when needed

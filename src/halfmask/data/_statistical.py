@@ -9,16 +9,16 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._optional import need
-from halfmask.data._frames import check_names
-from halfmask.data._reading import reading
-from halfmask.data._spilled import spilled_reader
 from halfmask.data._statistical_times import TimeFormat, time_format
-from halfmask.data._text import start_of
+from halfmask.data.frames import check_names
+from halfmask.data.reading import reading
+from halfmask.data.spilled import spilled_reader
+from halfmask.data.text import start_of
 
 if TYPE_CHECKING:
     from halfmask.data._columnar import ColumnarReader
-    from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
+    from halfmask.data.places import Place
 
 StatisticalFormat: TypeAlias = Literal["spss", "stata", "sas"]
 

@@ -12,13 +12,13 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
-from halfmask.data._frames import check_names
-from halfmask.data._reading import reading
+from halfmask.data.frames import check_names
+from halfmask.data.reading import reading
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from halfmask.data._places import Place
+    from halfmask.data.places import Place
 
 #: Every whole number below it is a float64 of its own.
 _EXACT: Final = 2.0**53

@@ -11,17 +11,17 @@ import polars as pl
 
 from halfmask._errors import DataError, HalfmaskError
 from halfmask.data import Source
-from halfmask.data._spilled import spill
+from halfmask.data.spilled import spill
 from halfmask.databases._raw_names import with_raw_names
 from halfmask.masks import MaskedReader, mask_table
-from halfmask.masks._pseudonym import keyed_by_column, scoped_key
+from halfmask.masks.pseudonym import keyed_by_column, scoped_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from halfmask.data._places import Place
+    from halfmask.data.places import Place
     from halfmask.databases._domains import Domain
     from halfmask.databases._plan import CopyPlan
     from halfmask.databases._schema import SourceDatabase, TargetDatabase, WrittenTable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from halfmask._errors import PolicyError
 from halfmask.masks import KeyedTokens
-from halfmask.masks._integer_permutation import integer_bits
-from halfmask.masks._pseudonym import Pseudonym
+from halfmask.masks.integer_permutation import integer_bits
+from halfmask.masks.pseudonym import Pseudonym
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,7 @@ from halfmask import _policy_files
 from halfmask._errors import HalfmaskError, PolicyError
 from halfmask._file_kinds import FileKind
 from halfmask._policy_files import Number, Section, Whole, WrittenPolicy, got, near, quoted, wanted
-from halfmask.microdata._mask_section import MaskSection, TableMaskSection, mask_parameters
+from halfmask.microdata.mask_section import MaskSection, TableMaskSection, mask_parameters
 
 if TYPE_CHECKING:
     from halfmask.masks import Mask

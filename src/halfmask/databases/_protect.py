@@ -23,7 +23,7 @@ from halfmask.databases._sqlite import sqlite_type
 from halfmask.databases._sqlite_source import SqliteSource
 from halfmask.databases._sqlite_target import SqliteTarget
 from halfmask.databases._subset import check_references, kept_rows
-from halfmask.masks._pseudonym import pseudonym_key
+from halfmask.masks.pseudonym import pseudonym_key
 
 if TYPE_CHECKING:
     from halfmask.databases._checking import TableCount

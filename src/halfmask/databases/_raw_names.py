@@ -14,7 +14,7 @@ from halfmask.masks.text import TextRedaction
 if TYPE_CHECKING:
     from halfmask.databases._schema import SourceDatabase, TableSchema
     from halfmask.masks import TableMask
-    from halfmask.masks.text._redaction import RedactedTexts
+    from halfmask.masks.text.redaction import RedactedTexts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from halfmask.claims import (
     Manifest,
     write_manifest,
 )
-from halfmask.microdata._mask_section import stated_parameters
+from halfmask.microdata.mask_section import stated_parameters
 from halfmask.release import TableBlock, TextBlock, html_page
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from halfmask.data._frames import without_empty_types
-from halfmask.data._text_forms import TextWatch
+from halfmask.data.frames import without_empty_types
+from halfmask.data.text_forms import TextWatch
 from halfmask.encode._summary import CodecSummary
 
 if TYPE_CHECKING:

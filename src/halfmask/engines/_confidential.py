@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from halfmask._errors import EngineError
 
 if TYPE_CHECKING:
-    from halfmask.engines._engine import Engine
+    from halfmask.engines.engine import Engine
 
 
 def check_confidential(engine: Engine, *, what: str) -> None:

@@ -13,7 +13,7 @@ from halfmask.engines._spark import spark_engine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halfmask.engines._engine import Engine
+    from halfmask.engines.engine import Engine
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from halfmask._errors import EngineError, MissingDependencyError, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.engines._engine import Batch, Part
 from halfmask.engines._merging import merged
 from halfmask.engines._versions import check_versions, versions
+from halfmask.engines.engine import Batch, Part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -14,7 +14,7 @@ from halfmask.engines._merging import merged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from halfmask.engines._engine import Batch, Part
+    from halfmask.engines.engine import Batch, Part
 
 
 def worker_count() -> int:

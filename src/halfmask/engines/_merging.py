@@ -9,7 +9,7 @@ from halfmask._errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from halfmask.engines._engine import Part
+    from halfmask.engines.engine import Part
 
 
 def merged(parts: Iterable[Part], merge: Callable[[Part, Part], Part]) -> Part:

@@ -18,7 +18,7 @@ from halfmask.engines._versions import check_versions, versions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from halfmask.engines._engine import Batch, Part
+    from halfmask.engines.engine import Batch, Part
 
 #: Tasks of one job for each core, so that slow ones don't hold up the others much.
 _TASKS_OF_CORE = 4

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import Source
-    from halfmask.engines._engine import Engine, Part
+    from halfmask.engines.engine import Engine, Part
 
 
 def fold_table(  # what is folded, and how

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
-from halfmask.data._text_forms import TextWatch
+from halfmask.data.text_forms import TextWatch
 from halfmask.hashing._cells import kind_of, numbers_of, same_kind
 from halfmask.hashing._columns import HashedColumn
 from halfmask.hashing._plan import HashPlan

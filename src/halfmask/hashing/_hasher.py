@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfmask._errors import ParameterError
 from halfmask._random import secret_parameter, type_of_key
-from halfmask.data._arrays import table_like
+from halfmask.data.arrays import table_like
 from halfmask.hashing._fitting import fitted, plan_of_schema
 from halfmask.hashing._plan import HashPlan
 from halfmask.hashing._settings import HasherSettings

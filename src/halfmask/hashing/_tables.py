@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._foreign import foreign
-from halfmask.data._arrow_types import refuse_foreign_types
-from halfmask.data._frames import check_names
+from halfmask.data.arrow_types import refuse_foreign_types
+from halfmask.data.frames import check_names
 
 
 def arrow_of(frame: object) -> Any:  # noqa: ANN401 # a pyarrow table or record batch

@@ -33,7 +33,6 @@ from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._ordinal_tails import OrdinalTailCoding
 from halfmask.masks._pram import Pram, StratifiedPram
-from halfmask.masks._pseudonym import Pseudonym, pseudonym_key
 from halfmask.masks._random_rounding import RandomRounding
 from halfmask.masks._rank_swapping import RankSwapping
 from halfmask.masks._record_swapping import TargetedRecordSwapping
@@ -57,6 +56,7 @@ from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks._traits import MaskTraits, traits_of
 from halfmask.masks._value_counts import ValueCounts
+from halfmask.masks.pseudonym import Pseudonym, pseudonym_key
 from halfmask.masks.text import TextRedaction
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from halfmask._random import KEY_BYTES
 from halfmask.data import ReaderAround
 from halfmask.engines import LocalEngine, map_table
 from halfmask.masks._ordered_columns import known_orders, orders_for, with_texts, with_types
-from halfmask.masks._pseudonym import keyed_by_column, scoped_key
 from halfmask.masks._value_counts import ValueCounts
+from halfmask.masks.pseudonym import keyed_by_column, scoped_key
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence

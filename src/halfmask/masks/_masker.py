@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._random import SecretBytes, check_key, fresh_key, secret_parameter
-from halfmask.anonymize._given_rows import collected, is_frame, read
+from halfmask.anonymize.given_rows import collected, is_frame, read
 from halfmask.data import like, open_table, orders_of
 from halfmask.masks._masked import SeenColumn, looked_at
 from halfmask.masks._masked_table import MaskedTable, check_claimed_once
 from halfmask.masks._ordered_columns import in_order, orders_for
-from halfmask.masks._pseudonym import scoped_key
 from halfmask.masks._table_mask import TableMask
+from halfmask.masks.pseudonym import scoped_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

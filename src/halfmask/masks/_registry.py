@@ -25,7 +25,7 @@ from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
-from halfmask.masks.text._redaction import TextRedaction
+from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:
     from halfmask.masks._mask import Mask

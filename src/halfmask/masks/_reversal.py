@@ -8,7 +8,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._random import check_key, fresh_key
-from halfmask.masks._pseudonym import keyed_by_column, pseudonym_of, scoped_key
+from halfmask.masks.pseudonym import keyed_by_column, pseudonym_of, scoped_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,7 +13,6 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._random import KEY_BYTES
 from halfmask.data import as_text
-from halfmask.masks._pseudonym import Pseudonym
 from halfmask.masks._substitute_pools import (
     SubstituteKind,
     SubstitutePool,
@@ -22,6 +21,7 @@ from halfmask.masks._substitute_pools import (
 )
 from halfmask.masks._token import put_in_place
 from halfmask.masks._traits import MaskTraits
+from halfmask.masks.pseudonym import Pseudonym
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
 from halfmask.claims import ReleasedColumn, RowCounts, SupportFile, TableDetails
-from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
 from halfmask.microdata._finite_numbers import finite
-from halfmask.microdata._mask_section import stated_masks, stated_parameters
+from halfmask.microdata.mask_section import stated_masks, stated_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from halfmask.claims import ClassClaim
-    from halfmask.microdata._evaluation import ClassFacts
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._prepared import Prepared
+    from halfmask.microdata.evaluation import ClassFacts
 
 
 def _check_stated(

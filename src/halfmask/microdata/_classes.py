@@ -12,10 +12,10 @@ from halfmask._errors import ColumnWarning, PolicyError
 from halfmask._optional import need
 from halfmask._random import key_or_fresh
 from halfmask.anonymize import MAX_ROWS, Protection, Summary
-from halfmask.claims._manifest import MICRODATA
+from halfmask.claims.manifest import MICRODATA
 from halfmask.data import open_table
-from halfmask.data._object_folder import shared_folder
-from halfmask.data._person_key import repeated_identifiers
+from halfmask.data.object_folder import shared_folder
+from halfmask.data.person_key import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
 from halfmask.microdata._claims import (
     make_claims,
@@ -26,12 +26,10 @@ from halfmask.microdata._claims import (
 from halfmask.microdata._class_details import class_details, class_weaknesses, write_supports
 from halfmask.microdata._class_measures import class_measures, label_counts
 from halfmask.microdata._detail_kept import detail_kept
-from halfmask.microdata._evaluation import ClassFacts, evaluate_risk, evaluate_utility
 from halfmask.microdata._extents import cell_extents
 from halfmask.microdata._fitting import fit_classes
 from halfmask.microdata._folds import drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
-from halfmask.microdata._opening import behind_masks, frame_given
 from halfmask.microdata._person_file import PersonFile, check_person_file
 from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
 from halfmask.microdata._prepared import Prepared
@@ -43,6 +41,8 @@ from halfmask.microdata._released_columns import (
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
+from halfmask.microdata.evaluation import ClassFacts, evaluate_risk, evaluate_utility
+from halfmask.microdata.opening import behind_masks, frame_given
 from halfmask.release import Release, ReleaseKind, RowFiles
 from halfmask.verifier import VerifyInputs
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from halfmask.data import Schema, Source
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
-    from halfmask.release._release import ShownTable
+    from halfmask.release.release import ShownTable
     from halfmask.verifier import CheckedRelease
 
 

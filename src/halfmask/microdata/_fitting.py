@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from halfmask.microdata._evaluation import raw_classes
 from halfmask.microdata._folds import counted
+from halfmask.microdata.evaluation import raw_classes
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress

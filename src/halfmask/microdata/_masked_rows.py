@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from halfmask.data import Source
     from halfmask.engines import Engine
-    from halfmask.engines._engine import Part
+    from halfmask.engines.engine import Part
     from halfmask.masks import Mask, MaskedTable
     from halfmask.microdata._policy import Policy
 

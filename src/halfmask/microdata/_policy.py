@@ -16,7 +16,7 @@ from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._policy_files import WrittenPolicy
 from halfmask.anonymize import METHODS, Level
-from halfmask.claims._manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
+from halfmask.claims.manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
 from halfmask.data import (
     Column,
     Normalization,
@@ -28,7 +28,6 @@ from halfmask.microdata._choices import CHOICES, Choice, in_old_keys
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
 from halfmask.microdata._mask_checks import check_masks, masks_of
-from halfmask.microdata._mask_section import TableMaskSection
 from halfmask.microdata._policy_checks import (
     asks_for_tree,
     check_guarantee,
@@ -45,6 +44,7 @@ from halfmask.microdata._policy_sections import (
 )
 from halfmask.microdata._private_policy import check_private_policy
 from halfmask.microdata._synthesis_section import SynthesisSection
+from halfmask.microdata.mask_section import TableMaskSection
 
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding

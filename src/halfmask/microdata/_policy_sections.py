@@ -12,7 +12,7 @@ from halfmask._policy_files import Character, Names, Number, Section, Whole
 from halfmask.data import Kind, Missing, Role
 from halfmask.microdata._choices import CHOICES, Choice
 from halfmask.microdata._hierarchy_section import ColumnHierarchySection
-from halfmask.microdata._mask_section import MaskSection
+from halfmask.microdata.mask_section import MaskSection
 
 #: What `halfmask.data.ReadOptions` takes: behind the last one stands a time zone.
 _DTYPES: Final = "^(string|integer|float|boolean|date|datetime|datetime_.+)$"

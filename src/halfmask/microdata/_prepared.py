@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize import PersonCodes, Plan
     from halfmask.data import Schema, Source
     from halfmask.engines import Engine
-    from halfmask.engines._engine import Part
+    from halfmask.engines.engine import Part
     from halfmask.guarantees import Guarantee
     from halfmask.microdata._policy import Policy
 

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ColumnWarning
-from halfmask.claims._manifest import PRIVATE_MICRODATA
+from halfmask.claims.manifest import PRIVATE_MICRODATA
 from halfmask.dp.safepub import SafePub
-from halfmask.dp.safepub._safepub import released
+from halfmask.dp.safepub.safepub import released
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
-from halfmask.microdata._opening import frame_given, ledger_view, opened_as_texts, text_columns
+from halfmask.microdata.opening import frame_given, ledger_view, opened_as_texts, text_columns
 from halfmask.release import Product, Release, ReleaseKind, RowFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.data import Column
     from halfmask.dp.safepub import PrivateRows
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
-    from halfmask.release._page import AnyBlock
+    from halfmask.release.page import AnyBlock
 
 #: Why `protect` refuses its other parameters.
 _UNUSED: Final = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halfmask.claims import Claim
 from halfmask.dp.synthesis import CategoryDomain, NumberDomain, PrivateSynthesizer
-from halfmask.dp.synthesis._private_synthesizer import charge_rows, fit_booked
+from halfmask.dp.synthesis.private_synthesizer import charge_rows, fit_booked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.ledger import PrivacyLedger
-    from halfmask.dp.synthesis._declared_domain import ColumnDomain
+    from halfmask.dp.synthesis.declared_domain import ColumnDomain
     from halfmask.microdata._synthesis_section import DomainSection, SynthesisSection
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME
-from halfmask.claims._manifest import MASKED, SYNTHETIC
-from halfmask.data._atomic import check_new_folder
-from halfmask.data._object_folder import check_object_folder
-from halfmask.data._object_store import is_object_address
+from halfmask.claims.manifest import MASKED, SYNTHETIC
+from halfmask.data.atomic import check_new_folder
+from halfmask.data.object_folder import check_object_folder
+from halfmask.data.object_store import is_object_address
 from halfmask.release import Inputs, Release, kind_named
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.engines import Engine
     from halfmask.microdata._given_hierarchies import Hierarchies
-    from halfmask.microdata._masked import MaskFacts
     from halfmask.microdata._policy import Policy
-    from halfmask.microdata._synthetic import SynthesisFacts
-    from halfmask.release._release import ReleasePolicy
+    from halfmask.microdata.masked import MaskFacts
+    from halfmask.microdata.synthetic import SynthesisFacts
+    from halfmask.release.release import ReleasePolicy
     from halfmask.vault import Vault
 
 

@@ -8,7 +8,6 @@ import polars as pl
 
 from halfmask.anonymize import LatticePartition, RoundsPartition
 from halfmask.data import spellings, steps_needed
-from halfmask.microdata._mask_section import mask_parameters
 from halfmask.microdata._report_facts import (
     ColumnFact,
     FileFact,
@@ -17,6 +16,7 @@ from halfmask.microdata._report_facts import (
     RiskFact,
     class_size_shares,
 )
+from halfmask.microdata.mask_section import mask_parameters
 from halfmask.verifier.tables import ClaimCheck
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
-    from halfmask.microdata._evaluation import ClassFacts, ReleaseUtility
     from halfmask.microdata._prepared import Prepared
+    from halfmask.microdata.evaluation import ClassFacts, ReleaseUtility
     from halfmask.release import Release
     from halfmask.verifier import CheckedRelease
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.claims import Claim, released_columns_claim
-from halfmask.synth._chance_copies import ChanceCopies, of_few
+from halfmask.synth.chance_copies import ChanceCopies, of_few
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.microdata._synthetic_rows import SyntheticRows
 
 

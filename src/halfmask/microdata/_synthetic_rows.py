@@ -13,17 +13,17 @@ from halfmask._errors import DataError, PolicyError
 from halfmask._random import derived_key, keyed_order
 from halfmask._validation import rows_of_share
 from halfmask.claims import MaskedColumn
-from halfmask.data._orders import with_orders
+from halfmask.data.orders import with_orders
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
 from halfmask.microdata._writing import ShuffledRows
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
-from halfmask.synth._chance_copies import ChanceCopies
+from halfmask.synth.chance_copies import ChanceCopies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.engines import Engine
     from halfmask.microdata._policy import Policy

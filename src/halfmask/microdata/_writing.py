@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._random import keyed_integers, keyed_order
-from halfmask.claims._manifest import DataFile
+from halfmask.claims.manifest import DataFile
 from halfmask.data import write_table
 from halfmask.engines import LocalEngine
 from halfmask.microdata._rows_aside import put_aside, taken_back
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.data import Format
-    from halfmask.data._object_store import ObjectFolder
+    from halfmask.data.object_store import ObjectFolder
     from halfmask.engines import Engine
-    from halfmask.engines._engine import Part
+    from halfmask.engines.engine import Part
 
 #: A file that was written, and its placed rows where they are asked for.
 Written: TypeAlias = "tuple[DataFile, pl.DataFrame | None]"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize.coding import Coding
 
 MAX_VALUES = 256  # a feature with more values than that is first cut into ...
 BINS = 128  # ... about this many

@@ -16,11 +16,11 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask._validation import integer_at_least, number_between, one_of, rows_of_share
-from halfmask.anonymize._coding import Coding, code_column
-from halfmask.anonymize._columns import named
-from halfmask.anonymize._given_rows import as_array, collected, is_frame, read
-from halfmask.anonymize._rewritten import rewritten
-from halfmask.anonymize._settings import hierarchies_given, several_names
+from halfmask.anonymize.coding import Coding, code_column
+from halfmask.anonymize.columns import named
+from halfmask.anonymize.given_rows import as_array, collected, is_frame, read
+from halfmask.anonymize.rewritten import rewritten
+from halfmask.anonymize.settings import hierarchies_given, several_names
 from halfmask.data import Column, to_polars
 from halfmask.minimize._answers import explain, sentence
 from halfmask.minimize._cache import AnswerCache, CachedKeys

@@ -10,9 +10,9 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
-from halfmask.anonymize._given_rows import as_array
+from halfmask.anonymize.given_rows import as_array
 from halfmask.data import like, to_polars
-from halfmask.data._arrays import is_missing
+from halfmask.data.arrays import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,10 +8,10 @@ for each model of its claims to `halfmask.verifier`. A job without a policy hand
 from __future__ import annotations
 
 from halfmask.release._kinds import add_kind, kind_named
-from halfmask.release._page import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
 from halfmask.release._product import Product
 from halfmask.release._publishing import Published, publish, publish_beside, publish_verified
-from halfmask.release._release import (
+from halfmask.release.page import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
+from halfmask.release.release import (
     Inputs,
     Release,
     ReleaseKind,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from halfmask._errors import ParameterError
 
 if TYPE_CHECKING:
-    from halfmask.release._release import ReleaseKind
+    from halfmask.release.release import ReleaseKind
 
 #: Each kind by its name, or the module that has it as ``KIND`` and is loaded when it is asked for.
 KINDS: Final[dict[str, ReleaseKind[Any] | str]] = {
     "microdata": "halfmask.microdata._classes",
-    "masked": "halfmask.microdata._masked",
-    "synthetic": "halfmask.microdata._synthetic",
+    "masked": "halfmask.microdata.masked",
+    "synthetic": "halfmask.microdata.synthetic",
     "private-microdata": "halfmask.microdata._private",
 }
 

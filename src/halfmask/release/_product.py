@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim, DataFile, Manifest
-    from halfmask.claims._claim import Json
-    from halfmask.release._page import AnyBlock
+    from halfmask.claims.claim import Json
+    from halfmask.release.page import AnyBlock
     from halfmask.verifier import CheckedRelease, VerifyInputs
 
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import ReleaseError
 from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Manifest, write_manifest
-from halfmask.claims._manifest_reader import parse_manifest
-from halfmask.claims._released_files import manifest_of
+from halfmask.claims.manifest_reader import parse_manifest
+from halfmask.claims.released_files import manifest_of
 from halfmask.data import atomic_file, atomic_folder
-from halfmask.data._object_folder import object_folder
-from halfmask.data._object_store import is_object_address
-from halfmask.release._page import page_of
+from halfmask.data.object_folder import object_folder
+from halfmask.data.object_store import is_object_address
+from halfmask.release.page import page_of
 from halfmask.verifier import VerifyInputs, verify_with
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
-from halfmask.anonymize._given_rows import collected
+from halfmask.anonymize.given_rows import collected
 from halfmask.guarantees import KAnonymity
 from halfmask.training._checked import checked, flat
 from halfmask.training._encoding import Encoding, as_table

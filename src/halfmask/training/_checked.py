@@ -16,8 +16,8 @@ from sklearn.utils.multiclass import type_of_target
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between, one_of
-from halfmask.anonymize._given_rows import as_array
-from halfmask.anonymize._settings import guarantees_given, hierarchies_given, several_names
+from halfmask.anonymize.given_rows import as_array
+from halfmask.anonymize.settings import guarantees_given, hierarchies_given, several_names
 from halfmask.training._candidates import PREDICT_ON
 from halfmask.training._encoding import as_table
 from halfmask.training._recount import labels_known

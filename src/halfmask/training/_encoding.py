@@ -11,9 +11,9 @@ from sklearn.frozen import FrozenEstimator
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask._foreign import foreign
-from halfmask.anonymize._given_rows import columns_of_array, is_frame
+from halfmask.anonymize.given_rows import columns_of_array, is_frame
 from halfmask.data import leaf_text, to_polars
-from halfmask.data._arrays import table_like
+from halfmask.data.arrays import table_like
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

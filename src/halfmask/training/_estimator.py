@@ -11,7 +11,7 @@ from sklearn.utils import TransformerTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import SchemaError
-from halfmask.anonymize._given_rows import collected, is_frame
+from halfmask.anonymize.given_rows import collected, is_frame
 from halfmask.training._candidates import RAW, TRANSFORMED, Partitioned, partitioned, placed
 from halfmask.training._checked import flat, unweighted
 from halfmask.training._encoding import as_table, columns_match

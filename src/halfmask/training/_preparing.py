@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.anonymize._columns import named
+from halfmask.anonymize.columns import named
 from halfmask.training._candidates import TrainingData
 from halfmask.training._checked import checked, seed_of
 from halfmask.training._encoding import Encoding

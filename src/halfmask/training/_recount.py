@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError, GuaranteeNotMetError
-from halfmask.data._arrays import is_missing
+from halfmask.data.arrays import is_missing
 from halfmask.guarantees import Classes, size_asked, value_codes
 from halfmask.training._alike import alike
 

@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 from sklearn.base import is_classifier
 
 from halfmask._errors import DataError, GuaranteeNotMetError, ParameterError
-from halfmask.data._arrays import unmasked
+from halfmask.data.arrays import unmasked
 from halfmask.training._candidates import TRANSFORMED, candidates_of, partitioned, placed
 from halfmask.training._fitting import asking, fitted, tell
 from halfmask.training._split_targets import folds_of

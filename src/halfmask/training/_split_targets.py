@@ -10,8 +10,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
-from halfmask.anonymize._method import MAX_CLASSES
-from halfmask.data._arrays import unmasked
+from halfmask.anonymize.method import MAX_CLASSES
+from halfmask.data.arrays import unmasked
 from halfmask.training._fitting import fitted
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from halfmask.vault._index import VaultEntry
 from halfmask.vault._key_file import KeyFile
 from halfmask.vault._keyring import Keyring
 from halfmask.vault._passphrase import Passphrase
-from halfmask.vault._private_files import read_private_file
 from halfmask.vault._secret import Secret
 from halfmask.vault._vault import Vault
+from halfmask.vault.private_files import read_private_file
 
 __all__ = ["KeyFile", "Keyring", "Passphrase", "Secret", "Vault", "VaultEntry", "read_private_file"]

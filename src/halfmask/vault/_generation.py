@@ -26,7 +26,8 @@ from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
 from halfmask.vault._envelope import MAX_BYTES, OVERHEAD
 from halfmask.vault._header import Pointer, VaultHeader, fresh_root
 from halfmask.vault._index import SUFFIX, Index, Kind, VaultEntry
-from halfmask.vault._private_files import (
+from halfmask.vault._writer_lock import LOCK_FILE
+from halfmask.vault.private_files import (
     TEMPORARY,
     check_private_folder,
     read_private,
@@ -34,7 +35,6 @@ from halfmask.vault._private_files import (
     sync_folder,
     write_private,
 )
-from halfmask.vault._writer_lock import LOCK_FILE
 
 if TYPE_CHECKING:
     from halfmask.vault._lock import Lock

@@ -11,7 +11,7 @@ from halfmask._errors import IntegrityError
 from halfmask.vault._checksum import checked, with_checksum
 from halfmask.vault._derivation import KEY_BYTES, hkdf
 from halfmask.vault._lock import SALT_BYTES, Parameters, salt_of
-from halfmask.vault._private_files import (
+from halfmask.vault.private_files import (
     absolute,
     check_parent,
     keeping,

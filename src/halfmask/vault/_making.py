@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from halfmask._errors import ParameterError, VaultError
 from halfmask.vault._generation import POINTER, Generation, is_ours, sweep, write_generation
 from halfmask.vault._key_file import KeyFile
-from halfmask.vault._private_files import check_parent, check_private_folder, sync_folder
 from halfmask.vault._writer_lock import LOCK_FILE, sole_writer
+from halfmask.vault.private_files import check_parent, check_private_folder, sync_folder
 
 if TYPE_CHECKING:
     from halfmask.vault._lock import Lock

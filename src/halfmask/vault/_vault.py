@@ -24,15 +24,15 @@ from halfmask.vault._generation import (
 from halfmask.vault._index import VaultEntry, check_name
 from halfmask.vault._making import check_apart, leave, make_vault
 from halfmask.vault._part import join_parts, split_key
-from halfmask.vault._private_files import (
+from halfmask.vault._secret import SECRET_BYTES, Secret
+from halfmask.vault._writer_lock import sole_writer
+from halfmask.vault.private_files import (
     absolute,
     check_private_folder,
     keeping,
     overwrite,
     sync_folder,
 )
-from halfmask.vault._secret import SECRET_BYTES, Secret
-from halfmask.vault._writer_lock import sole_writer
 
 if TYPE_CHECKING:
     from halfmask.vault._lock import Lock

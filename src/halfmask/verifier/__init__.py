@@ -10,9 +10,9 @@ take its place once it is imported.
 
 from __future__ import annotations
 
-from halfmask.verifier._checks import CHECKS, ClaimCount, VerifyInputs, add_check
 from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
 from halfmask.verifier._verify import verify, verify_with
+from halfmask.verifier.checks import CHECKS, ClaimCount, VerifyInputs, add_check
 
 __all__ = [
     "CHECKS",

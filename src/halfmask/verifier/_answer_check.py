@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.verifier._checks import ClaimCount, VerifiedKind
+from halfmask.verifier.checks import ClaimCount, VerifiedKind
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
-from halfmask.claims._database_manifest import DatabaseDetails
-from halfmask.verifier._checks import ClaimCount, VerifiedKind
+from halfmask.claims.database_manifest import DatabaseDetails
+from halfmask.verifier.checks import ClaimCount, VerifiedKind
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
-    from halfmask.verifier._checks import ReleasedFiles
+    from halfmask.verifier.checks import ReleasedFiles
 
 _URL: Final = "sqlite:///"
 #: Tables and views of the copy with their columns, but those that are computed.

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from halfmask.verifier._checks import ClaimCount, VerifiedKind
 from halfmask.verifier._objective_check import (
     OBJECTIVE,
     curvature_loss,
     objective_losses,
     objective_renyi,
 )
+from halfmask.verifier.checks import ClaimCount, VerifiedKind
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent

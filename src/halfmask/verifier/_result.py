@@ -11,7 +11,7 @@ from halfmask._errors import VerificationError
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
 
 MAKE_AGAIN: Final = "Don't hand it over; make the release again from the table and the policy."
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError, VerificationError
 from halfmask.claims import REPORT_NAME, Claim, Manifest, read_manifest
-from halfmask.claims._released_files import folder_of, manifest_path
-from halfmask.verifier._checks import (
+from halfmask.claims.released_files import folder_of, manifest_path
+from halfmask.verifier._found_files import hashed, rows_of, unlisted
+from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
+from halfmask.verifier.checks import (
     IN_WORDS,
     ReleasedFiles,
     VerifiedKind,
@@ -17,12 +19,10 @@ from halfmask.verifier._checks import (
     check_of,
     kind_of,
 )
-from halfmask.verifier._found_files import hashed, rows_of, unlisted
-from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
 
 if TYPE_CHECKING:
-    from halfmask.verifier._checks import HierarchyFiles
     from halfmask.verifier._workers import Workers
+    from halfmask.verifier.checks import HierarchyFiles
 
 
 def verify(

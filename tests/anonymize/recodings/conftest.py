@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from halfmask.anonymize._cells import CellColumn
-from halfmask.anonymize._coding import code_column
+from halfmask.anonymize.coding import code_column
 from halfmask.data import Column
 
 

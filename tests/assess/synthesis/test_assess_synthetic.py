@@ -9,7 +9,7 @@ import pytest
 from halfmask import DataError
 from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.tables import DensityMembership
-from halfmask.assess.masking._pairs import column_pairs
+from halfmask.assess.masking.pairs import column_pairs
 from halfmask.assess.synthesis import assess_synthetic, marginal_distances, trained_models
 
 

@@ -22,7 +22,7 @@ from halfmask.dp.synthesis import (
     rho_of,
 )
 from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
-from halfmask.dp.synthesis._private_synthesizer import fit_booked
+from halfmask.dp.synthesis.private_synthesizer import fit_booked
 
 if TYPE_CHECKING:
     from halfmask.dp.synthesis._graphical_model import NoisyTable

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from halfmask.hashing import HashedRows
-from halfmask.trainer.client._content_key import content_key, work_name
+from halfmask.trainer.client.content_key import content_key, work_name
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     rows_of,
 )

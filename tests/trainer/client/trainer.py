@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from halfmask.trainer.store import open_lists
-from halfmask.vault._private_files import write_private
+from halfmask.vault.private_files import write_private
 
 COMMAND = [sys.executable, "-c", "import sys; from halfmask.cli import main; sys.exit(main())"]
 SCOPES = ("read", "predict", "learn", "admin")

@@ -18,7 +18,7 @@ from halfmask import Policy
 from halfmask.claims import Claim
 from halfmask.verifier import CheckedRelease
 from halfmask.verifier.synthetic._synthetic_checks import check_at_most, check_sum
-from halfmask.verifier.tables._part import open_part
+from halfmask.verifier.tables.part import open_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from halfmask.verifier.tables._part import UnreadableError, open_part
+from halfmask.verifier.tables.part import UnreadableError, open_part
 
 FRAME = pl.DataFrame({"a": ["007", None], "n": [1, 2]})
 

@@ -14,7 +14,6 @@ from typing import Final
 from halfmask.anonymize.lattice._area_objectives import Ambiguity, KLDivergence
 from halfmask.anonymize.lattice._classification import ClassificationMetric
 from halfmask.anonymize.lattice._entropy import NonUniformEntropy, PrecomputedEntropy
-from halfmask.anonymize.lattice._grouped_rows import GroupedRows
 from halfmask.anonymize.lattice._judge import (
     ChosenNode,
     NodePeople,
@@ -35,6 +34,7 @@ from halfmask.anonymize.lattice._objective import NodeClasses, Objective, Scorer
 from halfmask.anonymize.lattice._payout import PublisherPayout
 from halfmask.anonymize.lattice._search import LatticeSearch, SearchStrategy, search
 from halfmask.anonymize.lattice._size_objectives import AverageClassSize, Discernibility
+from halfmask.anonymize.lattice.grouped_rows import GroupedRows
 
 __all__ = [
     "OBJECTIVES",

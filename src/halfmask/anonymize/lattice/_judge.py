@@ -10,9 +10,9 @@ import numpy as np
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize._suppressing import smallest_enough
-from halfmask.anonymize.lattice._grouped_rows import GroupedRows, KeptNodes, node_tables
 from halfmask.anonymize.lattice._judged_nodes import NodeScore
 from halfmask.anonymize.lattice._objective import NodeClasses
+from halfmask.anonymize.lattice.grouped_rows import GroupedRows, KeptNodes, node_tables
 from halfmask.guarantees import Classes
 
 if TYPE_CHECKING:

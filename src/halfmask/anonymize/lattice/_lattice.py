@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._coding import Coding
+    from halfmask.anonymize.coding import Coding
 
 #: One level for each column, in the order of the columns: a node of the lattice.
 Levels: TypeAlias = tuple[int, ...]

@@ -9,7 +9,7 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._numbers import as_numbers, probabilities_of
-from halfmask.data._arrays import unmasked
+from halfmask.data.arrays import unmasked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

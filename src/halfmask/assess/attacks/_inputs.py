@@ -15,7 +15,7 @@ import polars as pl
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks._several import several
 from halfmask.data import to_polars
-from halfmask.data._arrays import unmasked
+from halfmask.data.arrays import unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

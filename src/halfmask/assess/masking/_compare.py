@@ -22,7 +22,7 @@ from halfmask.assess.masking._fits import (
     regression_target,
     separation,
 )
-from halfmask.assess.masking._pairs import (
+from halfmask.assess.masking.pairs import (
     ColumnPair,
     column_pairs,
     has_few_categories,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, DataError
-from halfmask.assess.masking._pairs import (
+from halfmask.assess.masking.pairs import (
     ColumnPair,
     propensity_features,
     regression_features,

@@ -12,14 +12,14 @@ from halfmask._progress import Progress, silent
 from halfmask.assess.attacks import Shuffled, attack_shuffled
 from halfmask.assess.attacks._inputs import as_table
 from halfmask.assess.masking._fits import regression_overlap, regression_target, separation
-from halfmask.assess.masking._pairs import (
+from halfmask.assess.masking.pairs import (
     column_pairs,
     has_few_categories,
     stacked_columns,
 )
 from halfmask.assess.synthesis._assessment import LEAST_CONTROL, SynthesisAssessment
-from halfmask.assess.synthesis._marginals import marginal_distances
 from halfmask.assess.synthesis._trained_models import LearnerScores, trained_models
+from halfmask.assess.synthesis.marginals import marginal_distances
 from halfmask.assess.utility import correlation_change, cramers_v_change
 
 if TYPE_CHECKING:

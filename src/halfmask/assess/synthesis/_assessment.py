@@ -13,8 +13,8 @@ from halfmask.release import TableBlock
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks import AttackReport, Finding
-    from halfmask.assess.synthesis._marginals import MarginalDistance
     from halfmask.assess.synthesis._trained_models import LearnerScores
+    from halfmask.assess.synthesis.marginals import MarginalDistance
     from halfmask.assess.utility import AssociationChange, IntervalOverlap, PropensityFit
 
 #: With fewer rows set aside nothing is compared with them.

@@ -22,14 +22,14 @@ from halfmask.assess.utility import (
     numeric_distribution,
 )
 from halfmask.assess.utility._associations import cramers_v
-from halfmask.data._hierarchy import as_text
+from halfmask.data.hierarchy import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.assess.masking._pairs import ColumnPair
+    from halfmask.assess.masking.pairs import ColumnPair
 
 DAY: Final = 86_400
 #: More columns can't be seen in one picture.

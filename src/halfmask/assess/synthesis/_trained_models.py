@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.assess.masking._pairs import ColumnPair
+    from halfmask.assess.masking.pairs import ColumnPair
 
 #: Learners see so many rows at most, and categories of a column.
 MOST_ROWS, CATEGORIES = 50_000, 20

@@ -11,7 +11,7 @@ import polars as pl
 
 from halfmask._errors import HalfmaskError, VerificationError
 from halfmask.claims import Claim, Manifest, read_manifest
-from halfmask.claims._manifest import PRIVATE_MODEL
+from halfmask.claims.manifest import PRIVATE_MODEL
 from halfmask.dp.accounting import epsilon_of, event_from_json
 from halfmask.dp.learning._boosting import PrivateBoostingClassifier
 from halfmask.dp.learning._logistic_regression import PrivateLogisticRegression

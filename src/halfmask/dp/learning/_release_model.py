@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ParameterError
 from halfmask.claims import Claim
-from halfmask.claims._manifest import PRIVATE_MODEL
+from halfmask.claims.manifest import PRIVATE_MODEL
 from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
 from halfmask.release import Product, TextBlock, publish
-from halfmask.release._json_lines import write_lines
+from halfmask.release.json_lines import write_lines
 
 if TYPE_CHECKING:
     from halfmask.claims import DataFile, Manifest
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.dp.learning._private_estimator import PrivateEstimator
 
 #: The file of such a release.

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import HalfmaskError, IntegrityError, VaultError
-from halfmask.vault._private_files import (
+from halfmask.vault.private_files import (
     absolute,
     check_parent,
     check_private_file,

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ParameterError
 from halfmask.claims import Claim
-from halfmask.claims._manifest import PRIVACY_LEDGER
+from halfmask.claims.manifest import PRIVACY_LEDGER
 from halfmask.dp._weaknesses import NOISE_UNSEEN
 from halfmask.release import Product, TableBlock, TextBlock, publish
-from halfmask.release._json_lines import write_lines
+from halfmask.release.json_lines import write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.claims import DataFile, Manifest
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.dp.ledger._charge import Charge
     from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ParameterError
 from halfmask.claims import Claim
-from halfmask.claims._manifest import PRIVATE_ANSWER
+from halfmask.claims.manifest import PRIVATE_ANSWER
 from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
 from halfmask.dp.queries._stated_noise import stated_noise
 from halfmask.release import Product, TableBlock, TextBlock, publish
-from halfmask.release._json_lines import write_lines
+from halfmask.release.json_lines import write_lines
 
 if TYPE_CHECKING:
     from halfmask.claims import Manifest

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from halfmask.dp.queries._measures import Measure, measures_of
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.dp.queries._plan import QueryPlan
 
 

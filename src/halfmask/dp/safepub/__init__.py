@@ -11,7 +11,7 @@ Privacy Guarantees", PoPETs 2018(1).
 from __future__ import annotations
 
 from halfmask.dp.safepub._private_rows import PrivateRows
-from halfmask.dp.safepub._safepub import SafePub
 from halfmask.dp.safepub._sampling_bound import least_class_size, sampling_delta
+from halfmask.dp.safepub.safepub import SafePub
 
 __all__ = ["PrivateRows", "SafePub", "least_class_size", "sampling_delta"]

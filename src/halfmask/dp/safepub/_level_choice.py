@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize.lattice import LatticeColumn
-from halfmask.anonymize.lattice._grouped_rows import node_tables
+from halfmask.anonymize.lattice.grouped_rows import node_tables
 from halfmask.dp.noise import choose
 
 if TYPE_CHECKING:

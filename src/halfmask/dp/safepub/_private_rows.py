@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.claims import Claim, DataFile
-from halfmask.claims._manifest import PRIVATE_MICRODATA
-from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.claims.manifest import PRIVATE_MICRODATA
+from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import write_table
 from halfmask.release import Product, TextBlock, publish
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims import Manifest
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.data import Format
     from halfmask.dp.safepub._sampling_terms import SamplingTerms
 

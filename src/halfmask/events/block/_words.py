@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from halfmask.data._value_patterns import NOBODY
+from halfmask.data.value_patterns import NOBODY
 from halfmask.events.block._levels import merged, only
 from halfmask.events.block._values import Kind, Values, read_text, written_text
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.data._singling_out import share_unique, single_out
+from halfmask.data.singling_out import share_unique, single_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from halfmask.data._value_patterns import PATTERNS
+from halfmask.data.value_patterns import PATTERNS
 from halfmask.events.block._paths import Step
 from halfmask.events.block._values import Kind
 

@@ -10,7 +10,7 @@ from halfmask.events.running._claims import guarantee_claim
 from halfmask.events.stages._aggregation import Aggregation
 
 if TYPE_CHECKING:
-    from halfmask.claims._events_manifest import EventClaim
+    from halfmask.claims.event_claims import EventClaim
     from halfmask.events.policy._policy import EventPolicy
 
 

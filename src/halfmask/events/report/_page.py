@@ -13,12 +13,12 @@ from halfmask.release import BarsBlock, TableBlock, TextBlock, html_page
 
 if TYPE_CHECKING:
     from halfmask.claims import EventsManifest
-    from halfmask.claims._events_manifest import EventClaim
+    from halfmask.claims.event_claims import EventClaim
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.report._risk import ReleasedRisk
     from halfmask.events.report._seen import SeenPaths
     from halfmask.events.running._run_summary import RunSummary
-    from halfmask.release._page import AnyBlock
+    from halfmask.release.page import AnyBlock
 
 #: So many rules and dropped paths are listed; the page says how many more there are.
 MOST_LISTED: Final = 500

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.claims._released_files import manifest_of
+from halfmask.claims.released_files import manifest_of
 from halfmask.events.report._seen import SeenPaths, Watched
 from halfmask.events.report._writing import claims_of, write_reports
 from halfmask.events.streams import FileSource, PipeSource

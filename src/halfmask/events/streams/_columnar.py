@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.data import check_calendar
-from halfmask.data._arrow_types import check_times, refuse_foreign_types
+from halfmask.data.arrow_types import check_times, refuse_foreign_types
 from halfmask.events.streams._chunk import Chunk
 
 if TYPE_CHECKING:

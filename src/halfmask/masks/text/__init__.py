@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from halfmask.masks.text._names import KnownNames
 from halfmask.masks.text._pattern import DetailPattern
-from halfmask.masks.text._redaction import RedactedTexts, TextRedaction
 from halfmask.masks.text._search import (
     DETAIL_TYPES,
     USUAL_TYPES,
@@ -18,6 +17,7 @@ from halfmask.masks.text._search import (
     DetailSearch,
     count_details,
 )
+from halfmask.masks.text.redaction import RedactedTexts, TextRedaction
 
 __all__ = [
     "DETAIL_TYPES",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from halfmask.data._value_patterns import iban, luhn
+from halfmask.data.value_patterns import iban, luhn
 from halfmask.masks.text._pattern import BEFORE, DetailPattern
 
 #: Lengths of IBANs by country (SWIFT IBAN registry, ISO 13616-2).

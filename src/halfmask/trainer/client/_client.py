@@ -11,7 +11,6 @@ from halfmask._errors import ParameterError, TrainerError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.trainer.client._address import check_token, checked_url, tls_context
-from halfmask.trainer.client._content_key import work_name
 from halfmask.trainer.client._journal import Journal
 from halfmask.trainer.client._model_admin import ModelAdmin, path_of
 from halfmask.trainer.client._place import placed
@@ -19,6 +18,7 @@ from halfmask.trainer.client._predicting import predict_batches, without_labels
 from halfmask.trainer.client._pushing import Pushed, push_batches
 from halfmask.trainer.client._retry_policy import RetryPolicy
 from halfmask.trainer.client._transport import Transport
+from halfmask.trainer.client.content_key import work_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence

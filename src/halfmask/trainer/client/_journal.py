@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self
 
 from halfmask._errors import DataError, ReleaseError
 from halfmask.data import atomic_file
-from halfmask.trainer.client._content_key import KEY_BYTES
+from halfmask.trainer.client.content_key import KEY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

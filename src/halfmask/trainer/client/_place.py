@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask.trainer.client._batching import rebatched
-from halfmask.trainer.client._content_key import content_key
+from halfmask.trainer.client.content_key import content_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

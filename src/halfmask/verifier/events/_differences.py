@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halfmask.claims import EventGuarantees
-    from halfmask.claims._events_manifest import EventClaim
+    from halfmask.claims.event_claims import EventClaim
 
 
 def differences(stated: EventGuarantees, required: EventGuarantees) -> Iterator[str]:

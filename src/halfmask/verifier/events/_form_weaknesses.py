@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.claims import ReleasedField
-    from halfmask.claims._events_manifest import EventClaim
+    from halfmask.claims.event_claims import EventClaim
 
 _EQUAL: Final = ("equality-leaking", "frequency-leaking")
 #: What each action leaves visible, whatever its options are.

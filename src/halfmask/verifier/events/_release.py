@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
 from halfmask.claims import GuaranteeClaim, events_manifest, read_manifest
-from halfmask.claims._released_files import folder_of, manifest_path, released_file
-from halfmask.verifier._checks import ReleasedFiles, VerifiedKind, VerifyInputs
+from halfmask.claims.released_files import folder_of, manifest_path, released_file
 from halfmask.verifier._found_files import hashed, unlisted
 from halfmask.verifier._result import CheckedRelease, FileCheck
+from halfmask.verifier.checks import ReleasedFiles, VerifiedKind, VerifyInputs
 from halfmask.verifier.events._differences import differences
 from halfmask.verifier.events._form_weaknesses import form_problems
 from halfmask.verifier.events._places import Places

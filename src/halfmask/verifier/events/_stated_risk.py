@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.claims import LinesRisk
-    from halfmask.claims._events_manifest import EventClaim
+    from halfmask.claims.event_claims import EventClaim
 
 #: The format's own bound: the risk is about so many first lines.
 _MOST: Final = 200_000

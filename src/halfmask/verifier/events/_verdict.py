@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from halfmask.claims._manifest import EVENTS
+from halfmask.claims.manifest import EVENTS
 from halfmask.verifier._result import CheckedClaim, CheckedRelease
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask._errors import VerificationError
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.checks import ClaimCount
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import columns_of
 from halfmask.verifier.tables._counting import Counted, count_classes
 from halfmask.verifier.tables._values import dictionaries

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims import Claim, StatedMask
-    from halfmask.verifier._checks import ClaimCount
+    from halfmask.verifier.checks import ClaimCount
 
 #: A check takes a claim and the released table; the claim's columns are there.
 MaskCheck: TypeAlias = "Callable[[Claim, pl.LazyFrame], ClaimCount]"

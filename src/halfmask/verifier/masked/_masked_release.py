@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask.claims import MaskedDetails
-from halfmask.claims._released_files import released_file
-from halfmask.verifier._checks import ClaimCount, VerifiedKind
+from halfmask.claims.released_files import released_file
+from halfmask.verifier.checks import ClaimCount, VerifiedKind
 from halfmask.verifier.masked._mask_checks import MASK_CHECKS, MaskCheck, claims_lacking
-from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError, open_part
 from halfmask.verifier.tables._values import is_judgeable
+from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from halfmask.claims import Claim, DataFile, Manifest, MaskedColumn
-    from halfmask.verifier._checks import ReleaseCheck, ReleasedFiles
+    from halfmask.verifier.checks import ReleaseCheck, ReleasedFiles
 
 #: Formats whose files state the type of each column.
 TYPED: Final = ("parquet", "arrow")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import VerificationError
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import columns_of
 
 if TYPE_CHECKING:

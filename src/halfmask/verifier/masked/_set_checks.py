@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import columns_of
 
 if TYPE_CHECKING:

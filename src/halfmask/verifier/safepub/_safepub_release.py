@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask.verifier._checks import ClaimCount, VerifiedKind
+from halfmask.verifier.checks import ClaimCount, VerifiedKind
 from halfmask.verifier.safepub._decimal_tails import delta_of, least_epsilon
-from halfmask.verifier.tables._part import open_part
+from halfmask.verifier.tables.part import open_part
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from halfmask.claims import Claim
-    from halfmask.verifier._checks import ReleasedFiles
+    from halfmask.verifier.checks import ReleasedFiles
 
 
 def _lacking(files: ReleasedFiles) -> list[str]:

@@ -10,18 +10,18 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, VerificationError
 from halfmask.claims import SyntheticDetails
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import columns_of
 from halfmask.verifier.masked._masked_release import open_stated
-from halfmask.verifier.tables._part import FORMULA_NAME, READ_ERRORS
 from halfmask.verifier.tables._people import open_given
+from halfmask.verifier.tables.part import FORMULA_NAME, READ_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from halfmask.claims import Claim, DataFile, MaskedColumn
-    from halfmask.verifier._checks import ReleasedFiles
+    from halfmask.verifier.checks import ReleasedFiles
 
 #: CSV files have an apostrophe before texts that a spreadsheet would run as a formula.
 GUARDED: Final = FORMULA_NAME.pattern.replace("'+", "^'('*", 1) + ")"

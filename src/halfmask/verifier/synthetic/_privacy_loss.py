@@ -6,7 +6,7 @@ from math import isfinite, log, log1p
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.checks import ClaimCount
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import polars as pl
 
 from halfmask._errors import VerificationError
-from halfmask.verifier._checks import ClaimCount
+from halfmask.verifier.checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import check_columns, columns_of
 from halfmask.verifier.synthetic._exact_numbers import as_comparable, as_exact, as_floats
 from halfmask.verifier.synthetic._privacy_loss import check_privacy
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
-    from halfmask.claims._claim import Basis
+    from halfmask.claims.claim import Basis
 
 #: A check takes a claim and the released table; the claim's columns are there.
 SyntheticCheck: TypeAlias = "Callable[[Claim, pl.LazyFrame], ClaimCount]"

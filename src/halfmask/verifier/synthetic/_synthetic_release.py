@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from halfmask.claims import SyntheticDetails
-from halfmask.verifier._checks import VerifiedKind
+from halfmask.verifier.checks import VerifiedKind
 from halfmask.verifier.masked._masked_release import in_table, open_stated
 from halfmask.verifier.synthetic._copied_rows import check_copied_rows, copies_of, open_originals
 from halfmask.verifier.synthetic._synthetic_checks import SYNTHETIC_CHECKS, rules_lacking
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim, Manifest
-    from halfmask.verifier._checks import ReleasedFiles
+    from halfmask.verifier.checks import ReleasedFiles
 
 #: The model whose check takes the original rows.
 COPIED_ROWS: Final = "copied-rows"

@@ -20,7 +20,7 @@ from halfmask.verifier.tables._row_keys import KEY_LIMIT
 
 if TYPE_CHECKING:
     from halfmask.claims import TableManifest
-    from halfmask.claims._table_manifest import StatedSets
+    from halfmask.claims.table_claims import StatedSets
 
 Ints: TypeAlias = NDArray[np.int64]
 

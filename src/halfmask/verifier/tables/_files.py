@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.claims._manifest import REPORT_NAME, DataFile
-from halfmask.claims._released_files import MANIFEST_NAME, entries_of, released_file
+from halfmask.claims.manifest import REPORT_NAME, DataFile
+from halfmask.claims.released_files import MANIFEST_NAME, entries_of, released_file
 from halfmask.verifier._result import FileCheck
-from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError
 from halfmask.verifier.tables._stored_rows import (
     StoredPart,
     StoredRows,
@@ -21,6 +20,7 @@ from halfmask.verifier.tables._stored_rows import (
     unseen,
 )
 from halfmask.verifier.tables._values import is_judgeable
+from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

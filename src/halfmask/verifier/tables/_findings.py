@@ -12,7 +12,7 @@ from halfmask.verifier._result import CheckedClaim
 
 if TYPE_CHECKING:
     from halfmask.claims import ClassClaim
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._rules import LevelRule, PeopleRule, Rule, TableRule
     from halfmask.verifier.tables._support import Tree

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, VerificationError
-from halfmask.verifier.tables._part import READ_ERRORS, open_part
 from halfmask.verifier.tables._support import read_rows
+from halfmask.verifier.tables.part import READ_ERRORS, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.verifier._checks import HierarchyFiles
+    from halfmask.verifier.checks import HierarchyFiles
 
 FORMATS: Final = {
     ".parquet": "parquet",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from halfmask.claims._claim import Basis
+    from halfmask.claims.claim import Basis
     from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._fitting import ClassPeople
     from halfmask.verifier.tables._support import Tree

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from halfmask._errors import EngineError
-from halfmask.verifier.tables._part import READ_ERRORS, UnreadableError, open_part
+from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import EngineError
 from halfmask.claims import read_manifest, table_manifest
-from halfmask.claims._table_manifest import StatedSets, stated_sets
-from halfmask.verifier._checks import VerifiedKind, VerifyInputs
+from halfmask.claims.table_claims import StatedSets, stated_sets
 from halfmask.verifier._result import CheckedRelease, ColumnSetCheck
+from halfmask.verifier.checks import VerifiedKind, VerifyInputs
 from halfmask.verifier.tables._bounds import misplaced_bounds
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
 from halfmask.verifier.tables._findings import ClaimCheck, Finding
 from halfmask.verifier.tables._fitting import Bound
-from halfmask.verifier.tables._part import READ_ERRORS
 from halfmask.verifier.tables._people import open_people
 from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Released, recount
 from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
 from halfmask.verifier.tables._values import dictionaries_of, different_texts, joined_texts
+from halfmask.verifier.tables.part import READ_ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.claims import ClassClaim, TableManifest
-    from halfmask.verifier._checks import HierarchyFiles
     from halfmask.verifier._workers import Workers
+    from halfmask.verifier.checks import HierarchyFiles
     from halfmask.verifier.tables._people import People
     from halfmask.verifier.tables._stored_rows import StoredRows
 

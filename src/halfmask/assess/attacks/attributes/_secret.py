@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks.attributes._rows import column_of
-from halfmask.data._arrays import is_missing
+from halfmask.data.arrays import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

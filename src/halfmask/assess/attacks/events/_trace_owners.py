@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.data._value_patterns import names_nobody
+from halfmask.data.value_patterns import names_nobody
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from halfmask._errors import DataError
-from halfmask.data._reading import reading
+from halfmask.data.reading import reading
 
 STANDARD_INPUT = "-"
 TABLE = "The table to read"

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from halfmask.claims._claim import Basis  # noqa: TC001 # types of fields
 from halfmask.claims._details import Details, key, one_of, read, read_claim, stated_claim
-from halfmask.claims._manifest import MICRODATA, DataFile, Manifest
-from halfmask.claims._released_files import MANIFEST_NAME, released_name
 from halfmask.claims._strict import At
+from halfmask.claims.claim import Basis  # noqa: TC001 # types of fields
+from halfmask.claims.manifest import MICRODATA, DataFile, Manifest
+from halfmask.claims.released_files import MANIFEST_NAME, released_name
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Claim, Json
+    from halfmask.claims.claim import Claim, Json
 
 ROLES: Final = ("identifier", "quasi_identifier", "sensitive", "insensitive")
 KINDS: Final = ("numeric", "ordinal", "categorical", "datetime", "geo", "text")

@@ -12,16 +12,16 @@ import polars as pl
 
 from halfmask._errors import DataError, HalfmaskError, SchemaError
 from halfmask._optional import need
-from halfmask.data._database_url import quoted_name
 from halfmask.data._postgres_errors import refusal, server_error
-from halfmask.data._spilled import spilled_reader
+from halfmask.data.database_url import quoted_name
+from halfmask.data.spilled import spilled_reader
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from halfmask.data._columnar import ColumnarReader
-    from halfmask.data._database_url import DatabaseUrl
     from halfmask.data._read_options import ReadOptions
+    from halfmask.data.database_url import DatabaseUrl
 
 _MAX_DIGITS: Final = 38
 #: The most digits before the point, and behind it.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.data._person_names import MIN_NAMES
-from halfmask.data._value_patterns import PATTERNS
+from halfmask.data.value_patterns import PATTERNS
 
 if TYPE_CHECKING:
-    from halfmask.data._column_names import NameHint
-    from halfmask.data._profile import ColumnProfile
     from halfmask.data._schema import Role
+    from halfmask.data.column_names import NameHint
+    from halfmask.data.profile import ColumnProfile
 
 # Nearly every row has a value of its own from this share on.
 NEARLY_UNIQUE = 0.95

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from halfmask._errors import ParameterError
 from halfmask._validation import one_of
 from halfmask.claims import Claim
-from halfmask.claims._claim import BASES, Basis
-from halfmask.claims._manifest import (
+from halfmask.claims.claim import BASES, Basis
+from halfmask.claims.manifest import (
     DATABASE,
     EVENTS,
     MASKED,
@@ -26,7 +26,7 @@ from halfmask.claims._manifest import (
     PRIVATE_MODEL,
     SYNTHETIC,
 )
-from halfmask.claims._released_files import folder_of, released_file
+from halfmask.claims.released_files import folder_of, released_file
 
 if TYPE_CHECKING:
     import os
@@ -111,6 +111,7 @@ class ReleasedFiles(tuple[Path, ...]):  # noqa: SLOT001 # a tuple has no room fo
     table: Any
 
     def __new__(cls, path: Path, manifest: Manifest, given: VerifyInputs) -> Self:
+        """Return the files that are there of those that a manifest names."""
         there = (released_file(folder_of(path), each.name) for each in manifest.files)
         found = super().__new__(cls, (each for each in there if each is not None))
         found.path, found.manifest, found.given, found.table = path, manifest, given, None

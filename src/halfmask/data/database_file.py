@@ -12,16 +12,16 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
-from halfmask.data._arrow_types import check_times, refuse_foreign_types
-from halfmask.data._database_url import quoted_name
-from halfmask.data._frames import check_names, settled_dtype
-from halfmask.data._reading import reading
-from halfmask.data._spilled import spilled_reader
+from halfmask.data.arrow_types import check_times, refuse_foreign_types
+from halfmask.data.database_url import quoted_name
+from halfmask.data.frames import check_names, settled_dtype
+from halfmask.data.reading import reading
+from halfmask.data.spilled import spilled_reader
 
 if TYPE_CHECKING:
     from halfmask.data._columnar import ColumnarReader
-    from halfmask.data._places import Place
     from halfmask.data._read_options import ReadOptions
+    from halfmask.data.places import Place
 
 _CHUNK: Final = 50_000
 #: Every whole number up to it is a float64 of its own.

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims import DataFile, Manifest
-    from halfmask.claims._claim import Json
-    from halfmask.release._page import AnyBlock
+    from halfmask.claims.claim import Json
+    from halfmask.release.page import AnyBlock
     from halfmask.vault import Vault
     from halfmask.verifier import CheckedRelease, VerifyInputs
 

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask._optional import need
 from halfmask._random import key_or_fresh
-from halfmask.assess.masking._pairs import column_pairs
+from halfmask.assess.masking.pairs import column_pairs
 from halfmask.assess.synthesis import (
     SynthesisAssessment,
     assess_synthetic,
     associations,
     column_pictures,
 )
-from halfmask.assess.synthesis._marginals import binned
+from halfmask.assess.synthesis.marginals import binned
 from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
-from halfmask.claims._manifest import SYNTHETIC
-from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.claims.manifest import SYNTHETIC
+from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import open_table, orders_of
-from halfmask.microdata._evaluation import LEAST_COUNT
 from halfmask.microdata._finite_numbers import finite
-from halfmask.microdata._opening import frame_given, ledger_view, opened_as_texts
 from halfmask.microdata._report_charts import association_chart, distribution_chart, percent
 from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 from halfmask.microdata._writing import write_parts
+from halfmask.microdata.evaluation import LEAST_COUNT
+from halfmask.microdata.opening import frame_given, ledger_view, opened_as_texts
 from halfmask.release import (
     PicturesBlock,
     Release,
@@ -36,7 +36,7 @@ from halfmask.release import (
     TableBlock,
     TextBlock,
 )
-from halfmask.synth._chance_copies import MOST_EQUAL
+from halfmask.synth.chance_copies import MOST_EQUAL
 from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
     from halfmask.assess.utility import Distribution
     from halfmask.claims import Claim, DataFile
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.data import ReadOptions
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.microdata._policy import Policy
     from halfmask.microdata._private_synthesis import PaidBudget
     from halfmask.release import Inputs, WriteJob
-    from halfmask.release._page import AnyBlock
-    from halfmask.release._release import ShownTable
+    from halfmask.release.page import AnyBlock
+    from halfmask.release.release import ShownTable
 
 #: The seed of attacks and models: the same rows have the same numbers.
 SEED = 0

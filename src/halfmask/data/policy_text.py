@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import tomlkit
 
-from halfmask.data._person_key import proposed_person
 from halfmask.data._proposed_masks import proposed_mask
+from halfmask.data.person_key import proposed_person
 
 if TYPE_CHECKING:
     from halfmask.data._describe import Description

@@ -7,11 +7,11 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import DataError
-from halfmask.data._formats import compression_of_bytes
-from halfmask.data._reading import reading
+from halfmask.data.formats import compression_of_bytes
+from halfmask.data.reading import reading
 
 if TYPE_CHECKING:
-    from halfmask.data._places import Place
+    from halfmask.data.places import Place
 
 # How much of a text file is looked at together: a row must be shorter than that.
 # Pyarrow parses some dozens of them ahead, so that a block is a fortieth of the memory it takes.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from halfmask._errors import ParameterError
 from halfmask.data import to_polars
-from halfmask.data._arrays import is_missing, table_like, unmasked
+from halfmask.data.arrays import is_missing, table_like, unmasked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from halfmask._errors import SchemaError
-from halfmask.data._frames import library_of
+from halfmask.data.frames import library_of
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+|[km](?![^\W\d_]))?")
 _TIMES = {"k": 1e3, "m": 1e6}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
 from halfmask._errors import DataError, MissingDependencyError, ParameterError, ReleaseError
-from halfmask.data._database_url import is_database_url
+from halfmask.data.database_url import is_database_url
 
 _START: Final = re.compile(r"(?i:s3|gs|az)://")
 _ADDRESS: Final = re.compile(r"(s3|gs|az)://([a-z0-9][a-z0-9._-]*)((?:/[^?#@/]+)*)/?")

@@ -8,8 +8,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from halfmask.data._column_words import ID_WORDS, MEASURE_WORDS, PERSON_WORDS, TOPICS
 from halfmask.data._topic import Topic
+from halfmask.data.column_words import ID_WORDS, MEASURE_WORDS, PERSON_WORDS, TOPICS
 
 CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 LONGEST_PHRASE = 4

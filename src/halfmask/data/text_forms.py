@@ -16,10 +16,10 @@ from functools import cache
 import polars as pl
 
 from halfmask._errors import ColumnWarning
-from halfmask.data._date_formats import dtype_of_format, pattern_of
 from halfmask.data._declarations import Declaration
 from halfmask.data._text_types import written_as
-from halfmask.data._value_patterns import PATTERNS
+from halfmask.data.date_formats import dtype_of_format, pattern_of
+from halfmask.data.value_patterns import PATTERNS
 
 #: From these shares of a column's cells on it is taken to be of a form, markers left out.
 NEARLY_DATES, NEARLY_NUMBERS = 0.95, 0.99

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from halfmask._errors import ReleaseError
-from halfmask.data._object_store import refuse_object_address
-from halfmask.data._rename import exchange, rename_new
+from halfmask.data.object_store import refuse_object_address
+from halfmask.data.rename import exchange, rename_new
 
 _TEMPORARY = re.compile(r"\.halfmask-[0-9a-f]{16}\.tmp")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from halfmask._errors import DataError, ReleaseError
-from halfmask.data._atomic import writing
-from halfmask.data._object_store import ObjectFolder, is_object_address
+from halfmask.data.atomic import writing
+from halfmask.data.object_store import ObjectFolder, is_object_address
 
 _CALLED: Final = "The folder to write"
 _MARKER: Final = ".writing-"

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from halfmask._errors import ReleaseError
-from halfmask.claims._released_files import MANIFEST_NAME
+from halfmask.claims.released_files import MANIFEST_NAME
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Claim, Json
+    from halfmask.claims.claim import Claim, Json
 
 #: The name of the report in the folder of a release.
 REPORT_NAME: Final = "report.html"

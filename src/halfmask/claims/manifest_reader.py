@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Final, cast
 
 from halfmask._errors import VerificationError
-from halfmask.claims._claim import BASES, Basis, Claim
 from halfmask.claims._first_version import (
     FIRST_EVENTS,
     events_of_first_version,
     table_of_first_version,
 )
-from halfmask.claims._manifest import (
+from halfmask.claims._strict import At, strict_json
+from halfmask.claims.claim import BASES, Basis, Claim
+from halfmask.claims.manifest import (
     EVENTS,
     FORMAT,
     MASKED,
@@ -24,8 +25,7 @@ from halfmask.claims._manifest import (
     DataFile,
     Manifest,
 )
-from halfmask.claims._released_files import MANIFEST_NAME, manifest_path, released_name
-from halfmask.claims._strict import At, strict_json
+from halfmask.claims.released_files import MANIFEST_NAME, manifest_path, released_name
 
 FORMATS: Final = ("parquet", "csv", "arrow", "jsonl")
 CREATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")

@@ -15,11 +15,11 @@ import polars as pl
 
 from halfmask._errors import HalfmaskError, ParameterError, ReleaseError, SchemaError
 from halfmask._validation import one_of
-from halfmask.data._atomic import atomic_file, writing
-from halfmask.data._formats import FORMATS, FileForm, Format, form_of_name
-from halfmask.data._frames import to_polars
 from halfmask.data._sinks import TableSink, sink_for
 from halfmask.data._source import Source
+from halfmask.data.atomic import atomic_file, writing
+from halfmask.data.formats import FORMATS, FileForm, Format, form_of_name
+from halfmask.data.frames import to_polars
 
 STANDARD_OUTPUT = "-"
 # Small batches are written together: 4 million cells, about 30 MB of numbers.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from halfmask.claims._details import Details
-from halfmask.claims._manifest import DATABASE
+from halfmask.claims.manifest import DATABASE
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.assess.masking._pairs import ColumnPair
+    from halfmask.assess.masking.pairs import ColumnPair
 
 #: Amounts are cut at quantiles into so many bins; of categories so many are separate.
 BINS = 8

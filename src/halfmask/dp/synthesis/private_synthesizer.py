@@ -18,7 +18,7 @@ from halfmask.dp.ledger import PrivacyUnit
 from halfmask.dp.ledger._unit_rows import rows_of_units
 from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
 from halfmask.dp.synthesis._concentrated import rho_of
-from halfmask.dp.synthesis._declared_domain import DeclaredDomain
+from halfmask.dp.synthesis.declared_domain import DeclaredDomain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from halfmask.dp.ledger import PrivacyLedger
-    from halfmask.dp.synthesis._declared_domain import ColumnDomain
+    from halfmask.dp.synthesis.declared_domain import ColumnDomain
 
 #: Steps of mirror descent after each table.
 STEPS = 50

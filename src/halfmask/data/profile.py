@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from halfmask.data._date_formats import ISO
-from halfmask.data._hierarchy import leaf_text
 from halfmask.data._missing_codes import coded_cells
-from halfmask.data._orders import has_order
 from halfmask.data._person_names import share_of_names
 from halfmask.data._spelling import Normalization, spellings, steps_needed
-from halfmask.data._text_forms import TextForm, form_of, form_of_digits
-from halfmask.data._value_patterns import pattern_shares
+from halfmask.data.date_formats import ISO
+from halfmask.data.hierarchy import leaf_text
+from halfmask.data.orders import has_order
+from halfmask.data.text_forms import TextForm, form_of, form_of_digits
+from halfmask.data.value_patterns import pattern_shares
 
 # Forms are looked for in so many different values; a share of them is known to about 2 %.
 LOOKED_AT = 2_000

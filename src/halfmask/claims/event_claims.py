@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from halfmask._errors import VerificationError
 from halfmask.claims._details import Details, key, one_of, read_claim, stated_claim, written
-from halfmask.claims._manifest import EVENTS, DataFile, Manifest
-from halfmask.claims._weaknesses import WEAKNESSES, weakness_sentence
+from halfmask.claims.manifest import EVENTS, DataFile, Manifest
+from halfmask.claims.weaknesses import WEAKNESSES, weakness_sentence
 
 if TYPE_CHECKING:
-    from halfmask.claims._claim import Claim, Json
     from halfmask.claims._strict import At
+    from halfmask.claims.claim import Claim, Json
 
 #: The models of their claims.
 GUARANTEES: Final = ("session-k", "k-m", "distinct")

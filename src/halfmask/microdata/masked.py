@@ -10,20 +10,20 @@ from halfmask._errors import GuaranteeNotMetError, SchemaError
 from halfmask._random import key_or_fresh
 from halfmask.assess.masking import compare_masked
 from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_columns_claim
-from halfmask.claims._manifest import MASKED
-from halfmask.claims._weaknesses import weakness_sentence
+from halfmask.claims.manifest import MASKED
+from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import open_table
-from halfmask.data._object_folder import shared_folder
+from halfmask.data.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._folds import drawn
 from halfmask.microdata._mask_checks import with_hierarchies
-from halfmask.microdata._mask_section import stated_parameters
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
-from halfmask.microdata._opening import behind_masks, frame_given
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
+from halfmask.microdata.mask_section import stated_parameters
+from halfmask.microdata.opening import behind_masks, frame_given
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.assess.masking import MaskingAssessment
     from halfmask.claims import Claim
-    from halfmask.claims._claim import Json
+    from halfmask.claims.claim import Json
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
-    from halfmask.release._page import AnyBlock
-    from halfmask.release._release import ShownTable
+    from halfmask.release.page import AnyBlock
+    from halfmask.release.release import ShownTable
 
 #: Risk and utility are measured on so many rows, about.
 ASSESSED_ROWS = 100_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from halfmask._errors import ParameterError
 from halfmask._validation import number_between
-from halfmask.anonymize._method import Method
+from halfmask.anonymize.method import Method
 from halfmask.data import Hierarchy, HierarchyRule
 from halfmask.guarantees import Guarantee
 

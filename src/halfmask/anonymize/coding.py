@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask.data import Column, Hierarchy, has_order, leaf_text, natural_order
-from halfmask.data._text_forms import form_of
+from halfmask.data.text_forms import form_of
 from halfmask.kernels.partition.records import APART
 
 if TYPE_CHECKING:

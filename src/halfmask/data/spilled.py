@@ -9,8 +9,8 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask.data._columnar import ColumnarReader
-from halfmask.data._places import Place, spooled
-from halfmask.data._reading import reading
+from halfmask.data.places import Place, spooled
+from halfmask.data.reading import reading
 
 if TYPE_CHECKING:
     from halfmask.data._read_options import ReadOptions

@@ -290,9 +290,9 @@ def test_spans_of_time_are_refused():
 @pytest.mark.parametrize(
     ("kind", "texts", "says"),
     [
-        ("numeric", ["1,5", "2,5", "CANARY"], 'number_formats = "1234,5" under .* coerce'),
-        ("numeric", ["+1", "2"], 'dtypes = "integer" under'),
-        ("datetime", ["1.2.1980", "31.12.2001"], 'date_formats = "%d.%m.%Y" under'),
+        ("numeric", ["1,5", "2,5", "CANARY"], 'number_formats = "1234,5" in .* coerce'),
+        ("numeric", ["+1", "2"], 'dtypes = "integer" in'),
+        ("datetime", ["1.2.1980", "31.12.2001"], 'date_formats = "%d.%m.%Y" in'),
         ("datetime", ["1,5", "2,5"], "date_formats or number_formats"),
     ],
 )

@@ -70,6 +70,6 @@ def test_a_marker_that_spells_a_number_marks_it_however_it_is_written(tmp_path, 
 
 def test_markers_of_no_number_leave_numbers_alone():
     table = pl.DataFrame({"n": [0, 1, 10], "b": [True, False, None]})
-    marks = ("", "NA", "0x1", "1_0", "nan", "true")
+    marks = ("", "NA", "0x1", "1_0", "nan", "yes")
 
     assert open_table(table, options=ReadOptions(missing=marks)).read().equals(table)

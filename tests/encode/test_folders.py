@@ -139,7 +139,7 @@ def test_a_folder_of_ours_is_overwritten_and_no_other(rows, people, tmp_path):
 
     with pytest.raises(ReleaseError, match="exists"):
         encode_folder(codec, people, tmp_path / "sent")
-    with pytest.raises(ReleaseError, match="none that halfmask made"):
+    with pytest.raises(ReleaseError, match="halfmask didn't make it"):
         encode_folder(codec, people, tmp_path / "home", overwrite=True)
     (people / "b.parquet").unlink()
     encode_folder(codec, people, tmp_path / "sent", overwrite=True)

@@ -108,5 +108,5 @@ def _answer(fitted: FileHasher, rows: int, name: str, saying: SayingOptions) -> 
         "classes": classes,
     }
     features = f"{width} features each" if width else "as many features as its texts and sets have"
-    told = f"Hashed {rows:,} rows, {features}, to {bits} bits by hasher {printable(name)}. What "
-    return saying.say(facts, f"{told}the labels are is in the vault.", stderr=True)
+    done = f"Hashed {rows:,} rows, {features}, to {bits} bits by hasher {printable(name)}. What "
+    return saying.say(facts, f"{done}the labels are is in the vault.", stderr=True)

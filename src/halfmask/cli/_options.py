@@ -90,7 +90,7 @@ class AnswerOptions:
     ) -> int:
         """Say what came of a command, and return that it is done.
 
-        It is said as JSON, or to people: in sentences, or by functions that show more.
+        Programs read JSON, people sentences, or what functions show in addition.
         """
         if self.as_json:
             say_json({"ok": True, **facts})

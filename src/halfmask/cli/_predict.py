@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from halfmask.cli._console import console
@@ -88,10 +89,11 @@ def predict(
             rows=rows.count,
             progress=stages if rows.count else None,
         )
-        for frame in frames_of(
-            answers, codes, margin=margin, probabilities=probabilities, sure=loss is not None
-        ):
-            writer.write(frame)
+        with closing(answers):  # the journal is free at once, also where an answer is refused
+            for frame in frames_of(
+                answers, codes, margin=margin, probabilities=probabilities, sure=loss is not None
+            ):
+                writer.write(frame)
     if journal is not None and trainer.journal is None:
         # Nobody asked for it, and the file that it was kept for is there.
         journal.unlink(missing_ok=True)

@@ -123,7 +123,7 @@ def test_without_a_picture_none_is_written(mixed, tmp_path):
 
 
 def test_what_isnt_there_cant_be_written_to(mixed, tmp_path):
-    with pytest.raises(ReleaseError, match="does not exist"):
+    with pytest.raises(ReleaseError, match="doesn't exist"):
         mixed.write(tmp_path / "no such folder" / "attacks.json")
 
 

@@ -74,6 +74,7 @@ class PrivateTable:
       mean_age: ± 590.2 / rows of the group, such as ± 0.5902 for 1,000 rows
     Intervals cover the noise alone:
       mean_age: values below 0 count as 0, and values above 120 as 120.
+      Rows whose 'sex' is none of the keys are in no group.
     >>> answer = question.answer(epsilon=1.5)
     >>> answer.frame.columns[:4]
     ['sex', 'count', 'count_low', 'count_high']

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, DataError, SchemaError
 from halfmask.data import ReadOptions, open_table
-from halfmask.data import _text as text_module
+from halfmask.data import text as text_module
 
 PEOPLE = "name,age,zip\nAnn,41,00501\nBob,,10001\n"
 TABLE = pl.DataFrame({"name": ["Ann", "Bob"], "age": [41, None], "zip": ["00501", "10001"]})

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import DataError, ParameterError, ReleaseError, SchemaError
 from halfmask.data import ReadOptions, TableWriter, open_table, to_polars, write_table
-from halfmask.data import _writer as writer_module
+from halfmask.data import writer as writer_module
 
 CANARY = "canary-Zx81"
 TABLE = pl.DataFrame({"age": [41, None, 17], "sex": ["f", "m", None], "pay": [1.5, None, -0.25]})

@@ -28,7 +28,6 @@ from halfmask.anonymize import (
     Centroid,
     Guided,
     Level,
-    Mdav,
     Mondrian,
     Ranges,
     Representative,
@@ -49,7 +48,6 @@ LIBRARIES = {
     [
         Anonymizer(guarantees=K2),
         Anonymizer(guarantees=K2, method=Guided()),
-        Anonymizer(guarantees=K2, method=Mdav()),
         Anonymizer(guarantees=K2, recoding=Centroid(numeric="median")),
         Anonymizer(guarantees=K2, recoding=Representative(), max_suppression_fraction=0.1),
     ]

@@ -33,7 +33,7 @@ test-all: test slow ## The same, then the slow tests, as CI runs it: 20 minutes
 test-lowest: $(LOWEST)/.installed ## Run a core of the quick tests with the lowest version of each dependency
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/pytest -n 2 --dist worksteal \
 	  -W "ignore:Support for the dataframe interchange protocol:DeprecationWarning" \
-	  --randomly-seed=20261125 -m "not slow" --hypothesis-profile=thorough $(LOWEST_TESTS)
+	  --randomly-seed=20261125 -m "not slow" $(LOWEST_TESTS)
 
 lint: $(VENV)/.development ## Check style and format
 	$(BIN)/ruff check

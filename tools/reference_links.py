@@ -89,6 +89,21 @@ def _constructor(model: Class) -> Function:
     return Function("__init__", parameters=Parameters(*fields), parent=model)
 
 
+def _spread(function: Function) -> None:
+    """Show the keys of ``**given: Unpack[Given]`` as the keyword arguments that they are."""
+    for parameter in function.parameters:
+        typed = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
+        if typed is None or typed[1] not in function.module.members:
+            continue
+        del function.parameters[parameter.name]
+        for name, field in function.module.members[typed[1]].members.items():
+            kind = ParameterKind.keyword_only
+            function.parameters.add(
+                Parameter(name, annotation=field.annotation, kind=kind, default="...")
+            )
+        return
+
+
 class ReferenceLinks(Extension):
     """Change what was read of the source; the source stays as it is."""
 
@@ -96,6 +111,8 @@ class ReferenceLinks(Extension):
         """Mend one object and its docstring."""
         if isinstance(obj, Attribute) and obj.docstring is None and (text := _comment_above(obj)):
             obj.docstring = Docstring(text, parent=obj)
+        if isinstance(obj, Function):
+            _spread(obj)
         if isinstance(obj, Class):
             bases = {str(base).rpartition(".")[2] for base in obj.bases}
             if bases & PYDANTIC:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -207,6 +207,7 @@ def test_a_population_of_more_than_64_bits():
 
 
 @given(SIZES, st.integers(0, 3000))
+@example([1, 1, 1, 1], 408)  # rounded to more people than there are
 def test_a_share_is_a_share(sizes, more):
     for estimator in ("dankar", "zayatz", "pitman", "snb"):
         try:

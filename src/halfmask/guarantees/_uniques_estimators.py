@@ -179,7 +179,8 @@ def _zayatz(sample: _Sample) -> float:
     possible = sample.size <= len(logs)
     alone[possible] = np.exp(logs[sample.size[possible] - 1])
     one = sample.of_size(1)
-    return float(one * one / np.sum(sample.classes * sample.size * alone) / sample.fraction)
+    found = one * one / np.sum(sample.classes * sample.size * alone) / sample.fraction
+    return min(float(found), float(sample.population))  # floats can round it above
 
 
 def _pitman(sample: _Sample) -> float | None:

@@ -252,16 +252,21 @@ def of_physical(numbers: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _check_width(cells: pl.Series) -> None:
-    """Raise where a difference of two of the numbers takes more than 64 bits."""
+    """Raise where a number, or a difference of two, takes more than 64 bits."""
     physical = cells.to_physical()
     if physical.dtype.is_float() or physical.null_count() == len(physical):
         return
     least, most = int(physical.min()), int(physical.max())  # type: ignore[arg-type] # numbers
-    if least < -(2**63) or most >= 2**63 or most - least >= 2**63:
-        raise SchemaError(
-            f"Column {cells.name!r} holds numbers that span more than 64 bits.",
-            hint="Make it a category, an identifier, or a column of floats.",
-        )
+    if least < -(2**63) or most >= 2**63:
+        what = "numbers that take more than 64 bits with a sign"
+    elif most - least >= 2**63:
+        what = "numbers whose differences take more than 64 bits with a sign"
+    else:
+        return
+    raise SchemaError(
+        f"Column {cells.name!r} holds {what}.",
+        hint="Make it a category, an identifier, or a column of floats.",
+    )
 
 
 def _places(cells: pl.Series, values: pl.Series) -> NDArray[np.int32]:

@@ -28,7 +28,8 @@ demo: $(VENV)/.runtime ## Protect Adult and say where the release and its report
 
 test: $(VENV)/.development lint types contracts unit ## Install what tests need, then lint, types, contracts, tests: 5 minutes
 
-test-all: test slow ## The same, then the slow tests, as CI runs it: 20 minutes
+test-all: $(VENV)/.development lint types contracts ## The same with all tests, each once, as CI runs it: 20 minutes
+	$(PYTEST) --hypothesis-profile=thorough
 
 test-lowest: $(LOWEST)/.installed ## Run a core of the quick tests with the lowest version of each dependency
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/pytest -n 2 --dist worksteal \

@@ -96,7 +96,7 @@ def _spread(function: Function) -> None:
         if typed is None or typed[1] not in function.module.members:
             continue
         del function.parameters[parameter.name]
-        for name, field in function.module.members[typed[1]].members.items():
+        for name, field in function.module.members[typed[1]].attributes.items():
             kind = ParameterKind.keyword_only
             function.parameters.add(
                 Parameter(name, annotation=field.annotation, kind=kind, default="...")

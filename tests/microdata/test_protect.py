@@ -401,3 +401,20 @@ def test_t_closeness_takes_the_order_of_a_type_where_the_policy_calls_it_ordinal
     assert "CANARY" not in published
     with pytest.raises(ParameterError, match="ordered categories"):
         protect(table.cast({"s": pl.String}), Policy.from_toml(toml))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"vault": "x.vault"}, "'vault' parameter can't be used. Got a str"),
+        ({"engine": "dask://host:8786"}, "'engine' parameter can't be used. Got a str"),
+        ({"progress": 3}, "'progress' parameter can't be used. Got a int"),
+    ],
+)
+def test_an_input_that_cannot_be_used_is_named_before_anything_is_read(given, says):
+    table = pl.DataFrame({"age": [30, 30, 40, 40]})
+
+    with pytest.raises(ParameterError, match=says) as refused:
+        protect(table, quasi_identifiers=["age"], k=2, **given)
+
+    assert refused.value.hint

@@ -163,7 +163,9 @@ def test_rows_are_counted_in_every_format(tmp_path, monkeypatch, form, rows):
     lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
     texts = {"jsonl": lines, "csv": 'a\nx\n"y""\n""z"\n""'}
     monkeypatch.setitem(
-        CHECKS, (KIND, "any"), ("counted", lambda *_: ClaimCount(holds=True, found={}))
+        CHECKS,
+        (KIND, "any"),
+        ("counted", lambda claim, _: ClaimCount(holds=claim.parameters["n"] > 0, found={})),
     )
 
     def write(folder):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask._progress import Progress, silent
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from halfmask.microdata.synthetic import SynthesisFacts
     from halfmask.release.release import ReleasePolicy
     from halfmask.vault import Vault
+
+
+#: What is asked of inputs, and how one is had: a wrong one would fail far from here.
+_NEEDED: Final = {"vault": ("secret",), "engine": ("fold", "map"), "progress": ("__call__",)}
+_OPENED: Final = {
+    "vault": "Open it with halfmask.vault.Vault.",
+    "engine": "Make one with halfmask.engines.connect, or leave it out.",
+    "progress": "Give a function of what is being done and how far it is.",
+}
 
 
 class Given(TypedDict, total=False):
@@ -409,5 +418,15 @@ def _check_policy(policy: object, verb: str) -> None:
 
 
 def _inputs(given: Given) -> Inputs:
+    if more := [name for name in given if name not in Given.__annotations__]:
+        there = ", ".join(Given.__annotations__)
+        raise TypeError(f"There is no parameter {more[0]!r}. What may be given is {there}.")
+    for name, needed in _NEEDED.items():
+        it = given.get(name)
+        if it is not None and not all(hasattr(it, each) for each in needed):
+            raise ParameterError(
+                f"The {name!r} parameter can't be used. Got a {type(it).__name__}.",
+                hint=_OPENED[name],
+            )
     found: dict[str, Any] = {**given, "progress": given.get("progress") or silent}
     return Inputs(**found)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError, VerificationError
 from halfmask.claims import REPORT_NAME, Claim, Manifest, read_manifest
@@ -21,6 +23,8 @@ from halfmask.verifier.checks import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from halfmask.verifier._workers import Workers
     from halfmask.verifier.checks import HierarchyFiles
 
@@ -167,8 +171,14 @@ def _checked(kind: VerifiedKind, claim: Claim, files: ReleasedFiles) -> CheckedC
         unchecked = f"the {words}, which only the owner has"
     else:
         try:
-            found = check(claim, files)
+            asked = _with_asked_parameters(claim)
+            found = check(asked, files)
             why = f" {found.words}" if found.words else ""
+            unread = set(claim.parameters) - asked.parameters.names
+            if unread and found.holds and claim.basis != "stated":
+                # The sentence states each parameter as counted: an invented one, too.
+                found = replace(found, holds=False)
+                why += f" Its check reads {len(unread)} of its parameters nowhere."
             why += "" if found.holds else " The check doesn't bear it out."
         except Exception:  # noqa: BLE001 # what a library says of a file may quote it
             why = " Its check can't read the files."
@@ -183,6 +193,38 @@ def _checked(kind: VerifiedKind, claim: Claim, files: ReleasedFiles) -> CheckedC
         checked=not (unchecked or is_stated),
         cure="" if found is None else found.cure,
     )
+
+
+class _AskedParameters(dict[str, Any]):
+    """The parameters of a claim, and which of them its check asks for."""
+
+    def __init__(self, parameters: Mapping[str, object]) -> None:
+        super().__init__(parameters)
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> object:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: object = None) -> object:
+        self.names.add(name)
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        self.names |= {*super().keys()}
+        return super().__iter__()
+
+    def __eq__(self, other: object) -> bool:
+        self.names |= {*super().keys()}
+        return super().__eq__(other)
+
+    __hash__ = None  # as of every dict
+
+
+def _with_asked_parameters(claim: Claim) -> Any:  # noqa: ANN401 # a claim whose parameters count
+    made = copy(claim)
+    object.__setattr__(made, "parameters", _AskedParameters(claim.parameters))
+    return made
 
 
 def _file_faults(path: Path, manifest: Manifest) -> tuple[tuple[FileCheck, ...], list[str]]:

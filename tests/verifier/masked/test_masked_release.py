@@ -86,6 +86,18 @@ def test_a_claim_of_other_parameters_is_not_the_technique_s(tmp_path):
     assert not found.holds
 
 
+@pytest.mark.parametrize("extra", [{"k": 40}, {"k": "5"}, {"ROWS": 2}])
+def test_a_parameter_that_no_check_reads_is_not_counted(tmp_path, extra):
+    """Written into the manifest, k = 40 was repeated as counted in the files."""
+    claim = counted("multiples", ["pay"], {**MULTIPLES.parameters, **extra})
+    release(tmp_path, FRAME, [claim], [ROUND])
+
+    (found,) = (each for each in halfmask.verify(tmp_path).claims if each.model == "multiples")
+
+    assert not found.holds
+    assert "reads 1 of its parameters nowhere" in found.sentence
+
+
 @pytest.mark.parametrize(
     "change",
     [

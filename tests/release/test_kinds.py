@@ -163,8 +163,11 @@ def test_what_it_does_not_have_is_an_error():
             getattr(release, name)
     with pytest.raises(ReleaseError, match="isn't written"):
         _ = release.written
-    with pytest.raises(ParameterError, match="1 copies"):
+    with pytest.raises(ParameterError, match="no copy number 1"):
         release.copy(1)
+    for wrong in ("0", 0.5, -1, None):
+        with pytest.raises(ParameterError, match="'number' parameter of copy"):
+            release.copy(wrong)  # type: ignore[arg-type] # tested
 
 
 def test_a_kind_is_added_once(kind):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
+from halfmask._validation import integer_at_least
 from halfmask.claims import Claim
 from halfmask.data import like
 from halfmask.engines import LocalEngine
@@ -261,8 +262,12 @@ class Release(Generic[Facts]):
         number
             The number of the copy, from 0.
         """
-        if not 0 <= number < self.copies:
-            raise ParameterError(f"The release has {self.copies} copies, from 0. Got {number}.")
+        integer_at_least(0, owner="copy", number=number)
+        if number >= self.copies:
+            raise ParameterError(
+                f"The release has no copy number {number}.",
+                hint=f"The last of its copies is {self.copies - 1}; the first is 0.",
+            )
         frame = self.source.frame(number)
         return frame if self.original is None else like(frame, self.original)
 

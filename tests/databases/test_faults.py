@@ -118,7 +118,7 @@ def test_the_terminal_reads_its_own_option_in_an_error_of_several(tmp_path, tabl
     ],
     ids=["exists", "not ours", "file"],
 )
-def test_the_report_folder_is_told_by_what_it_is(tmp_path, there, overwrite, told):
+def test_an_error_names_what_the_report_folder_is(tmp_path, there, overwrite, told):
     """The copy writes two things: an error says which of them can't be written."""
     there(tmp_path / "masked.db.report")
 

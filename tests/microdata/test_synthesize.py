@@ -152,7 +152,7 @@ def test_same_key_same_rows_and_another_key_others():
 
 
 def test_a_model_that_copies_rows_is_fitted_with_larger_leaves(tmp_path, monkeypatch):
-    """Leaves of one row give back the rows of the table; the owner was told to raise min_leaf."""
+    """Leaves of one row give back rows of the table; the error asked to raise min_leaf."""
     # Trees that are trusted in each cut; others stop above cuts of noise, and copy few rows.
     monkeypatch.setattr(TreeModel, "distrust", 0.0)
     wide = people(400).with_columns(

@@ -107,6 +107,35 @@ def product(*claims, **changes):
     )
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda given: [given["n"], given["m"]],
+        lambda given: [given.get("n"), given.get("m")],
+        lambda given: [value for _, value in given.items()],
+        lambda given: list(given.values()),
+        lambda given: list(dict(given).values()),
+        lambda given: list({**given}.values()),
+        lambda given: [8, 2] if given == {"n": 8, "m": 2} else [],
+    ],
+)
+def test_a_check_may_read_parameters_in_any_way(tmp_path, monkeypatch, read):
+    def check(claim, _):
+        return ClaimCount(holds=read(claim.parameters) == [8, 2], found={})
+
+    monkeypatch.setitem(CHECKS, (KIND, "any"), ("counted", check))
+    publish(product(replace(COUNTED, model="any", parameters={"n": 8, "m": 2})), tmp_path / "out")
+
+    assert halfmask.verify(tmp_path / "out").holds
+
+
+def test_a_parameter_that_the_check_never_reads_is_not_borne_out(tmp_path):
+    with pytest.raises(VerificationError, match="reads 1 of its parameters nowhere"):
+        publish(product(replace(COUNTED, parameters={"n": 8, "k": 40})), tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
 def test_each_basis_is_borne_out_by_a_check_of_its_own(tmp_path):
     publish(product(COUNTED, ACCOUNTED, MEASURED), tmp_path / "out")
 

@@ -103,7 +103,7 @@ def run(
     """
     from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
 
-    told = "{address}/docs tells what it takes."
+    told = "{address}/docs states what it takes."
     options = service.ServiceOptions(limits=limits.limits())
     with at.listening(answer, told) as listening:
         service.serve(folder, options=options, **listening)

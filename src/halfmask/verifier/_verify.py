@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from os import PathLike
@@ -23,7 +24,7 @@ from halfmask.verifier.checks import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from halfmask.verifier._workers import Workers
     from halfmask.verifier.checks import HierarchyFiles
@@ -195,30 +196,23 @@ def _checked(kind: VerifiedKind, claim: Claim, files: ReleasedFiles) -> CheckedC
     )
 
 
-class _AskedParameters(dict[str, Any]):
-    """The parameters of a claim, and which of them its check asks for."""
+class _AskedParameters(Mapping[str, Any]):
+    """The parameters of a claim, and which of them its check asks for, in whatever way."""
 
-    def __init__(self, parameters: Mapping[str, object]) -> None:
-        super().__init__(parameters)
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        self._all = parameters
         self.names: set[str] = set()
 
-    def __getitem__(self, name: str) -> object:
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 # as the manifest has it
         self.names.add(name)
-        return super().__getitem__(name)
-
-    def get(self, name: str, default: object = None) -> object:
-        self.names.add(name)
-        return super().get(name, default)
+        return self._all[name]
 
     def __iter__(self) -> Iterator[str]:
-        self.names |= {*super().keys()}
-        return super().__iter__()
+        self.names |= {*self._all}
+        return iter(self._all)
 
-    def __eq__(self, other: object) -> bool:
-        self.names |= {*super().keys()}
-        return super().__eq__(other)
-
-    __hash__ = None  # as of every dict
+    def __len__(self) -> int:
+        return len(self._all)
 
 
 def _with_asked_parameters(claim: Claim) -> Any:  # noqa: ANN401 # a claim whose parameters count

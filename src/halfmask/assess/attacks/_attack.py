@@ -104,7 +104,7 @@ def given(name: str, what: str) -> Need:
 
 
 def required(value: _Given | None, what: str) -> _Given:
-    """Return an input that `missing_inputs` asks for, for whoever runs an attack without asking."""
+    """Return an input that `missing_inputs` asks for, where an attack is run without asking."""
     if value is None:
         raise ParameterError(f"This attack needs {what}.")
     return value

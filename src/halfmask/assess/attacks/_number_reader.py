@@ -24,7 +24,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NumberReader:
-    """How values of a type are read as numbers: as they are, where that keeps them apart."""
+    """How values of a type are read as numbers: unchanged, where that keeps them apart."""
 
     dtype: pl.DataType
     origin: Fraction | None = None

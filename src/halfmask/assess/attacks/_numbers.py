@@ -58,7 +58,7 @@ def numbers_of(
 def probabilities_of(
     values: NDArray[np.float64], shape: tuple[int, ...], *, who: str
 ) -> NDArray[np.float64]:
-    """Return probabilities as they are: of several classes, or of one of two."""
+    """Return probabilities unchanged: of several classes, or of one of two."""
     given = numbers_of(values, shape, who=who, what="probabilities")
     every = given if given.ndim > 1 else np.column_stack([1 - given, given])
     off = (every < -SLACK).any(axis=1) | (np.abs(every.sum(axis=1) - 1) > SLACK)

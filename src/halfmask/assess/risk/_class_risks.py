@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halfmask.assess.risk._alike import Alike, Ints
 
 THRESHOLDS = (0.05, 0.09, 0.1, 0.2, 0.33)
-"""Thresholds that custodians use (El Emam 2013, ch. 18), as they are written.
+"""Thresholds that custodians use (El Emam 2013, ch. 18), in their notation.
 
 0.09 and 0.33 are meant for classes of 11 and 3 rows; 1/11 and 1/3 are just above them, so rows of
 just those classes count as above.

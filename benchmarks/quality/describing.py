@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchma
 import polars as pl
 
 from bars import Bar, report, say
-from halfmask.data import describe
+from halfmask.description import describe
 from peers import DEFAULT_INTO, REPOSITORY, python_of
 
 HERE = Path(__file__).resolve().parent / "described"

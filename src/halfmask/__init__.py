@@ -51,7 +51,8 @@ if TYPE_CHECKING:
         TableTarget,
         attack,
     )
-    from halfmask.data import Hierarchy, Schema, describe, read_hierarchy
+    from halfmask.data import Hierarchy, Schema, read_hierarchy
+    from halfmask.description import describe
     from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
     from halfmask.dp.queries import PrivateTable, query_sql
     from halfmask.encode import Codec
@@ -180,7 +181,7 @@ _ROOMS = {
     "VerificationError": "_errors",
     "accuracy_by_k": "training",
     "attack": "assess.attacks",
-    "describe": "data",
+    "describe": "description",
     "explore": "microdata",
     "mask": "microdata",
     "measure": "guarantees",

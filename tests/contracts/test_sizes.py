@@ -25,11 +25,11 @@ def test_limits_are_lowered_and_never_raised(sizes):
 def test_only_names_of_other_rooms_private_modules_are_counted(sizes):
     imports = """
 from halfmask.data import open_table
-from halfmask.data._source import Source
+from halfmask.data.io._source import Source
 from halfmask.masks._mask import Mask
 from halfmask._errors import DataError
 from halfmask.kernels.text.scan import find
 """
     trees = {"halfmask.masks._noise": ast.parse(imports)}
 
-    assert sizes.private_imports(trees) == {("halfmask.data._source", "Source")}
+    assert sizes.private_imports(trees) == {("halfmask.data.io._source", "Source")}

@@ -9,7 +9,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from halfmask._errors import HalfmaskError
-from halfmask.data import as_text, describe, open_table
+from halfmask.data import as_text, open_table
+from halfmask.description import describe
 
 NS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 DAY = 86_400

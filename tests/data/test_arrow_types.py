@@ -18,7 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 import halfmask as hm
 from halfmask._errors import SchemaError
 from halfmask.cli import main
-from halfmask.data import describe, open_table, to_polars
+from halfmask.data import open_table, to_polars
+from halfmask.description import describe
 from halfmask.encode import Codec, SeriesCodec
 from halfmask.hashing import FileHasher, HasherSettings, KeyedHasher
 from halfmask.vault import KeyFile, Secret, Vault

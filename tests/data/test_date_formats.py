@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, SchemaError
-from halfmask.data import ReadOptions, describe, open_table, write_table
+from halfmask.data import ReadOptions, open_table, write_table
+from halfmask.description import describe
 
 DAYS = [dt.date(1965, 5, 4), None, dt.date(2004, 12, 31)]
 TABLE = pl.DataFrame({"born": ["04.05.1965", None, "31.12.2004"], "note": ["04.05.1965", "a", "b"]})

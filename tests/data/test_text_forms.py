@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from halfmask._errors import ColumnWarning
-from halfmask.data import describe
 from halfmask.data.text_forms import TextWatch, form_of
+from halfmask.description import describe
 
 CANARY = "CANARY"
 

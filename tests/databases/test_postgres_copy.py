@@ -6,7 +6,7 @@ import pytest
 from tests.databases.copying import CANARY, KEY
 
 from halfmask._errors import DataError, HalfmaskError, PolicyError, ReleaseError, SchemaError
-from halfmask.data.postgres import PostgresConnection
+from halfmask.data.io.postgres import PostgresConnection
 from halfmask.databases import DatabasePolicy, protect_database
 from halfmask.databases._postgres_target import PostgresTarget
 

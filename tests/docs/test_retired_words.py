@@ -23,6 +23,7 @@ ROOMS = (
     "src/halfmask/claims/**/*.py",
     "src/halfmask/cli/**/*.py",
     "src/halfmask/data/**/*.py",
+    "src/halfmask/description/**/*.py",
     "src/halfmask/encode/**/*.py",
     "src/halfmask/events/**/*.py",
     "src/halfmask/guarantees/**/*.py",

@@ -191,7 +191,7 @@ def test_files_of_other_numbers_are_ordered_differently_and_decoded_by_them(secr
 def test_a_fit_to_a_file_is_a_fit_to_its_rows(table, secret, tmp_path, monkeypatch, learner):
     write_table(table, tmp_path / "rows.parquet")
     whole = Codec(learner=learner, secret=secret).fit(table)
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 37)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 37)
 
     parts = fit_file(Codec(learner=learner, secret=secret), tmp_path / "rows.parquet")
 

@@ -17,7 +17,7 @@ import os, pathlib, signal, sys
 sys.path.insert(0, sys.argv[2])
 import polars as pl
 from conftest import people
-from halfmask.data import _sinks, writer as _writer
+from halfmask.data.io import _sinks, writer as _writer
 from halfmask.encode import Codec, _batching, decode_file, encode_file
 from halfmask.vault import Secret
 
@@ -67,7 +67,7 @@ run()
 )
 IN_PLACE = """
 from contextlib import contextmanager
-from halfmask.data import writer as _writer
+from halfmask.data.io import writer as _writer
 @contextmanager
 def straight(path, *, overwrite):
     with open(path, "wb", buffering=0) as file:

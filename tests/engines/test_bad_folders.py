@@ -39,7 +39,7 @@ def folder(tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Read 240 people in 5 parts, and write files of about 60 rows."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
 
 

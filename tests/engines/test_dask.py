@@ -51,7 +51,7 @@ def client(tmp_path_factory):
 @pytest.fixture
 def in_batches(monkeypatch):
     """Read 240 people in 5 batches of 50 rows."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
 
 
 class Killing(DaskEngine):

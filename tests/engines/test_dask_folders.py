@@ -85,7 +85,7 @@ def folder(tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Read 240 people in 5 parts, and write files of about 60 rows."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
     monkeypatch.setattr("halfmask.encode._batching._MAX_ROWS", 50)
 
@@ -135,7 +135,7 @@ def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
     address, tmp_path, monkeypatch, job
 ):
     """60,000 people in 30 parts, and 12 files: k, l and t, or masks."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 2000)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 2000)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
     monkeypatch.setattr("halfmask.microdata.masked.ASSESSED_ROWS", 300)
     folder = parquet_folder(many_people(), tmp_path / "people")

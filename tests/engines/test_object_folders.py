@@ -21,8 +21,8 @@ from engines.on_workers import (  # type: ignore[import-not-found] # as above
 )
 from halfmask import DataError, ReleaseError, VerificationError, verify
 from halfmask.cli import main
-from halfmask.data import object_folder as _object_folder
 from halfmask.data import open_table
+from halfmask.data.io import object_folder as _object_folder
 from halfmask.engines import DaskEngine, LocalEngine, map_table
 from microdata.people import (  # type: ignore[import-not-found] # as above
     KEY,
@@ -69,7 +69,7 @@ def job(request):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Read 240 people in 5 parts, and write files of about 60 rows."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
     monkeypatch.setattr("halfmask.microdata.masked.ASSESSED_ROWS", 60)
 
@@ -227,8 +227,8 @@ def test_a_writer_that_is_killed_leaves_no_release(bucket, folder, tmp_path, mon
     def die(*_given):
         raise KilledError
 
-    monkeypatch.setattr("halfmask.data.object_store.ObjectFolder.remove", die)
-    monkeypatch.setattr("halfmask.data.object_store.ObjectFolder.clear", die)
+    monkeypatch.setattr("halfmask.data.io.object_store.ObjectFolder.remove", die)
+    monkeypatch.setattr("halfmask.data.io.object_store.ObjectFolder.clear", die)
     with pytest.raises(KilledError):
         protected(folder, OUT, HERE)
     monkeypatch.undo()

@@ -80,7 +80,7 @@ def test_a_failed_task_shows_no_cell(engine, capfd):
 
 @pytest.mark.parametrize("job", [protected, masked], ids=["protect", "mask"])
 def test_a_release_has_the_bytes_of_a_local_one(engine, tmp_path, monkeypatch, job):
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
     folder = parquet_folder(with_gaps(people(), ["town"]), tmp_path / "people")
 
@@ -96,7 +96,7 @@ def test_a_release_has_the_bytes_of_a_local_one(engine, tmp_path, monkeypatch, j
 
 
 def test_a_sample_is_that_of_one_machine(engine, tmp_path, monkeypatch):
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     monkeypatch.setattr("halfmask.microdata._classes.MAX_ROWS", 100)
     folder = parquet_folder(people(), tmp_path / "people")
 
@@ -125,7 +125,7 @@ def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
     engine, tmp_path, monkeypatch, job
 ):
     """60,000 people in 30 parts, and 12 files; the same on Dask is in test_dask_folders."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 2000)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 2000)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
     monkeypatch.setattr("halfmask.microdata.masked.ASSESSED_ROWS", 300)
     folder = parquet_folder(many_people(), tmp_path / "people")
@@ -138,7 +138,7 @@ def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
 
 
 def test_risks_are_those_of_one_machine(engine, tmp_path, monkeypatch):
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     folder = parquet_folder(with_gaps(people(), ["town"]), tmp_path / "people")
     names = ["age", "town", "smoker"]
 
@@ -156,7 +156,7 @@ def test_synthetic_rows_are_those_of_one_machine(engine, monkeypatch):
 
 
 def test_a_frame_is_sent_in_batches(engine, tmp_path, monkeypatch):
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
 
     protected(people(), tmp_path / "local", LocalEngine())
     protected(people(), tmp_path / "spark", engine)

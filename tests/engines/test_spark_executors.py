@@ -69,7 +69,7 @@ def no_logs():
 def test_executors_that_are_killed_change_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path("tests").resolve()), prepend=os.pathsep)
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "spark-files"))
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     folder = parquet_folder(with_gaps(people(), ["town"]), tmp_path / "people")
     killed = tmp_path / "killed"
     killed.mkdir()

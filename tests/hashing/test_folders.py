@@ -44,7 +44,7 @@ class Heard(LocalEngine):
 @pytest.fixture(autouse=True)
 def _short_parts(monkeypatch):
     """Read tables in parts of 60 rows, and hash 25 of them at once."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 60)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 60)
     monkeypatch.setattr(_hashed_folder, "BATCH_ROWS", 25)
 
 

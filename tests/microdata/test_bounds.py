@@ -234,7 +234,7 @@ def test_raw_risk_is_that_of_raw_rows():
 
 def test_tables_that_are_too_large_for_memory_have_bounds_too(tmp_path, monkeypatch):
     """Cells are grown from a sample; all rows find their piece again by the plan."""
-    for name in ("halfmask.data._source._MAX_ROWS", "halfmask.anonymize._summary.MAX_ROWS"):
+    for name in ("halfmask.data.io._source._MAX_ROWS", "halfmask.anonymize._summary.MAX_ROWS"):
         monkeypatch.setattr(name, 150)
     monkeypatch.setattr("halfmask.microdata._classes.MAX_ROWS", 150)
 

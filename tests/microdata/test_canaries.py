@@ -284,7 +284,7 @@ def test_nothing_of_a_file_leaks(desk, canaries, tmp_path, recoding):
 def test_nothing_leaks_through_parts_and_samples(desk, canaries, tmp_path, monkeypatch):
     """The ways that large tables take, spilled parts and samples, leak nothing either."""
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
-    monkeypatch.setattr("halfmask.data._source._MAX_TEXT_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_TEXT_ROWS", 50)
     for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 150)
 

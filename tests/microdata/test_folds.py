@@ -44,7 +44,7 @@ class Watched:
 @pytest.fixture
 def in_batches(monkeypatch):
     """Read 240 people in 5 batches of 50 rows."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
 
 
 @pytest.mark.usefixtures("in_batches")

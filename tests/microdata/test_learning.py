@@ -225,7 +225,7 @@ def test_the_same_table_gives_the_same_figure():
 def test_large_tables_lend_some_rows(monkeypatch):
     """Of a table with more rows than the comparison wants about as many are drawn."""
     monkeypatch.setattr(_classes, "LEARNING_ROWS", 200)
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 100)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 100)
 
     model = compared(people(1000))
 

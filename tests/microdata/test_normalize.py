@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from halfmask import GuaranteeNotMetError, Policy, protect
-from halfmask.data import describe, open_table
+from halfmask.data import open_table
+from halfmask.description import describe
 
 N = 40
 TABLE = pl.DataFrame(

@@ -221,7 +221,7 @@ def test_without_the_file_claims_about_persons_are_not_checked(tmp_path):
 
 
 def test_parts_and_samples_keep_the_order_of_persons(tmp_path, monkeypatch):
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 70)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 70)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 120)
     for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", 200)

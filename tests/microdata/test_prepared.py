@@ -21,7 +21,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 @pytest.fixture(params=[12_000_000, 100], ids=["whole", "sampled"])
 def prepared(request, monkeypatch):
     """A prepared release of 240 people in batches of 50, some suppressed, one identifier."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", request.param)
     table = with_gaps(people(), ["town", "spent"])

@@ -267,7 +267,7 @@ def watch(event, arguments):
 from microdata.people import people, policy
 from halfmask.microdata import protect
 from halfmask.microdata import _writing
-from halfmask.data import _source
+from halfmask.data.io import _source
 _writing.PART_ROWS, _source._MAX_ROWS = 80, 50
 release = protect(people(seed=2), policy())
 sys.addaudithook(watch)

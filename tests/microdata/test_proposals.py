@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halfmask import ColumnWarning, GuaranteeNotMetError, Policy, protect
-from halfmask.data import describe, open_table
+from halfmask.data import open_table
+from halfmask.description import describe
 
 ROWS = 60
 NUMBERS = ("{}", "+{}", " {}", "{}.5", "{},5", "{}.000", "{},000.5", "{}%", "{} EUR", "${}", "00{}",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from halfmask.data import describe, open_table
+from halfmask.data import open_table
+from halfmask.description import describe
 from halfmask.microdata import Policy, protect
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ def test_a_worker_that_does_not_see_the_folder(tmp_path):
 @pytest.fixture
 def many(monkeypatch):
     """Read 240 people in 16 parts, and write 12 files."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 15)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 15)
     monkeypatch.setattr(_writing, "PART_ROWS", 20)
     monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 

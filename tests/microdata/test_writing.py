@@ -37,8 +37,8 @@ def no_page(monkeypatch):
 @pytest.fixture
 def in_batches(monkeypatch):
     """Read tables in batches of 50 rows."""
-    monkeypatch.setattr("halfmask.data._source._MAX_ROWS", 50)
-    monkeypatch.setattr("halfmask.data._source._MAX_TEXT_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.data.io._source._MAX_TEXT_ROWS", 50)
 
 
 @pytest.fixture

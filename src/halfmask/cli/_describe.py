@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from halfmask.data import Description, Proposal
+    from halfmask.description import Description, Proposal
 
 ROLE_STYLES = {
     "identifier": "red",
@@ -41,7 +41,7 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
     Columns of which the same is proposed for the same reason are one line, named after the first;
     `verbose` gives each column its own, with all reasons and counts.
     """
-    from halfmask.data.person_key import proposed_person  # noqa: PLC0415 - polars takes a while
+    from halfmask.description.person_key import proposed_person  # noqa: PLC0415 - polars takes a while
 
     looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
     out.print(f"{found.rows:,} rows{looked}, {len(found.proposals)} columns\n", style="bold")
@@ -161,8 +161,8 @@ def describe(
     if is_whole_database(table, form.head):
         return propose(table, policy, as_json=saying.as_json)
     options = form.options(missing)
-    from halfmask.data import describe as look_at  # noqa: PLC0415 - polars takes half a second
-    from halfmask.data import open_table  # noqa: PLC0415 - the same
+    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
+    from halfmask.description import describe as look_at  # noqa: PLC0415 - the same
 
     found = look_at(open_table(table, format=form.format, options=options), sample=sample)
     if policy.out is not None:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from halfmask.data import ReadOptions, SinglingOut
+    from halfmask.data import ReadOptions
+    from halfmask.description import SinglingOut
     from halfmask.microdata import MadePolicy
 
 #: How names of columns are given in one option.

@@ -282,7 +282,7 @@ def _check_words(
 
 def _check_address(out: str, *, has_policy: bool, overwrite: bool) -> None:
     """Refuse an address that no release can be written to."""
-    from halfmask.data.object_folder import check_object_folder  # noqa: PLC0415 # half a second
+    from halfmask.data.io.object_folder import check_object_folder  # noqa: PLC0415 # half a second
 
     if not has_policy:
         raise UsageError(

@@ -21,7 +21,7 @@ def is_whole_database(table: str, head: HeaderOptions) -> bool:
     if "://" not in table or head.of_database is not None:
         return False
     from halfmask.data import is_database_url  # noqa: PLC0415 - polars takes half a second
-    from halfmask.data.database_url import DatabaseUrl  # noqa: PLC0415 - as above
+    from halfmask.data.io.database_url import DatabaseUrl  # noqa: PLC0415 - as above
 
     return is_database_url(table) and DatabaseUrl.parse(table).table is None
 
@@ -51,7 +51,7 @@ def copy_database(
             "--overwrite, --json.",
             hint="Write rules for columns into POLICY; or name one table, as in ?table=NAME.",
         )
-    from halfmask.data.database_url import DatabaseUrl  # noqa: PLC0415 - half a second
+    from halfmask.data.io.database_url import DatabaseUrl  # noqa: PLC0415 - half a second
     from halfmask.databases import DatabasePolicy, protect_database  # noqa: PLC0415 - as above
 
     folder = report or f"{DatabaseUrl.parse(target).name}.report"

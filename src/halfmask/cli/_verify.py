@@ -122,7 +122,7 @@ def _near(release: str, engine: object) -> Iterator[str | Path]:
             "--engine verifies a folder that every worker sees.",
             hint="Leave it out, or copy RELEASE into such a folder.",
         )
-    from halfmask.data.object_folder import fetched_folder  # noqa: PLC0415 - as open_table
+    from halfmask.data.io.object_folder import fetched_folder  # noqa: PLC0415 - as open_table
 
     with fetched_folder(release, called="The release") as folder:
         yield folder

@@ -1,11 +1,13 @@
 """Tables in and out, and the schema of their columns.
 
-Start with `open_table`, which reads a file, a folder, standard input or a frame in batches; then
-`describe`, which proposes a role and a kind for each column of a table, and says why; `Schema` is
-what the owner makes of it, and `write_table` writes what may be released.
+Start with `open_table`, which reads a file, a folder, standard input or a frame in batches.
+`Schema` says what its columns are, and `write_table` writes what may be released.
 """
 
 from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
 
 from halfmask.data._calendar import (
     Unit,
@@ -16,32 +18,27 @@ from halfmask.data._calendar import (
     next_unit_start,
     unit_start,
 )
-from halfmask.data._describe import Batched, Description, describe
-from halfmask.data._hierarchy_dates import Dates
-from halfmask.data._hierarchy_file import read_hierarchy
-from halfmask.data._hierarchy_rules import Groups, HierarchyRule, Intervals, Order, Prefix
-from halfmask.data._owned_buffer import owned_buffer
-from halfmask.data._proposal import Proposal
-from halfmask.data._read_options import ReadOptions
-from halfmask.data._reader import Reader, ReaderAround
 from halfmask.data._schema import Column, Kind, Missing, Role, Schema
-from halfmask.data._source import Source, open_table
-from halfmask.data._spelling import Normalization, spellings, steps_needed
-from halfmask.data.atomic import atomic_file, atomic_folder
-from halfmask.data.database_url import DatabaseUrl, is_database_url, quoted_name
-from halfmask.data.formats import Format
 from halfmask.data.frames import count_infinite, like, to_polars
-from halfmask.data.hierarchy import Hierarchy, as_text, leaf_text
-from halfmask.data.orders import has_order, natural_order, orders_of
-from halfmask.data.singling_out import SinglingOut
-from halfmask.data.writer import TableWriter, write_table
+from halfmask.data.hierarchy._dates import Dates
+from halfmask.data.hierarchy._file import read_hierarchy
+from halfmask.data.hierarchy._rules import Groups, HierarchyRule, Intervals, Order, Prefix
+from halfmask.data.hierarchy.orders import has_order, natural_order, orders_of
+from halfmask.data.hierarchy.tree import Hierarchy, as_text, leaf_text
+from halfmask.data.io._owned_buffer import owned_buffer
+from halfmask.data.io._read_options import ReadOptions
+from halfmask.data.io._reader import Reader, ReaderAround
+from halfmask.data.io._source import Source, open_table
+from halfmask.data.io._spelling import Normalization, spellings, steps_needed
+from halfmask.data.io.atomic import atomic_file, atomic_folder
+from halfmask.data.io.database_url import DatabaseUrl, is_database_url, quoted_name
+from halfmask.data.io.formats import Format
+from halfmask.data.io.writer import TableWriter, write_table
 
 __all__ = [
-    "Batched",
     "Column",
     "DatabaseUrl",
     "Dates",
-    "Description",
     "Format",
     "Groups",
     "Hierarchy",
@@ -52,13 +49,11 @@ __all__ = [
     "Normalization",
     "Order",
     "Prefix",
-    "Proposal",
     "ReadOptions",
     "Reader",
     "ReaderAround",
     "Role",
     "Schema",
-    "SinglingOut",
     "Source",
     "TableWriter",
     "Unit",
@@ -68,7 +63,6 @@ __all__ = [
     "check_calendar",
     "count_infinite",
     "day_of",
-    "describe",
     "has_order",
     "is_database_url",
     "leaf_text",
@@ -88,3 +82,10 @@ __all__ = [
     "unit_start",
     "write_table",
 ]
+
+if not TYPE_CHECKING:  # what moved to the room `description` is found here, too
+
+    def __getattr__(name: str) -> object:
+        if name in {"Batched", "Description", "Proposal", "SinglingOut", "describe"}:
+            return getattr(importlib.import_module("halfmask.description"), name)
+        raise AttributeError(f"module 'halfmask.data' has no attribute {name!r}")

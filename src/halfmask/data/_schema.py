@@ -13,8 +13,8 @@ from halfmask._html_table import html_table
 from halfmask._validation import integer_at_least, list_of, number_between, one_of
 
 if TYPE_CHECKING:
-    from halfmask.data._hierarchy_rules import HierarchyRule
-    from halfmask.data.hierarchy import Hierarchy
+    from halfmask.data.hierarchy._rules import HierarchyRule
+    from halfmask.data.hierarchy.tree import Hierarchy
 
 #: What a column says about a person.
 Role: TypeAlias = Literal["identifier", "quasi_identifier", "sensitive", "insensitive"]

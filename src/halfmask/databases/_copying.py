@@ -11,7 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError, HalfmaskError
 from halfmask.data import Source
-from halfmask.data.spilled import spill
+from halfmask.data.io.spilled import spill
 from halfmask.databases._raw_names import with_raw_names
 from halfmask.masks import MaskedReader, mask_table
 from halfmask.masks.pseudonym import keyed_by_column, scoped_key
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.data.places import Place
+    from halfmask.data.io.places import Place
     from halfmask.databases._domains import Domain
     from halfmask.databases._plan import CopyPlan
     from halfmask.databases._schema import SourceDatabase, TargetDatabase, WrittenTable

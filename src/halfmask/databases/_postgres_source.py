@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask.data import quoted_name
-from halfmask.data.postgres import PostgresColumn, PostgresConnection, literal, table_columns
+from halfmask.data.io.postgres import PostgresColumn, PostgresConnection, literal, table_columns
 from halfmask.databases import _postgres_catalog as catalog
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
 

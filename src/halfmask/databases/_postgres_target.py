@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import HalfmaskError, ReleaseError, SchemaError
 from halfmask.data import quoted_name
-from halfmask.data.postgres import PostgresConnection, literal, text_of
+from halfmask.data.io.postgres import PostgresConnection, literal, text_of
 from halfmask.databases._faults import raise_all
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.data import quoted_name
-from halfmask.data.database_file import open_sqlite, sqlite_column_type
+from halfmask.data.io.database_file import open_sqlite, sqlite_column_type
 from halfmask.databases._schema import Constraint, ForeignKey, TableColumn, TableSchema
 from halfmask.databases._sqlite import COUNTED, DATES, asking, frames_of, listed
 

@@ -10,18 +10,18 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.data import ReadOptions
-from halfmask.data.database_url import is_database_url
-from halfmask.data.dialect import Dialect, sniff
-from halfmask.data.formats import TEXT_FORMATS, form_of_name, format_of_bytes
-from halfmask.data.places import places_of
-from halfmask.data.text import TextStream
+from halfmask.data.io.database_url import is_database_url
+from halfmask.data.io.dialect import Dialect, sniff
+from halfmask.data.io.formats import TEXT_FORMATS, form_of_name, format_of_bytes
+from halfmask.data.io.places import places_of
+from halfmask.data.io.text import TextStream
 from halfmask.hashing._csv_rows import CsvRows, Hashed, NotPlainError
 from halfmask.hashing._slots import BinSlot, CategorySlot, LogSlot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.data.places import Place
+    from halfmask.data.io.places import Place
     from halfmask.hashing._plan import HashPlan
     from halfmask.hashing._reading import TableReading
     from halfmask.hashing._slots import PlainSlot, Slot

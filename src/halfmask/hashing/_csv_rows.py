@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from halfmask._errors import HalfmaskError
-from halfmask.data.reading import reading
-from halfmask.data.text import decompressed
+from halfmask.data.io.reading import reading
+from halfmask.data.io.text import decompressed
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.data.dialect import Dialect
-    from halfmask.data.places import Place
+    from halfmask.data.io.dialect import Dialect
+    from halfmask.data.io.places import Place
 
 #: How many bytes are hashed together, and how many must be readable behind them.
 BLOCK, BEHIND = 8 << 20, 64

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.data import describe
-from halfmask.data.policy_text import Wanted, policy_text, proposed_diversity
-from halfmask.data.verdicts import FEW_ROWS, NEARLY_UNIQUE
+from halfmask.description import describe
+from halfmask.description.policy_text import Wanted, policy_text, proposed_diversity
+from halfmask.description.verdicts import FEW_ROWS, NEARLY_UNIQUE
 from halfmask.microdata._given_hierarchies import (
     Hierarchies,
     checked_hierarchies,
@@ -21,7 +21,8 @@ from halfmask.microdata._given_hierarchies import (
 from halfmask.microdata._policy import Policy
 
 if TYPE_CHECKING:
-    from halfmask.data import Description, Proposal, Role
+    from halfmask.data import Role
+    from halfmask.description import Description, Proposal
     from halfmask.release.release import ReleasePolicy
 
 UNSURE = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ReleaseError
-from halfmask.data.object_store import ObjectFolder
+from halfmask.data.io.object_store import ObjectFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from halfmask._errors import DataError, PolicyError
 from halfmask._random import derived_key, keyed_order
 from halfmask._validation import rows_of_share
 from halfmask.claims import MaskedColumn
-from halfmask.data.orders import with_orders
+from halfmask.data.hierarchy.orders import with_orders
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
 from halfmask.microdata._writing import ShuffledRows

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.data import Format
-    from halfmask.data.object_store import ObjectFolder
+    from halfmask.data.io.object_store import ObjectFolder
     from halfmask.engines import Engine
     from halfmask.engines.engine import Part
 

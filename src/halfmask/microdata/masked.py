@@ -13,7 +13,7 @@ from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_column
 from halfmask.claims.manifest import MASKED
 from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import open_table
-from halfmask.data.object_folder import shared_folder
+from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
 from halfmask.microdata._finite_numbers import finite

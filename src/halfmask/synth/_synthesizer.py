@@ -13,7 +13,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import integer_at_least, is_text, list_of, mapping_of, one_of
 from halfmask.anonymize.given_rows import collected, is_frame, read
 from halfmask.data import like, orders_of
-from halfmask.data.orders import with_orders
+from halfmask.data.hierarchy.orders import with_orders
 from halfmask.synth._column_sequence import MODELS, ColumnSequence
 from halfmask.synth._new_identifiers import IdentifierForm
 from halfmask.synth._rules import RowRule

@@ -22,7 +22,7 @@ from halfmask.assess.utility import (
     numeric_distribution,
 )
 from halfmask.assess.utility._associations import cramers_v
-from halfmask.data.hierarchy import as_text
+from halfmask.data.hierarchy.tree import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from halfmask.data.column_names import NameHint, hint_of, words_of
-from halfmask.data.profile import profile_of
-from halfmask.data.verdicts import can_be
+from halfmask.description.column_names import NameHint, hint_of, words_of
+from halfmask.description.profile import profile_of
+from halfmask.description.verdicts import can_be
 from halfmask.events.block._paths import Path, Step
 from halfmask.events.block._values import Kind
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.data.profile import ColumnProfile
+    from halfmask.description.profile import ColumnProfile
     from halfmask.events.description._tree import Node
 
 #: JSON's words for what is met, in this order.

@@ -10,7 +10,7 @@ from halfmask._errors import ParameterError
 from halfmask.events.description._policy_text import policy_text
 
 if TYPE_CHECKING:
-    from halfmask.data import SinglingOut
+    from halfmask.description import SinglingOut
     from halfmask.events.description._kinds import FieldKind
     from halfmask.events.description._roles import StreamRole
     from halfmask.events.policy._policy import EventPolicy

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.data.singling_out import share_unique, single_out
+from halfmask.description.singling_out import share_unique, single_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.data import SinglingOut
+    from halfmask.description import SinglingOut
     from halfmask.events.description._facts import FieldFacts
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import tomlkit
 
 from halfmask.claims import WEAKNESSES
-from halfmask.data.policy_text import _comment as comment
+from halfmask.description.policy_text import _comment as comment
 
 if TYPE_CHECKING:
     from halfmask.events.description._field_proposal import EventsDescription, FieldProposal

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from halfmask.data.column_words import ID_WORDS
 from halfmask.data.value_patterns import PATTERNS
+from halfmask.description.column_words import ID_WORDS
 from halfmask.events.description._kinds import ENTITY_WORDS
 from halfmask.events.description._times import is_finer
 

@@ -1,0 +1,1 @@
+"""Hierarchies of values: as a tree, by rule, from a file; and orders of categories."""

@@ -1,0 +1,1 @@
+"""Files, object stores and databases: tables in, and tables out."""

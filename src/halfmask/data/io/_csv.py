@@ -1,0 +1,225 @@
+"""CSV files: found out by a first pass over all rows, read in batches by later ones."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing, warn_ambiguous
+from halfmask.data._columns import same_columns
+from halfmask.data._text_types import TextJudge, typed
+from halfmask.data.frames import settle
+from halfmask.data.io._csv_batches import CsvBatches
+from halfmask.data.io._header import Header
+from halfmask.data.io._lines import RowLines, excel_delimiter
+from halfmask.data.io.dialect import DELIMITERS, sniff
+from halfmask.data.io.reading import reading
+from halfmask.data.io.text import BLOCK, TextStream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from halfmask.data.io._read_options import ReadOptions
+    from halfmask.data.io.places import Place
+
+_SAMPLE = 1 << 20
+_END = "halfmask: the file ends here"
+
+
+class CsvReader:
+    """The rows of CSV files that are parts of one table.
+
+    The first pass looks at every cell: types are decided by all values, and a row with too many
+    or too few cells is found before anything is written.
+    """
+
+    def __init__(self, places: Sequence[Place], options: ReadOptions, *, tabs: bool) -> None:
+        delimiter = options.delimiter or ("\t" if tabs else None)
+        self._parts = [_Part(place, options, delimiter) for place in places]
+        self.columns = self._parts[0].columns
+        for part in self._parts[1:]:
+            same_columns(part.columns, self.columns, what=part.place.what)
+        declared = options.declarations()
+        judge, coerced = TextJudge(), Coerced(options.coerce)
+        self.n_rows = 0
+        self.orders: dict[str, tuple[str, ...]] = {}  # texts have no type that has an order
+        for part in self._parts:
+            for texts in part.checked(self.columns):
+                judge.see(texts.select(pl.exclude(list(declared))))
+                as_declared(texts, declared, coerced)
+                self.n_rows += texts.height
+        # Missing names are an error after the header was found to be one.
+        check_declared(declared, self.columns)
+        coerced.warn()
+        warn_ambiguous(judge.ambiguous())
+        self._declared, self._coerced = declared, Coerced(options.coerce)
+        found = judge.dtypes() | options.typed()
+        self.dtypes = {name: found.get(name, pl.String()) for name in self.columns}
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows, of the given columns, in frames of any size."""
+        del n_rows  # blocks of a fixed number of bytes bound the memory
+        for part in self._parts:
+            for texts in part.texts(columns):
+                free = [name for name in texts.columns if name not in self._declared]
+                frame, misfits = typed(texts.select(free), self.dtypes)
+                if misfits:
+                    raise DataError(f"{part.place.what} has changed while it was read.")
+                rest = as_declared(texts, self._declared, self._coerced)
+                read = rest.with_columns(frame.get_columns())
+                yield settle(mark_missing(read, part.missing))
+
+
+class _Part:
+    """One CSV file: its dialect, its names, and its cells as texts."""
+
+    def __init__(self, place: Place, options: ReadOptions, delimiter: str | None) -> None:
+        self.place = place
+        self._options = options
+        self.missing = ("",) if options.missing is None else options.missing
+        self._drops = False
+        with reading(place.what, "CSV"), self._lines("".join(DELIMITERS)) as stream:
+            sample = stream.read(_SAMPLE).decode("utf-8", errors="ignore").lstrip("\r\n")
+        declared = excel_delimiter(sample)
+        if declared is not None:
+            self._drops = True
+            delimiter = options.delimiter or declared
+            sample = sample.partition("\n")[2] if "\n" in sample else sample.partition("\r")[2]
+        self._dialect = sniff(sample, delimiter=delimiter, quote=options.quote, what=place.what)
+        self._header = Header(self._dialect.first, options, place.what)
+        self.columns = self._header.columns
+
+    def checked(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield what `texts` does, once none of the rows looks like the header."""
+        rows = 0
+        for texts in self.texts(columns):
+            self._header.check(texts, rows)
+            rows += texts.height
+            yield texts
+
+    def texts(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Yield the cells of the given columns as texts, null where missing."""
+        positions = [str(self.columns.index(name)) for name in columns]
+        names = dict(zip(positions, columns, strict=True))
+        rows_to_skip = self._header.rows
+        with reading(self.place.what, "CSV"), self._stream() as stream:
+            for batch in _without_end(self._parsed(stream, positions), self.place.what):
+                texts = pl.DataFrame(batch.slice(rows_to_skip)).rename(names).select(columns)
+                rows_to_skip = max(0, rows_to_skip - batch.num_rows)
+                if texts.height:
+                    yield texts
+
+    def _lines(self, delimiters: str) -> RowLines:
+        return RowLines(
+            TextStream(self.place, encoding=self._options.encoding),
+            skip=self._options.skip_rows,
+            comment=self._options.comment,
+            drop=self._drops,
+            quote=self._options.quote,
+            delimiters=delimiters,
+        )
+
+    def _stream(self) -> _Ended:
+        last = self._dialect.delimiter.join([_END] * len(self.columns))
+        return _Ended(self._lines(self._dialect.delimiter), last.encode())
+
+    def _parsed(self, stream: io.RawIOBase, positions: list[str]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+        import pyarrow.csv as arrow_csv  # noqa: PLC0415 - the same
+
+        width = len(self.columns)
+        every = [str(position) for position in range(width)]
+        read = arrow_csv.ReadOptions(column_names=every, block_size=BLOCK, use_threads=False)
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._dialect.delimiter,
+            quote_char=self._dialect.quote,
+            newlines_in_values=True,
+            # In a table of one column an empty line is a missing cell.
+            ignore_empty_lines=width > 1,
+        )
+        convert = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(every, pa.large_string()),
+            include_columns=positions,
+            null_values=list(self.missing),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+            check_utf8=False,  # the stream has checked
+        )
+        ragged: list[Any] = []
+        try:
+            with CsvBatches(stream, read, parse, convert, ragged) as batches:
+                yield from batches
+        except pa.ArrowInvalid:
+            if not ragged:
+                raise
+            raise _ragged(self.place.what, ragged[0]) from None
+
+
+class _Ended(io.RawIOBase):
+    """A text stream with one known row more at its end.
+
+    A parser takes a quote that is never closed for one long cell, and says nothing. Then the known
+    row is inside that cell, and not where it should be.
+    """
+
+    def __init__(self, stream: RowLines, last: bytes) -> None:
+        super().__init__()
+        self._stream = stream
+        self._last = last
+        self._before = b""
+        self._started = False
+        self._done = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self._done:
+            return b""
+        data = self._stream.read(size)
+        self._done = size < 0 or len(data) < size
+        if not self._started:
+            data, self._started = data.lstrip(b"\r\n"), True
+        self._before = data[-1:] or self._before
+        if self._done:
+            data += (b"" if self._before in {b"\n", b"\r"} else b"\n") + self._last + b"\n"
+        return data
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _without_end(batches: Iterator[pa.RecordBatch], what: str) -> Iterator[pa.RecordBatch]:
+    held = None
+    for batch in batches:
+        if held is not None:
+            yield held
+        held = batch if batch.num_rows else held
+    if held is None or held.column(0)[held.num_rows - 1].as_py() != _END:
+        raise DataError(
+            f"{what} has a quote that is opened and never closed.",
+            hint="Find the cell that runs to the end of the file, or say another quote.",
+        )
+    yield held.slice(0, held.num_rows - 1)
+
+
+def _ragged(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no types
+    where = "A row" if row.number is None else f"Row {row.number}"
+    hint = "Check the delimiter and the quotes around that row."
+    if row.number == 2 and row.actual_columns == row.expected_columns + 1:
+        # Whether the first or the last column lacks its name, nobody but the owner knows.
+        hint = (
+            "If the header lacks the name of a column, as R's write.table leaves out that of row "
+            "names, replace it: [[ReadOptions(skip_rows=1, header=False, "
+            "column_names=...)|--skip-rows 1 --no-header --column-names row,age,...]]."
+        )
+    return DataError(
+        f"{where} of {what[0].lower()}{what[1:]} has {row.actual_columns} cells where the first "
+        f"row has {row.expected_columns}.",
+        hint=hint,
+    )

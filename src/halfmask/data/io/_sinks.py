@@ -1,0 +1,187 @@
+"""How each format writes frames, one after the other, into an open file."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+import polars as pl
+import polars.selectors as cs
+
+from halfmask._errors import ReleaseError
+from halfmask.data.frames import count_infinite
+from halfmask.data.io._bare import bare_batch
+from halfmask.data.io._formulas import guarded, guarded_names
+
+if TYPE_CHECKING:
+    from halfmask.data.io.formats import FileForm
+
+# Text is made in pieces, so that a batch and its text are never both whole in memory.
+_PIECE = 1 << 16
+# A tenth of the time of the default level, for a tenth more bytes.
+_LEVEL = 1
+# Rows that show whether a column's numbers repeat. A dictionary of numbers that don't is thrown
+# away when it is full, and has doubled the time of writing them until then.
+_LOOKED_AT = 20_000
+_FEW = 1_000
+
+
+class TableSink(Protocol):
+    """A file of some format that frames are added to."""
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Add the rows of a frame."""
+
+    def close(self) -> None:
+        """Write what belongs at the end. The file below stays open."""
+
+
+def sink_for(file: BinaryIO, form: FileForm, *, guard: bool, first: pl.DataFrame) -> TableSink:
+    """Return a sink of a format, for frames with the columns and types of the first."""
+    if form.format == "parquet":
+        return _Parquet(file, first)
+    if form.format in {"arrow", "arrows"}:
+        return _Arrow(file, first, stream=form.format == "arrows")
+    out = _Out(file, form.compression)
+    if form.format == "jsonl":
+        return _JsonLines(out)
+    return _Csv(out, first, delimiter="\t" if form.format == "tsv" else ",", guard=guard)
+
+
+class _Parquet:
+    def __init__(self, file: BinaryIO, first: pl.DataFrame) -> None:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+        import pyarrow.parquet as pq  # noqa: PLC0415 - the same
+
+        # Arrow's own schema inside of the file is needed where Parquet has no word for a type;
+        # elsewhere it would only tie the file to what wrote it.
+        self._plain = all(_in_parquet(dtype) for dtype in first.dtypes)
+        self._writer = pq.ParquetWriter(
+            pa.PythonFile(_Out(file), mode="w"),
+            self._turned(first).schema,
+            compression="zstd",
+            compression_level=_LEVEL,
+            use_dictionary=_repeating(first),
+            store_schema=not self._plain,
+        )
+
+    def write(self, frame: pl.DataFrame) -> None:
+        if frame.height:
+            self._writer.write_table(self._turned(frame), row_group_size=frame.height)
+
+    def close(self) -> None:
+        self._writer.close()
+
+    def _turned(self, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
+        newest = pl.CompatLevel.newest()  # texts without a copy
+        return frame.to_arrow(compat_level=newest if self._plain else None)
+
+
+def _repeating(first: pl.DataFrame) -> list[str]:
+    """Return the columns that are worth a dictionary: all but numbers that hardly ever repeat."""
+    few = first.head(_LOOKED_AT)
+    return [
+        column.name
+        for column in few.get_columns()
+        if not column.dtype.is_numeric() or column.n_unique() * 2 <= max(few.height, _FEW)
+    ]
+
+
+def _in_parquet(dtype: pl.DataType) -> bool:
+    zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    return dtype != pl.Duration and zone in {None, "UTC"}
+
+
+class _Arrow:
+    def __init__(self, file: BinaryIO, first: pl.DataFrame, *, stream: bool) -> None:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
+
+        self._file = pa.PythonFile(_Out(file), mode="w")
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        new = pa.ipc.new_stream if stream else pa.ipc.new_file
+        self._writer = new(self._file, bare_batch(first.clear()).schema, options=options)
+
+    def write(self, frame: pl.DataFrame) -> None:
+        if frame.height:
+            self._writer.write_batch(bare_batch(frame))
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Csv:
+    def __init__(self, file: _Out, first: pl.DataFrame, *, delimiter: str, guard: bool) -> None:
+        self._file = file
+        self._delimiter = delimiter
+        self._guard = guard
+        self._write(first.clear(), header=True)
+
+    def write(self, frame: pl.DataFrame) -> None:
+        for piece in frame.iter_slices(_PIECE):
+            self._write(piece, header=False)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self, frame: pl.DataFrame, *, header: bool) -> None:
+        if self._guard:
+            frame = guarded(frame)
+        if self._guard and header:
+            frame.columns = guarded_names(frame.columns)
+        spans = [name for name, dtype in frame.schema.items() if dtype == pl.Duration]
+        if spans:
+            frame = frame.with_columns(pl.col(spans).dt.to_string("iso"))
+        if frame.width == 1:
+            # An empty line is no row to most readers; an empty text in quotes is.
+            exact = cs.time().dt.to_string("%H:%M:%S%.9f")  # a cast cuts fractions of a second
+            frame = frame.with_columns(exact).select(pl.all().cast(pl.String).fill_null(""))
+        text = io.BytesIO()
+        frame.write_csv(text, include_header=header, separator=self._delimiter)
+        self._file.write(text.getvalue())
+
+
+class _JsonLines:
+    def __init__(self, file: _Out) -> None:
+        self._file = file
+
+    def write(self, frame: pl.DataFrame) -> None:
+        for name, count in count_infinite(frame).items():
+            raise ReleaseError(
+                f"Column {name!r} has {count} infinite values, and JSON has no word for them.",
+                hint="Replace them, or write another format.",
+            )
+        for piece in frame.iter_slices(_PIECE):
+            text = io.BytesIO()
+            piece.write_ndjson(text)
+            self._file.write(text.getvalue())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Out:
+    """A file that bytes go to, compressed or not, and that stays open when they end."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO, compression: str | None = None) -> None:
+        self._file = file
+        self._compressed = None
+        if compression is not None:
+            import pyarrow as pa  # noqa: PLC0415 - only compressed files need it
+
+            below = pa.PythonFile(_Out(file), mode="w")
+            self._compressed = pa.CompressedOutputStream(below, compression)
+
+    def write(self, data: Any) -> int:  # noqa: ANN401 - whatever holds bytes
+        if self._compressed is not None:
+            return int(self._compressed.write(data))
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        """End what is compressed. The file itself belongs to somebody else."""
+        if self._compressed is not None:
+            self._compressed.close()

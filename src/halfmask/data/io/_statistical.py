@@ -1,0 +1,181 @@
+"""Files of SPSS, Stata and SAS: read in chunks, with the labels of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask._optional import need
+from halfmask.data.frames import check_names
+from halfmask.data.io._statistical_times import TimeFormat, time_format
+from halfmask.data.io.reading import reading
+from halfmask.data.io.spilled import spilled_reader
+from halfmask.data.io.text import start_of
+
+if TYPE_CHECKING:
+    from halfmask.data.io._columnar import ColumnarReader
+    from halfmask.data.io._read_options import ReadOptions
+    from halfmask.data.io.places import Place
+
+StatisticalFormat: TypeAlias = Literal["spss", "stata", "sas"]
+
+_CHUNK_CELLS: Final = 1 << 21
+#: Every whole number below it is a float64 of its own.
+_EXACT: Final = 2.0**53
+_SAS_XPORT: Final = b"HEADER RECORD"
+
+
+def statistical_reader(
+    place: Place, form: StatisticalFormat, options: ReadOptions
+) -> ColumnarReader:
+    """Copy a file of SPSS, Stata or SAS, and return a reader of the copy.
+
+    Notes
+    -----
+    **Guarantees.** Columns of whole numbers become integers: these files store floats. A column
+    whose values all have labels becomes the label texts, ordered as their codes; a column with
+    labels for some of its values, or with two equal labels, keeps its numbers.
+
+    Days with a time on them become times, and times of day of 24 hours or more become spans.
+
+    **Edge cases.** Values that the file declares missing are missing cells, and so are
+    Stata's ``.a`` to ``.z`` and empty texts.
+    """
+    need("pyreadstat")
+    stamp = place.stamp()
+    with reading(place.what, form), place.local() as path:
+        chunks = _Chunks(_function(place, form), str(path))
+        found = _Values(chunks.labels, chunks.times(form))
+        for frame in chunks:
+            found.see(frame)
+    check_names(chunks.names)
+    dtypes = found.dtypes(chunks.names)
+
+    def frames() -> Iterator[pl.DataFrame]:
+        with reading(place.what, form), place.local() as path:
+            for frame in _Chunks(_function(place, form), str(path)):
+                yield found.labelled(frame)
+
+    reader = spilled_reader(frames(), dtypes, options, place.what)
+    if place.stamp() != stamp:
+        raise DataError(f"{place.what} has changed while it was read.")
+    reader.orders |= found.orders()
+    return reader
+
+
+def _function(place: Place, form: StatisticalFormat) -> Callable[..., Any]:
+    import pyreadstat  # noqa: PLC0415 - an extra
+
+    is_export = start_of(place).startswith(_SAS_XPORT)
+    name = {"spss": "sav", "stata": "dta", "sas": "xport" if is_export else "sas7bdat"}[form]
+    found: Callable[..., Any] = getattr(pyreadstat, f"read_{name}")
+    return found
+
+
+class _Chunks:
+    """The rows of a file, in frames."""
+
+    def __init__(self, read: Callable[..., Any], path: str) -> None:
+        self._read, self._path = read, path
+        _, about = read(path, metadataonly=True, output_format="polars")
+        self.names: list[str] = list(about.column_names)
+        self.labels: dict[str, dict[Any, str]] = dict(about.variable_value_labels)
+        self._formats: dict[str, str] = dict(about.original_variable_types)
+
+    def times(self, form: StatisticalFormat) -> dict[str, TimeFormat]:
+        """Return what the numbers of columns count whose display format is one of times."""
+        found = {name: time_format(form, self._formats.get(name), name) for name in self.names}
+        return {name: each for name, each in found.items() if each is not None}
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        rows, first = max(1, _CHUNK_CELLS // max(1, len(self.names))), 0
+        while True:
+            frame, _ = self._read(
+                self._path,
+                row_offset=first,
+                row_limit=rows,
+                output_format="polars",
+                disable_datetime_conversion=True,
+            )
+            # These programs pad texts with blanks: an empty one is no value.
+            yield frame.with_columns(pl.col(pl.String).replace("", None))
+            if frame.height < rows:
+                return
+            first += rows
+
+
+class _Values:
+    """What all rows of a file say of its columns."""
+
+    def __init__(
+        self, labels: Mapping[str, Mapping[Any, str]], times: Mapping[str, TimeFormat]
+    ) -> None:
+        self._labels, self._times = labels, times
+        self._dtypes: dict[str, pl.DataType] = {}
+        self._fractions: set[str] = set()
+        self._unlabelled: set[str] = {
+            name for name, texts in labels.items() if len(set(texts.values())) < len(texts)
+        }
+
+    def see(self, frame: pl.DataFrame) -> None:
+        """Look at some rows."""
+        for column in frame.get_columns():
+            name, dtype = column.name, column.dtype
+            if column.null_count() == column.len():
+                continue
+            if dtype.is_numeric():
+                numbers = column.cast(pl.Float64)
+                whole = (numbers == numbers.round()) & (numbers.abs() < _EXACT)
+                if not whole.drop_nulls().all():
+                    self._fractions.add(name)
+                dtype = pl.Float64()
+                if name in self._times:
+                    self._times[name].see(column)
+            self._dtypes.setdefault(name, dtype)
+            if name in self._labels:
+                codes = pl.Series(list(self._labels[name]), dtype=dtype, strict=False)
+                if not column.cast(dtype).drop_nulls().is_in(codes.implode()).all():
+                    self._unlabelled.add(name)
+
+    def _is_labelled(self, name: str) -> bool:
+        return name in self._labels and name in self._dtypes and name not in self._unlabelled
+
+    def dtypes(self, names: list[str]) -> dict[str, pl.DataType]:
+        """Return the type of each column."""
+        return {name: self._dtype(name) for name in names}
+
+    def _dtype(self, name: str) -> pl.DataType:
+        found = self._dtypes.get(name, pl.String())
+        if self._is_labelled(name):
+            return pl.String()
+        if name in self._times and name in self._dtypes:
+            return self._times[name].dtype
+        return pl.Int64() if found == pl.Float64 and name not in self._fractions else found
+
+    def labelled(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return rows with labels in the place of values that have them, and numbers as times."""
+        plain = [name for name in frame.columns if not self._is_labelled(name)]
+        timed = [name for name in plain if name in self._times and name in self._dtypes]
+        frame = frame.with_columns(self._times[name].read(frame[name]) for name in timed)
+        return frame.with_columns(
+            pl.col(name)
+            .cast(self._dtypes[name])
+            .replace_strict(
+                pl.Series(list(self._labels[name]), dtype=self._dtypes[name]),
+                pl.Series(list(self._labels[name].values()), dtype=pl.String),
+                return_dtype=pl.String,
+            )
+            for name in frame.columns
+            if self._is_labelled(name)
+        )
+
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Return the labels of columns that become texts, in the order of their codes."""
+        return {
+            name: tuple(text for _, text in sorted(texts.items()))
+            for name, texts in self._labels.items()
+            if self._is_labelled(name) and self._dtypes[name].is_numeric()
+        }

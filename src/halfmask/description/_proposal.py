@@ -1,0 +1,289 @@
+"""The role and kind that are proposed for a column, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from halfmask.data import Column, Kind, Role
+from halfmask.data.value_patterns import PATTERNS
+from halfmask.description.column_names import NameHint, hint_of
+from halfmask.description.singling_out import THRESHOLD
+from halfmask.description.verdicts import (
+    FEW_VALUES,
+    RoleVerdict,
+    has_free_text,
+    is_nearly_unique,
+    judge,
+    values_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.data import Normalization
+    from halfmask.data.text_forms import TextForm
+    from halfmask.description._derived import Derivation
+    from halfmask.description.profile import ColumnProfile
+
+# From this share of numbers or dates on a column gets a note, though not enough are.
+NEARLY = 0.8
+# Values of columns with these roles are counted: in classes, and by guarantees.
+COUNTED_ROLES = frozenset({"quasi_identifier", "sensitive"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What is proposed for one column.
+
+    Parameters
+    ----------
+    column
+        Its name, role and kind.
+    reasons
+        Sentences that say why; no value of the column is in them.
+    brief
+        The first reason in a few words, for a line of a table.
+    evidence
+        The numbers that were counted, by name: shares are fractions in [0, 1].
+    certain
+        Whether name or values say clearly what the column is. Where they don't, the proposal is
+        on the careful side, and a person has to look.
+    form
+        How its texts are written, where they are to be read as numbers, dates or times.
+    normalize
+        What makes other spellings of a value one, where there are any.
+    objection
+        What name or values say against a role that was given: that the column identifies people.
+    """
+
+    column: Column
+    reasons: tuple[str, ...]
+    brief: str
+    evidence: Mapping[str, float] = field(repr=False)
+    certain: bool
+    form: TextForm | None = None
+    normalize: tuple[Normalization, ...] = ()
+    objection: RoleVerdict | None = None
+
+    @property
+    def coerced(self) -> bool:
+        """Whether cells become missing because they don't fit the others' format."""
+        return self.form is not None and self.form.unread > 0
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def role(self) -> Role:
+        """The proposed role."""
+        return self.column.role
+
+    @property
+    def kind(self) -> Kind:
+        """The proposed kind."""
+        return self.column.kind
+
+
+def propose_by_itself(profile: ColumnProfile) -> Proposal | None:
+    """Return the proposal that name and values of the column suffice for, or ``None``."""
+    hint = hint_of(profile.name)
+    kind, why = _kind(profile, hint)
+    verdict = judge(profile, hint)
+    return None if verdict is None else _proposal(profile, verdict, kind, why)
+
+
+def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
+    """Return the proposal for a column that only counting it with others can judge."""
+    kind, why = _kind(profile, hint_of(profile.name))
+    if gain >= THRESHOLD:
+        verdict = RoleVerdict(
+            "quasi_identifier",
+            f"Its name says nothing, but it helps to single people out: with it, up to "
+            f"{gain:.1%} more of the rows are unique.",
+            "adds unique rows",
+            certain=False,
+        )
+    else:
+        verdict = RoleVerdict(
+            "insensitive",
+            "Neither its name nor its values say that it points at a person or is delicate.",
+            "nothing found",
+            certain=False,
+        )
+    return _proposal(profile, verdict, kind, why)
+
+
+def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Proposal:
+    """Return the proposal for a column that singles out only together with many others."""
+    kind, why = _kind(profile, hint_of(profile.name))
+    verdict = RoleVerdict(
+        "quasi_identifier",
+        f"Its name says nothing, but on it and {columns - 1} more such columns together "
+        f"{share:.1%} of the rows are unique.",
+        "unique with others",
+        certain=False,
+    )
+    return _proposal(profile, verdict, kind, why)
+
+
+def propose_as_source(profile: ColumnProfile, role: Role, derivation: Derivation) -> Proposal:
+    """Return the proposal for a column that follows from others of this role."""
+    kind, why = _kind(profile, hint_of(profile.name))
+    return _proposal(profile, RoleVerdict(role, derivation.reason, derivation.brief), kind, why)
+
+
+def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
+    """Return the proposal for a column whose role the owner gave."""
+    hint = hint_of(profile.name)
+    kind, why = _kind(profile, hint)
+    found = _proposal(profile, RoleVerdict(role, "You gave this role.", "given by you"), kind, why)
+    verdict = judge(profile, hint)
+    identifies = verdict is not None and verdict.role == "identifier" and profile.filled
+    if verdict is None or role == "identifier" or not identifies:
+        return found
+    reasons = (*found.reasons, f"It seems to identify people: {verdict.brief}.")
+    return replace(found, reasons=reasons, objection=verdict)
+
+
+def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:
+    form = None if verdict.role == "identifier" else _declared(profile, kind)
+    if form is not None and form.others and verdict.role != "quasi_identifier":
+        # What stays must not lose a cell that nobody looked at.
+        if not profile.dtype.is_numeric():
+            why, kind = f"{why} It stays text, so that it keeps the others.", "categorical"
+        form = None
+    reasons = [verdict.reason, why]
+    if verdict.role in {"quasi_identifier", "sensitive"} and is_nearly_unique(profile):
+        reasons.append(
+            f"Nearly every row has a value of its own ({profile.distinct:,} in "
+            f"{profile.filled:,}): unless it is generalized it works like an identifier."
+        )
+    if profile.patterns.get("missing") and form is None:
+        reasons.append(
+            "Some values look like markers of missing values; name them under [input], missing."
+        )
+    if profile.coded:
+        reasons.append(
+            f"{profile.coded:,} of its cells hold whole numbers apart from the others, as codes of "
+            "missing answers are; name them under [input], missing, or they count as numbers."
+        )
+    normalize = profile.normalize if form is None and verdict.role in COUNTED_ROLES else ()
+    if normalize:
+        reasons.append(
+            f"{_respelled(profile.respelled)} only in {_differ(normalize)}. Without normalize, "
+            "classes and guarantees count them as different."
+        )
+    if not verdict.certain:
+        reasons.append("This is uncertain: look at it.")
+    evidence = {
+        "rows": profile.rows,
+        "missing_share": profile.missing / profile.rows if profile.rows else 0.0,
+        "distinct": profile.distinct,
+        "uniqueness": profile.uniqueness,
+        "share_unique": profile.share_unique,
+        "share_largest": profile.share_largest,
+        "share_beyond_one": profile.share_beyond_one,
+        "share_beyond_two": profile.share_beyond_two,
+        **({} if form is None else {"cells_not_read": form.unread}),
+        **({"cells_like_codes": profile.coded} if profile.coded else {}),
+        **{f"looks_like_{name}": share for name, share in profile.patterns.items()},
+    }
+    return Proposal(
+        column=Column(name=profile.name, role=verdict.role, kind=kind),
+        reasons=tuple(reasons),
+        brief=verdict.brief,
+        evidence=MappingProxyType(evidence),
+        certain=verdict.certain,
+        form=form,
+        normalize=normalize,
+    )
+
+
+def _respelled(values: int) -> str:
+    return (
+        "1 value differs from another" if values == 1 else f"{values:,} values differ from others"
+    )
+
+
+def _differ(steps: tuple[Normalization, ...]) -> str:
+    """Return in what spellings differ that these steps make one."""
+    words = {"trim": "blanks around them", "nfc": "Unicode form", "casefold": "capitals"}
+    return " or ".join(words[step] for step in steps)
+
+
+def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:
+    """Return how the cells of a column are to be read, where it is required."""
+    if profile.dtype.is_float() and profile.date_format is None:
+        return profile.form
+    wanted = {"datetime": profile.date_format is not None, "numeric": profile.is_number_text}
+    return profile.form if wanted.get(kind, False) else None
+
+
+def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
+    """Return the kind of a column and the sentence that says why: the first case that fits."""
+    strong = hint is not None and hint.strong
+    is_geo = strong and hint is not None and hint.topic.kind == "geo"
+    is_named_text = strong and hint is not None and hint.topic.kind == "text"
+    is_code = hint is not None and not strong and hint.topic.role == "identifier"
+    is_pair = profile.patterns.get("coordinates", 0.0) >= PATTERNS["coordinates"].least
+    numeric, distinct = profile.dtype.is_numeric(), profile.distinct
+    form = profile.form
+    counted = "" if form is None else f" {form.counted()}".rstrip()
+    spelled = "" if form is None else form.spelling
+    cases: tuple[tuple[bool, Kind, str], ...] = (
+        (profile.dtype.is_temporal(), "datetime", "Its type is one of dates or times."),
+        (
+            profile.date_format is not None,
+            "datetime",
+            f"Its values are dates stored as text ({profile.date_format}).{counted}{_also(form)}",
+        ),
+        (is_geo, "geo", "Its values are places: codes or coordinates."),
+        (is_pair, "geo", "Its values are pairs of coordinates."),
+        (numeric and distinct <= 2, "categorical", "It has two different values or fewer."),
+        (
+            numeric and is_code and distinct <= FEW_VALUES,
+            "categorical",
+            "By its name its numbers are codes, which have no order.",
+        ),
+        (numeric, "numeric", f"Its values are numbers.{_infinite(form)}"),
+        (has_free_text(profile), "text", "Its values are free text."),
+        (
+            profile.is_number_text and distinct > 2,
+            "numeric",
+            f"Its values are numbers stored as text ({spelled}).{counted}{_also(form)}",
+        ),
+        (profile.ranges >= 0.8, "ordinal", "Its values are ranges, which have an order."),
+        (
+            is_named_text and distinct > FEW_VALUES,
+            "text",
+            f"It has {distinct:,} different texts.",
+        ),
+        (
+            True,
+            "categorical",
+            f"It has {values_text(distinct)} without a clear order.{_nearly(form)}",
+        ),
+    )
+    return next((kind, why) for fits, kind, why in cases if fits)
+
+
+def _infinite(form: TextForm | None) -> str:
+    if form is None or not form.is_number:
+        return ""
+    return f" {form.others:,} of {form.fits + form.others:,} cells are infinite."
+
+
+def _also(form: TextForm | None) -> str:
+    return f" They also fit the form {form.also}." if form is not None and form.also else ""
+
+
+def _nearly(form: TextForm | None) -> str:
+    """Say of a column of categories how many of its cells are numbers or dates."""
+    if form is None or form.share < NEARLY or form.holds:
+        return ""
+    what = "numbers" if form.is_number else "dates or times"
+    return f" Most look like {what} ({form.spelling}). {form.counted()}"

@@ -1,0 +1,290 @@
+"""A description as a commented policy file, for the owner to edit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import tomlkit
+
+from halfmask.description._proposed_masks import proposed_mask
+from halfmask.description.person_key import proposed_person
+
+if TYPE_CHECKING:
+    from halfmask.description._describe import Description
+    from halfmask.description._proposal import Proposal
+
+WIDTH = 98
+PROPOSED_K = 10
+#: l is proposed where each group of k can have so many rows that aren't of the l - 1 most
+#: frequent values, on average.
+ROWS_PER_GROUP = 2
+ROLES = {
+    "identifier": "dropped",
+    "quasi_identifier": "generalized until its groups are large enough",
+    "sensitive": "kept; the guarantees say how much of it may be learnt",
+    "insensitive": "kept unchanged",
+}
+HIERARCHIES = {
+    "numeric": "hierarchy = { intervals = [5, 10, 20] }",
+    "datetime": 'hierarchy = { dates = ["month", "quarter", "year", "decade"] }',
+    "ordinal": 'hierarchy = { order = [["lowest", "low"], ["high", "highest"]] }',
+    "categorical": 'hierarchy = { file = "hierarchies/this-column.csv" }',
+    "geo": "hierarchy = { prefix = [4, 3, 2, 1] }",
+    "text": "hierarchy = { prefix = [3, 2, 1] }",
+}
+PROPOSED = (
+    "A policy that halfmask proposes. It is yours now: read each line, and change what isn't so."
+)
+MADE = """\
+The policy of a release, made from the options of protect and from what describe proposes. Columns
+that no option names are dropped where it is unsure what they are."""
+HEAD = """\
+It holds names of columns and no data, so it may be shown to others.
+
+Roles: "identifier" is dropped; "quasi_identifier" points at people together with others and is
+generalized; "sensitive" is what nobody may learn of a person; "insensitive" stays unchanged.
+Kinds: "numeric", "ordinal", "categorical", "datetime", "geo", "text".
+The proposals rest on names, on forms of values and on counting. False negatives are possible: a
+column that points at people may stand here as insensitive. Look at each line."""
+PERSON = """\
+The values of the identifier {column} repeat: {distinct:,} different ones in {rows:,} rows. If it
+says whose row it is, name it here. Guarantees then count each person once in a group; without it
+they count rows, and the rows of one person pass as as many people.
+person = {column}"""
+INPUT = """\
+How the table is read. Markers of missing values are often "?", "NA" or "-999": where they stay
+values, they count as a category of their own.
+[input]
+missing = ["", "?", "NA"]"""
+DECLARED = """\
+How these columns write numbers, dates and times. The release holds plain numbers and ISO dates.
+Check that day and month, or decimals and thousands, aren't swapped."""
+CENTURIES = """\
+first_years: two-digit years lie in the hundred years that start here. Write a later year for
+columns with future dates, such as dates of expiry."""
+COERCED = """\
+coerce: cells of these columns that aren't written like the others become missing. The comment of
+the column says how many."""
+GUARANTEES = """\
+What the release guarantees. It is counted on the file that was written; if it doesn't hold, there
+is no release. These numbers are yours to decide:
+
+k    Each person shares all quasi-identifiers with at least k - 1 others, so that a search for
+     one person finds k. A higher k protects more and says less. Data that go to a partner under
+     a contract often have 5 to 10, published data 10 to 50; 3 and less is a small obstacle.
+l    Among those k there are at least l different values of a sensitive column. Without it, a
+     group that agrees on the value tells it of each of its members. No more than the column has.
+     Other forms: "entropy-l-diversity" (l) and "recursive-cl-diversity" (c, l) also mind how
+     often the values occur.
+t    The values in each group are spread like those of the whole table, to a distance of t at
+     most: 0 lets nothing be learnt, 1 anything. 0.2 is common. For columns with an order use
+     distance = "ordered": then near values count as near."""
+CLOSENESS = """\
+[[guarantees]]
+model = "t-closeness"
+t = 0.2
+column = {column}
+distance = "equal\""""
+METHOD = """\
+How groups are found. "mondrian" cuts the table where its values lie apart. "guided" cuts where
+what a model has to predict changes, and keeps more for that model: name the columns to predict.
+name = "guided"
+split_targets = ["the column to predict"]"""
+RECODING = """\
+What is written for a group: "ranges", "level" (a node of the hierarchy), "centroid" or
+"representative"."""
+SUPPRESSION = "The share of rows, 0 to 1, that may be left out because they fit no group."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What the owner asks of a release without a policy."""
+
+    k: int
+    diversity: Mapping[str, int] = field(default_factory=dict)
+    label: str | None = None
+    hierarchies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    person: str | None = None
+
+
+def policy_text(description: Description, wanted: Wanted | None = None) -> str:
+    """Return the commented TOML of a description; it is a valid policy as it stands."""
+    label = None if wanted is None else wanted.label
+    trees = {} if wanted is None else wanted.hierarchies
+    guided = any(it.name == label and it.role != "quasi_identifier" for it in description.proposals)
+    parts = [
+        _comment("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
+        "halfmask = 1",
+        *_person(description, wanted),
+        _comment(INPUT),
+        *_declared(description),
+        *([_comment("\n".join(_findings(description)))] if wanted is None else []),
+        *(
+            _section(each, is_label=each.name == label, hierarchy=trees.get(each.name))
+            for each in description.proposals
+        ),
+        _comment(GUARANTEES),
+        *_guarantees(description, wanted or Wanted(k=PROPOSED_K)),
+        "\n".join((_comment(METHOD), "[method]", f'name = "{"guided" if guided else "mondrian"}"')),
+        "\n".join((_comment(RECODING), "[recoding]", 'name = "ranges"')),
+        "\n".join((_comment(SUPPRESSION), "[suppression]", "max_fraction = 0.02")),
+        '[output]\nformat = "parquet"',
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _person(description: Description, wanted: Wanted | None) -> Iterator[str]:
+    """Yield the identifier that says whose row it is: as asked for, or as a proposal."""
+    if wanted is not None:
+        if wanted.person is not None:
+            yield f"person = {_value(wanted.person)}"
+        return
+    found = proposed_person(description.proposals)
+    if found is not None:
+        evidence = found.evidence
+        rows = round(evidence["rows"] * (1 - evidence["missing_share"]))
+        name, distinct = _value(found.name), int(evidence["distinct"])
+        yield _comment(PERSON.format(column=name, distinct=distinct, rows=rows))
+
+
+def _findings(description: Description) -> Iterator[str]:
+    """Yield the lines that say what was counted of the table as a whole."""
+    looked = description.rows_looked_at
+    sampled = "" if looked == description.rows else f", of which {looked:,} were looked at"
+    yield f"The table has {description.rows:,} rows{sampled}."
+    yield (
+        f"On the proposed quasi-identifiers together, {description.share_unique:.1%} of the rows "
+        "are unique."
+    )
+    yield (
+        "On the sensitive and insensitive columns, which are released unchanged, "
+        f"{description.share_unique_unchanged:.1%} of the rows are unique."
+    )
+    if description.rows_paired < looked:
+        yield (
+            f"Unique rows were counted among {description.rows_paired:,} rows; in the whole table "
+            "they are fewer."
+        )
+    if description.singling_out:
+        yield "These columns single people out (share of unique rows on them alone):"
+    for found in description.singling_out:
+        names = ", ".join(_value(name) for name in found.columns)
+        yield f"  {found.share_unique:6.1%}  {names}"
+
+
+def _declared(description: Description) -> Iterator[str]:
+    """Yield a section that says how to read texts that are numbers, dates or times, if any are."""
+    forms = {it.name: it.form for it in description.proposals if it.form is not None}
+    tables: dict[str, dict[str, str | int | None]] = {
+        "date_formats": {name: it.date_format for name, it in forms.items() if it.date_format},
+        "first_years": {name: it.first_year for name, it in forms.items() if it.first_year},
+        "number_formats": {
+            name: it.number_format for name, it in forms.items() if it.number_format
+        },
+        "dtypes": {
+            name: it.dtype for name, it in forms.items() if not (it.date_format or it.number_format)
+        },
+    }
+    lines = []
+    for key, table in tables.items():
+        if table:
+            lines.append(f"{key} = {_inline(table)}")
+    coerced = [it.name for it in description.proposals if it.coerced]
+    if coerced:
+        lines.append(f"coerce = {tomlkit.item(coerced).as_string()}")
+    if lines:
+        comment = DECLARED + ("\n" + CENTURIES if tables["first_years"] else "")
+        comment += "\n" + COERCED if coerced else ""
+        yield "\n".join((_comment(comment), "[input]", *lines))
+
+
+def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, object] | None) -> str:
+    evidence = proposal.evidence
+    counted = (
+        f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
+        f"{evidence['share_unique']:.1%} of the rows with a value of their own."
+    )
+    lines = [
+        _comment("\n".join((*proposal.reasons, counted))),
+        f"[columns.{tomlkit.key([proposal.name]).as_string()}]",
+        f"role = {_value(proposal.role)}  # {ROLES[proposal.role]}",
+        f"kind = {_value(proposal.kind)}",
+    ]
+    if is_label:
+        lines.append("label = true")
+    if proposal.normalize:
+        lines.append(f"normalize = {tomlkit.item(list(proposal.normalize)).as_string()}")
+    if hierarchy is not None:
+        lines.append(f"hierarchy = {_inline(hierarchy)}")
+    elif proposal.role == "quasi_identifier":
+        lines.append(f"# {HIERARCHIES[proposal.kind]}")
+    if (mask := proposed_mask(proposal)) is not None:
+        lines.append(f"# {mask}")
+    return "\n".join(lines)
+
+
+def _guarantees(description: Description, wanted: Wanted) -> Iterator[str]:
+    """Yield a section for k, and one for the diversity of each sensitive column."""
+    yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {wanted.k}'
+    sensitive = [it for it in description.proposals if it.role == "sensitive"]
+    for proposal in sensitive:
+        l = wanted.diversity.get(proposal.name) or proposed_diversity(proposal, wanted.k)
+        if l is None:
+            yield _comment(
+                f"No l-diversity is proposed for {_value(proposal.name)}: too few rows have "
+                "another value than the most frequent one. Each group would need one of them, so "
+                "few groups would be left."
+            )
+        else:
+            yield "\n".join(
+                (
+                    "[[guarantees]]",
+                    'model = "distinct-l-diversity"',
+                    f"l = {l}",
+                    f"column = {_value(proposal.name)}",
+                )
+            )
+    if sensitive:
+        yield _comment(CLOSENESS.replace("{column}", _value(sensitive[0].name)))
+
+
+def proposed_diversity(proposal: Proposal, k: int) -> int | None:
+    """Return the l that the column's values can carry in groups of k, or ``None``.
+
+    Each group needs a row that has none of the l - 1 most frequent values. Of the n / k groups only
+    as many can be as there are such rows; by chance a group misses them unless there are more.
+    """
+    for l, share in ((3, "share_beyond_two"), (2, "share_beyond_one")):
+        if proposal.evidence[share] * k >= ROWS_PER_GROUP:
+            return l
+    return None
+
+
+def _value(text: str) -> str:
+    """Return text as a TOML string; quotes and line breaks in it are escaped."""
+    return tomlkit.item(text).as_string()
+
+
+def _inline(table: Mapping[str, object]) -> str:
+    """Return a table as TOML in one line."""
+    inline = tomlkit.inline_table()
+    inline.update(table)
+    return inline.as_string()
+
+
+def _comment(text: str) -> str:
+    """Return text as comment lines, long ones wrapped with their indent."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line,
+            WIDTH,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(f"# {line}".rstrip() for line in lines)

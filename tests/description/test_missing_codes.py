@@ -9,7 +9,7 @@ import pytest
 
 from halfmask.data import ReadOptions, open_table
 from halfmask.description import describe
-from halfmask.description._missing_codes import coded_cells
+from halfmask.description.profile import coded_cells
 
 INCOME = [100.0 + 37.5 * i for i in range(2_000)]
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from halfmask.description._describe import describe
-from halfmask.description._person_names import share_of_names
+from halfmask.description.profile import share_of_names
 
 GIVEN = ("Maria", "JOHN", "josé", "Zxq", "Jürgen", "Aisha")
 

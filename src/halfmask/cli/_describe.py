@@ -41,7 +41,7 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
     Columns of which the same is proposed for the same reason are one line, named after the first;
     `verbose` gives each column its own, with all reasons and counts.
     """
-    from halfmask.description.person_key import proposed_person  # noqa: PLC0415 - polars takes a while
+    from halfmask.description.proposal import proposed_person  # noqa: PLC0415 - polars takes a while
 
     looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
     out.print(f"{found.rows:,} rows{looked}, {len(found.proposals)} columns\n", style="bold")

@@ -9,7 +9,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from halfmask.data._calendar import (
+from halfmask.data._schema import Column, Kind, Missing, Role, Schema
+from halfmask.data.arrow_types import owned_buffer
+from halfmask.data.frames import count_infinite, like, to_polars
+from halfmask.data.hierarchy._dates import (
+    Dates,
     Unit,
     check_calendar,
     day_of,
@@ -18,18 +22,14 @@ from halfmask.data._calendar import (
     next_unit_start,
     unit_start,
 )
-from halfmask.data._schema import Column, Kind, Missing, Role, Schema
-from halfmask.data.frames import count_infinite, like, to_polars
-from halfmask.data.hierarchy._dates import Dates
 from halfmask.data.hierarchy._file import read_hierarchy
 from halfmask.data.hierarchy._rules import Groups, HierarchyRule, Intervals, Order, Prefix
 from halfmask.data.hierarchy.orders import has_order, natural_order, orders_of
 from halfmask.data.hierarchy.tree import Hierarchy, as_text, leaf_text
-from halfmask.data.io._owned_buffer import owned_buffer
+from halfmask.data.io._opening import open_table
 from halfmask.data.io._read_options import ReadOptions
-from halfmask.data.io._reader import Reader, ReaderAround
-from halfmask.data.io._source import Source, open_table
-from halfmask.data.io._spelling import Normalization, spellings, steps_needed
+from halfmask.data.io._reader import Normalization, Reader, ReaderAround, spellings, steps_needed
+from halfmask.data.io._source import Source
 from halfmask.data.io.atomic import atomic_file, atomic_folder
 from halfmask.data.io.database_url import DatabaseUrl, is_database_url, quoted_name
 from halfmask.data.io.formats import Format

@@ -1,13 +1,17 @@
-"""Types of Arrow whose cells aren't what their storage says, or that no reader here knows."""
+"""Arrow's types whose cells aren't what their storage says, and bytes in Arrow's memory."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NAME = b"ARROW:extension:name"
@@ -163,3 +167,25 @@ def _is_unknown(kind: Any) -> bool:  # noqa: ANN401 - as above
         types.is_large_list_view,
     )
     return any(fits(kind) for fits in unknown)
+
+
+def owned_buffer(block: bytes) -> pa.Buffer:
+    """Copy bytes into Arrow's memory, which Arrow frees without the GIL.
+
+    If a thread of Arrow frees a Python object while the process ends, the process aborts.
+
+    Parameters
+    ----------
+    block
+        The bytes to copy.
+
+    Examples
+    --------
+    >>> owned_buffer(b"17,f").to_pybytes()
+    b'17,f'
+    """
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and not every format needs it
+
+    buffer = pa.allocate_buffer(len(block))
+    pa.FixedSizeBufferWriter(buffer).write(block)
+    return buffer

@@ -11,9 +11,9 @@ import polars as pl
 
 from halfmask._errors import DataError, SchemaError
 from halfmask._foreign import foreign
-from halfmask.data._calendar import check_calendar
 from halfmask.data.arrow_types import check_times, extension_error, refuse_foreign_types
-from halfmask.data.io._lists import joined_lists
+from halfmask.data.hierarchy._dates import check_calendar
+from halfmask.data.io._reader import joined_lists
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

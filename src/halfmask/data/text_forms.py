@@ -16,9 +16,9 @@ from functools import cache
 import polars as pl
 
 from halfmask._errors import ColumnWarning
+from halfmask.data._column_types import written_as
 from halfmask.data._declarations import Declaration
-from halfmask.data._text_types import written_as
-from halfmask.data.date_formats import dtype_of_format, pattern_of
+from halfmask.data.cell_formats import dtype_of_format, pattern_of
 from halfmask.data.value_patterns import PATTERNS
 
 #: From these shares of a column's cells on it is taken to be of a form, markers left out.

@@ -11,7 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError, HalfmaskError
 from halfmask.data import Source
-from halfmask.data.io.spilled import spill
+from halfmask.data.io.columnar import spill
 from halfmask.databases._raw_names import with_raw_names
 from halfmask.masks import MaskedReader, mask_table
 from halfmask.masks.pseudonym import keyed_by_column, scoped_key

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ReleaseError
 from halfmask.data import quoted_name
-from halfmask.data.io.atomic import locked_file
-from halfmask.data.io.rename import rename_new
+from halfmask.data.io.atomic import locked_file, rename_new
 from halfmask.databases._sqlite import COUNTED, DATES, asking, frames_of, listed
 
 if TYPE_CHECKING:

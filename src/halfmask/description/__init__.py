@@ -7,7 +7,7 @@ that are here: what is counted of values, what names say, and when values identi
 from __future__ import annotations
 
 from halfmask.description._describe import Batched, Description, describe
-from halfmask.description._proposal import Proposal
+from halfmask.description.proposal import Proposal
 from halfmask.description.singling_out import SinglingOut
 
 __all__ = ["Batched", "Description", "Proposal", "SinglingOut", "describe"]

@@ -17,7 +17,9 @@ from halfmask._validation import integer_at_least, one_of
 from halfmask.data import Role, Schema, open_table
 from halfmask.data.frames import to_polars
 from halfmask.description._derived import Derivations
-from halfmask.description._proposal import (
+from halfmask.description.policy_text import policy_text
+from halfmask.description.profile import ColumnProfile, profile_of
+from halfmask.description.proposal import (
     Proposal,
     propose_as_source,
     propose_as_told,
@@ -25,8 +27,6 @@ from halfmask.description._proposal import (
     propose_by_gain,
     propose_by_itself,
 )
-from halfmask.description.policy_text import policy_text
-from halfmask.description.profile import ColumnProfile, profile_of
 from halfmask.description.singling_out import (
     SinglingOut,
     share_unique,

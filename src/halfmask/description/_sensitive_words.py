@@ -5,7 +5,26 @@ The topics follow Articles 9 and 10 of the GDPR, and the words that tables use f
 
 from __future__ import annotations
 
-from halfmask.description._topic import Topic
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halfmask.data import Kind, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What columns are about: a description, a role, and words."""
+
+    about: str
+    role: Role
+    words: str
+    kind: Kind | None = None
+    weak: bool = False
+    most: int | None = None
+    inside: int = 0
+    few_are_groups: bool = True
+
 
 SENSITIVE = (
     Topic(

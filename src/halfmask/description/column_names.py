@@ -8,7 +8,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from halfmask.description._topic import Topic
+from halfmask.description._sensitive_words import Topic
 from halfmask.description.column_words import ID_WORDS, MEASURE_WORDS, PERSON_WORDS, TOPICS
 
 CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")

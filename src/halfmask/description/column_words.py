@@ -9,8 +9,7 @@ Articles 4, 9 and 10 of the GDPR, and the words for them that tables use.
 
 from __future__ import annotations
 
-from halfmask.description._sensitive_words import SENSITIVE
-from halfmask.description._topic import Topic
+from halfmask.description._sensitive_words import SENSITIVE, Topic
 
 
 def _listed(text: str) -> frozenset[str]:

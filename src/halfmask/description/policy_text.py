@@ -1,20 +1,20 @@
-"""A description as a commented policy file, for the owner to edit."""
+"""A description as a commented policy file, with masks and l-diversity, for the owner to edit."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import tomlkit
 
-from halfmask.description._proposed_masks import proposed_mask
-from halfmask.description.person_key import proposed_person
+from halfmask.description.proposal import proposed_person
 
 if TYPE_CHECKING:
     from halfmask.description._describe import Description
-    from halfmask.description._proposal import Proposal
+    from halfmask.description.proposal import Proposal
+
 
 WIDTH = 98
 PROPOSED_K = 10
@@ -288,3 +288,35 @@ def _comment(text: str) -> str:
             break_on_hyphens=False,
         ) or [""]
     return "\n".join(f"# {line}".rstrip() for line in lines)
+
+
+#: Fewer different numbers have no tails.
+_MANY_NUMBERS: Final = 50
+#: Of an identifier that joins tables nearly each row has its own value, or a person has several.
+_FEWEST_OF_KEYS: Final = 0.05
+
+
+def proposed_mask(proposal: Proposal) -> str | None:
+    """Return the mask that an owner may want for a column, as a line of TOML; else ``None``.
+
+    Notes
+    -----
+    Proposed are pseudonyms for identifiers that can join tables, coding of the tails of numbers
+    that are released, and coarsened dates. Quasi-identifiers get a hierarchy.
+    """
+    if proposal.role == "identifier":
+        return _pseudonym(proposal)
+    if proposal.role == "quasi_identifier":
+        return None
+    if proposal.kind == "datetime":
+        return 'mask = { name = "coarsened-dates", to = "month" }'
+    if proposal.kind == "numeric" and proposal.evidence["distinct"] >= _MANY_NUMBERS:
+        return 'mask = { name = "tails", high_share = 0.01 }'
+    return None
+
+
+def _pseudonym(proposal: Proposal) -> str | None:
+    rows = proposal.evidence["rows"] * (1 - proposal.evidence["missing_share"])
+    if proposal.kind == "datetime" or proposal.evidence["distinct"] < _FEWEST_OF_KEYS * rows:
+        return None
+    return 'role = "insensitive", with mask = { name = "token" }: equal values stay equal'

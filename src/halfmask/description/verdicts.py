@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.data.value_patterns import PATTERNS
-from halfmask.description._person_names import MIN_NAMES
+from halfmask.description.profile import MIN_NAMES
 
 if TYPE_CHECKING:
     from halfmask.data import Role

@@ -13,8 +13,7 @@ from halfmask.data import ReadOptions
 from halfmask.data.io.database_url import is_database_url
 from halfmask.data.io.dialect import Dialect, sniff
 from halfmask.data.io.formats import TEXT_FORMATS, form_of_name, format_of_bytes
-from halfmask.data.io.places import places_of
-from halfmask.data.io.text import TextStream
+from halfmask.data.io.places import TextStream, places_of
 from halfmask.hashing._csv_rows import CsvRows, Hashed, NotPlainError
 from halfmask.hashing._slots import BinSlot, CategorySlot, LogSlot
 

@@ -17,8 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfmask._errors import HalfmaskError
-from halfmask.data.io.reading import reading
-from halfmask.data.io.text import decompressed
+from halfmask.data.io.places import decompressed, reading
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:

@@ -17,9 +17,7 @@ from halfmask.data.arrow_types import refuse_foreign_types
 from halfmask.data.frames import check_names
 from halfmask.data.io.database_url import is_database_url
 from halfmask.data.io.formats import TEXT_FORMATS, Format
-from halfmask.data.io.places import Place, places_of
-from halfmask.data.io.reading import reading
-from halfmask.data.io.text import start_of
+from halfmask.data.io.places import Place, places_of, reading, start_of
 from halfmask.hashing._cells import kind_of, same_kind
 
 #: Rows of a batch: so many hashed rows of 40 columns are 10 MB.

@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from halfmask._errors import DataError, ParameterError, ReleaseError
 from halfmask.data import atomic_file
-from halfmask.data.io.places import places_of
-from halfmask.data.io.reading import reading
+from halfmask.data.io.places import places_of, reading
 from halfmask.data.io.writer import standard_output
 from halfmask.hashing._rows import HashedRows
 

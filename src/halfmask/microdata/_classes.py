@@ -15,7 +15,7 @@ from halfmask.anonymize import MAX_ROWS, Protection, Summary
 from halfmask.claims.manifest import MICRODATA
 from halfmask.data import open_table
 from halfmask.data.io.object_folder import shared_folder
-from halfmask.description.person_key import repeated_identifiers
+from halfmask.description.proposal import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
 from halfmask.microdata._claims import (
     make_claims,

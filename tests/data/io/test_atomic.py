@@ -14,7 +14,6 @@ import pytest
 from halfmask._errors import DataError, ReleaseError
 from halfmask.data import atomic_file, atomic_folder
 from halfmask.data.io import atomic as _atomic
-from halfmask.data.io import rename as _rename
 
 CANARY = "canary-Zx81"
 
@@ -31,7 +30,7 @@ def names(folder):
 def renames(request, monkeypatch):
     """Both kinds of file systems: with and without renames that swap."""
     if request.param == "two steps":
-        monkeypatch.setattr(_rename, "_rename", lambda *_: False)
+        monkeypatch.setattr(_atomic, "_rename", lambda *_: False)
     return request.param
 
 
@@ -183,7 +182,7 @@ def test_an_error_leaves_the_old_folder_and_nothing_else(tmp_path, error):
 
 
 def test_a_rename_that_fails_midway_puts_the_old_folder_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(_rename, "_rename", lambda *_: False)
+    monkeypatch.setattr(_atomic, "_rename", lambda *_: False)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "old").write_bytes(b"")
     rename = Path.rename
@@ -252,7 +251,7 @@ def test_a_limit_of_file_size_is_a_full_disk(tmp_path):
 
 def test_data_reaches_the_disk_before_the_name_and_the_name_before_the_end(tmp_path, monkeypatch):
     calls = []
-    fsync, rename = os.fsync, _rename._rename
+    fsync, rename = os.fsync, _atomic._rename
 
     def noting_fsync(descriptor):
         calls.append(("fsync", path_of(descriptor)))
@@ -263,7 +262,7 @@ def test_data_reaches_the_disk_before_the_name_and_the_name_before_the_end(tmp_p
         return rename(source, target, flag)
 
     monkeypatch.setattr(os, "fsync", noting_fsync)
-    monkeypatch.setattr(_rename, "_rename", noting_rename)
+    monkeypatch.setattr(_atomic, "_rename", noting_rename)
     with atomic_file(tmp_path / "a") as file:
         temporary = path_of(file.fileno())
     assert calls == [("fsync", temporary), ("rename", temporary), ("fsync", str(tmp_path))]
@@ -331,12 +330,12 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from halfmask.data import atomic_file, atomic_folder
-from halfmask.data.io import atomic as _atomic, rename as _rename
+from halfmask.data.io import atomic as _atomic
 
 where, kind, one_step = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "one step"
 if not one_step:
-    _rename._rename = lambda *_: False
-OURS = {_atomic.__file__, _rename.__file__}
+    _atomic._rename = lambda *_: False
+OURS = {_atomic.__file__}
 
 
 def work():

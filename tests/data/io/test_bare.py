@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from halfmask.data.io._bare import bare_batch
+from halfmask.data.io._sinks import bare_batch
 
 CANARY = "CANARY-under-a-missing-cell"
 COLUMNS = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, DataError, SchemaError
 from halfmask.data import ReadOptions, open_table
-from halfmask.data.io import text as text_module
+from halfmask.data.io import places
 
 PEOPLE = "name,age,zip\nAnn,41,00501\nBob,,10001\n"
 TABLE = pl.DataFrame({"name": ["Ann", "Bob"], "age": [41, None], "zip": ["00501", "10001"]})
@@ -58,7 +58,7 @@ def test_encodings_are_read(tmp_path, encode, options):
 
 
 def test_a_character_cut_by_a_block_is_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_module, "_CHUNK", 3)
+    monkeypatch.setattr(places, "_CHUNK", 3)
     names = ["écd", "ééé", "日本語", "a😀b", "plain"]
 
     assert read(tmp_path, "x\n" + "\n".join(names))["x"].to_list() == names

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
 
-from halfmask.data.io import _csv_batches
-from halfmask.data.io._csv_batches import CsvBatches, _Noting
+from halfmask.data.io import _csv
+from halfmask.data.io._csv import CsvBatches, _Noting
 
 ROWS = b"1,2\n" * 50_000
 
@@ -54,7 +54,7 @@ def test_after_the_last_batch_nothing_holds_the_stream():
     stream = Stream()
 
     assert read_all(stream) == 50_000
-    assert not _csv_batches._OPEN
+    assert not _csv._OPEN
     assert sys.getrefcount(stream) == 2  # the name here and the argument of the call
 
 
@@ -91,18 +91,18 @@ def test_closing_waits_for_a_read_that_is_under_way():
     ],
 )
 def test_after_an_error_nothing_holds_the_stream(stream, error):
-    before = set(_csv_batches._OPEN)
+    before = set(_csv._OPEN)
     with pytest.raises(error):
         read_all(stream)
 
-    assert set(_csv_batches._OPEN) == before
+    assert set(_csv._OPEN) == before
 
 
 @pytest.mark.parametrize("end", [b"", b"1,2,3\n", b"1\n"])
 @pytest.mark.parametrize("start", [b"1,2\n", ROWS])
 def test_when_reading_ends_nothing_holds_the_handler_of_rows(monkeypatch, start, end):
     notes: list[weakref.ref[_Noting]] = []
-    monkeypatch.setattr(_csv_batches, "_Noting", lambda ragged: _noted(ragged, notes))
+    monkeypatch.setattr(_csv, "_Noting", lambda ragged: _noted(ragged, notes))
     with suppress(pa.ArrowInvalid):
         read_all(Stream(start + end))
 

@@ -9,7 +9,7 @@ import pytest
 
 from halfmask._errors import DataError, HalfmaskError
 from halfmask.data import open_table, write_table
-from halfmask.data.io.reading import reading
+from halfmask.data.io.places import reading
 
 CANARY = "canary-Zx81"
 TABLE = pl.DataFrame(

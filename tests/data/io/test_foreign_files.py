@@ -15,7 +15,7 @@ from pyarrow import orc
 
 from halfmask._errors import DataError
 from halfmask.data import open_table
-from halfmask.data.io._foreign_files import foreign_format
+from halfmask.data.io.formats import foreign_format
 from halfmask.hashing import FileHasher, HasherSettings
 from halfmask.vault import Secret
 

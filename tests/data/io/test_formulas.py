@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data.io._formulas import guarded, guarded_names
+from halfmask.data.io._sinks import guarded, guarded_names
 
 
 def guard(text):

@@ -6,7 +6,7 @@ import pytest
 
 from halfmask._errors import ColumnWarning, DataError, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table
-from halfmask.data.io._header import values_among
+from halfmask.data.io.dialect import values_among
 
 CANARY = "canary-Zx81"
 HEADLESS = f"{CANARY},39,Bree\nSam,38,Dale\nPippin,28,Bree\n"

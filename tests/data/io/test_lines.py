@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import ReadOptions, open_table
-from halfmask.data.io import _lines as lines_module
+from halfmask.data.io import dialect
 
 
 def read(tmp_path, content, **options):
@@ -80,7 +80,7 @@ def test_rows_are_the_same_with_comments_between_them(tmp_path_factory, rows, co
     )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines_module, "_CHUNK", chunk)
+        patch.setattr(dialect, "_CHUNK", chunk)
         found = open_table(path, options=options).read().rows()
 
     assert found == rows

@@ -78,7 +78,7 @@ def test_a_folder_of_parquet_is_read_as_one_on_disk(bucket, table, tmp_path, mon
 
 def test_a_part_fetches_its_row_groups_and_columns_alone(bucket, table, tmp_path, monkeypatch):
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 100)
-    monkeypatch.setattr("halfmask.data.io._object_places._TAIL", 8)
+    monkeypatch.setattr("halfmask.data.io.object_store._TAIL", 8)
     put_files(bucket, table, tmp_path)
     source = open_table("s3://bucket/people")
     size = len(bucket.objects["bucket/people/2.parquet"][0])

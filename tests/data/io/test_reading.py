@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import DataError, HierarchyError
-from halfmask.data.io.reading import reading
+from halfmask.data.io.places import reading
 
 
 def told(error, form=None):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from halfmask.data.io import rename as _rename
-from halfmask.data.io.rename import exchange, rename_new
+from halfmask.data.io import atomic
+from halfmask.data.io.atomic import exchange, rename_new
 
 
 @pytest.fixture(params=[True, False], ids=["kernel", "fallback"])
 def known(request, monkeypatch):
     """Whether the kernel knows the renames."""
     if not request.param:
-        monkeypatch.setattr(_rename, "_rename", lambda *_: False)
+        monkeypatch.setattr(atomic, "_rename", lambda *_: False)
     return request.param
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table
-from halfmask.data.io._rebatching import rebatched
+from halfmask.data.io._source import rebatch
 from halfmask.data.io.formats import FileForm, form_of_name
 
 CANARY = "canary-Zx81"
@@ -236,7 +236,7 @@ def test_rebatching_changes_no_row(heights, n_rows):
     starts = [sum(heights[:n]) for n in range(len(heights))]
     frames = [whole.slice(s, h) for s, h in zip(starts, heights, strict=True)]
 
-    batches = list(rebatched(iter(frames), n_rows))
+    batches = list(rebatch(iter(frames), n_rows))
 
     assert [b.height for b in batches] == [n_rows] * (total // n_rows) + [total % n_rows] * bool(
         total % n_rows

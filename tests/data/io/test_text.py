@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from halfmask._errors import DataError
-from halfmask.data.io import text as _text
-from halfmask.data.io.places import Place
-from halfmask.data.io.text import TextStream, start_of
+from halfmask.data.io import places
+from halfmask.data.io.places import Place, TextStream, start_of
 
 TEXT = "größe,名前\n1,ü\n" * 50
 
@@ -35,7 +34,7 @@ def read(where, encoding="utf-8", size=7):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-32-be", "gb18030"])
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 20])
 def test_characters_are_read_wherever_a_chunk_ends(tmp_path, monkeypatch, encoding, chunk):
-    monkeypatch.setattr(_text, "_CHUNK", chunk)
+    monkeypatch.setattr(places, "_CHUNK", chunk)
 
     assert read(place(tmp_path, TEXT.encode(encoding)), encoding) == TEXT
 

@@ -169,7 +169,7 @@ def test_formulas_are_guarded_in_texts_of_csv_only(tmp_path):
 
 @given(st.lists(st.text("'=-+@a1", max_size=4), unique=True))
 def test_the_guard_keeps_different_texts_different(texts):
-    from halfmask.data.io._formulas import guarded  # noqa: PLC0415 - one test needs it
+    from halfmask.data.io._sinks import guarded  # noqa: PLC0415 - one test needs it
 
     assert guarded(pl.DataFrame({"a": texts}, schema={"a": pl.String}))["a"].n_unique() == len(
         texts

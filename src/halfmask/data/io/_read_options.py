@@ -13,10 +13,8 @@ import polars as pl
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, is_text, list_of, mapping_of
 from halfmask.data._declarations import Declaration
-from halfmask.data._number_formats import check_number_format
-from halfmask.data.date_formats import check_date_format, dtype_of_format
-from halfmask.data.io._lists import check_lists
-from halfmask.data.io._spelling import Normalization, check_steps
+from halfmask.data.cell_formats import check_date_format, check_number_format, dtype_of_format
+from halfmask.data.io._reader import Normalization, check_lists, check_steps
 
 _WORDS: dict[str, pl.DataType] = {
     "string": pl.String(),

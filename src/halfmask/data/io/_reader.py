@@ -1,15 +1,18 @@
-"""Reader: what a format, or a wrapper around one, has to know of a table."""
+"""What a table is read through, and readers around it: lists as texts, texts in one spelling."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, Self, TypeAlias, get_args, runtime_checkable
+
+import polars as pl
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.data._declarations import mark_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import polars as pl
-
     from halfmask.data.io.places import Place
 
 
@@ -107,3 +110,197 @@ class ReaderAround:
         found._reader = inner = below.part(rows)  # noqa: SLF001 # of its own class
         found.n_rows, found.first_row = inner.n_rows, inner.first_row
         return found
+
+
+class SelectedReader(ReaderAround):
+    """Some columns of a table, seen as a table to read."""
+
+    def __init__(self, reader: Reader, columns: Sequence[str]) -> None:
+        self._reader = reader
+        self.columns = tuple(columns)
+        self.dtypes = {name: reader.dtypes[name] for name in columns}
+        self.n_rows = reader.n_rows
+        self.orders = {name: order for name, order in reader.orders.items() if name in columns}
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in frames, as the table below does."""
+        yield from self._reader.frames(columns, n_rows)
+
+
+def check_lists(lists: Mapping[str, str]) -> None:
+    """Raise unless each column of lists has a separator."""
+    for name, separator in lists.items():
+        if not isinstance(separator, str) or not separator:  # type: ignore[redundant-expr] # any caller's
+            raise ParameterError(
+                f"The separator of the lists of column {name!r} must be a text that isn't empty.",
+                hint='Write lists={"bought": "|"}.',
+            )
+
+
+def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
+    """Return the frame with columns of lists as texts.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"bought": [["milk", "bread"], [], None]})
+    >>> joined_lists(frame, {"bought": "|"})["bought"].to_list()
+    ['bread|milk', '', None]
+    """
+    made = [
+        (_as_set if frame.schema[name] == pl.String else _joined)(frame[name], separator)
+        for name, separator in lists.items()
+        if name in frame.columns
+        and (frame.schema[name] == pl.String or _is_list(frame.schema[name]))
+    ]
+    return frame.with_columns(made) if made else frame
+
+
+class SetReader(ReaderAround):
+    """A table whose columns of lists are texts in which each item stands once, in order."""
+
+    def __init__(self, reader: Reader, lists: Mapping[str, str]) -> None:
+        self._reader, self._lists = reader, dict(lists)
+        self.columns, self.dtypes = reader.columns, reader.dtypes
+        self.n_rows, self.orders = reader.n_rows, reader.orders
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in frames, as the table below does."""
+        for frame in self._reader.frames(columns, n_rows):
+            yield joined_lists(frame, self._lists)
+
+
+def _as_set(texts: pl.Series, separator: str) -> pl.Series:
+    return _written(texts.str.split(separator).list.set_difference([""]), separator)
+
+
+def _written(sets: pl.Series, separator: str) -> pl.Series:
+    return sets.list.unique().list.sort().list.join(separator)
+
+
+def _is_list(dtype: pl.DataType) -> bool:
+    if not isinstance(dtype, pl.List | pl.Array):
+        return False
+    inner = dtype.inner
+    return not (inner() if isinstance(inner, type) else inner).is_nested()
+
+
+def _joined(cells: pl.Series, separator: str) -> pl.Series:
+    lists = cells.cast(pl.List(pl.String))
+    items = lists.explode(empty_as_null=False).drop_nulls()
+    broken = int((items.str.contains(separator, literal=True) | (items == "")).sum())
+    if broken:
+        raise DataError(
+            f"Column {cells.name!r} has {broken} items of lists that are empty or hold the "
+            "separator.",
+            hint="Choose another separator under lists.",
+        )
+    return _written(lists.list.drop_nulls(), separator)
+
+
+#: A step that unifies spellings: outer spaces, Unicode form C, case.
+Normalization: TypeAlias = Literal["trim", "nfc", "casefold"]
+STEPS: tuple[Normalization, ...] = get_args(Normalization)
+
+
+def check_steps(column: str, steps: object) -> tuple[Normalization, ...]:
+    """Return the steps for a column in the order they are done, or raise a `ParameterError`."""
+    given = list(steps) if isinstance(steps, Sequence) and not isinstance(steps, str) else [None]
+    if any(step not in STEPS for step in given):
+        raise ParameterError(
+            f"The normalization of column {column!r} must be a list of {', '.join(STEPS)}.",
+            hint='Write normalize = ["trim", "casefold"].',
+        )
+    return tuple(step for step in STEPS if step in given)
+
+
+def normalized(texts: pl.Series, steps: Sequence[Normalization]) -> pl.Series:
+    """Return texts in one spelling.
+
+    Examples
+    --------
+    >>> normalized(pl.Series(["Flu", "flu ", None]), ["trim", "casefold"]).to_list()
+    ['flu', 'flu', None]
+    """
+    different = texts.drop_nulls().unique()
+    one = [_one_spelling(text, steps) for text in different]
+    return texts.replace_strict(different, pl.Series(one, dtype=pl.String), default=None).alias(
+        texts.name
+    )
+
+
+def _one_spelling(text: str, steps: Sequence[Normalization]) -> str:
+    if "trim" in steps:
+        text = text.strip()
+    if "casefold" in steps:
+        text = text.casefold()
+    # Last: folded characters may compose again.
+    return unicodedata.normalize("NFC", text) if "nfc" in steps else text
+
+
+def spellings(texts: pl.Series, steps: Sequence[Normalization] = STEPS) -> int:
+    """Return how many fewer different values there are once texts have one spelling.
+
+    Parameters
+    ----------
+    texts
+        The values of a column.
+    steps
+        The steps that unify them.
+    """
+    different = texts.drop_nulls().unique()
+    return different.len() - normalized(different, steps).n_unique()
+
+
+def steps_needed(texts: pl.Series) -> tuple[Normalization, ...]:
+    """Return the fewest steps that unify all spellings; empty if none is needed.
+
+    Parameters
+    ----------
+    texts
+        The values of a column.
+    """
+    needed, found = STEPS, spellings(texts)
+    if not found:
+        return ()
+    for step in STEPS:
+        fewer = tuple(it for it in needed if it != step)
+        if spellings(texts, fewer) == found:
+            needed = fewer
+    return needed
+
+
+class NormalizedReader(ReaderAround):
+    """A table whose columns of text are read in one spelling."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        steps: Mapping[str, Sequence[Normalization]],
+        missing: tuple[str, ...],
+    ) -> None:
+        self._reader, self._steps, self._missing = reader, dict(steps), missing
+        self.columns = reader.columns
+        self.dtypes = reader.dtypes
+        self.n_rows = reader.n_rows
+        self.orders = {name: self._ordered(name, order) for name, order in reader.orders.items()}
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in frames, as the table below does."""
+        for frame in self._reader.frames(columns, n_rows):
+            yield frame.with_columns(
+                self._column(frame[name])
+                for name in frame.columns
+                if name in self._steps and frame[name].dtype == pl.String
+            )
+
+    def _column(self, texts: pl.Series) -> pl.Series:
+        steps = self._steps[texts.name]
+        plain = normalized(texts, [step for step in steps if step != "casefold"])
+        plain = mark_missing(plain.to_frame(), self._missing).to_series()
+        return normalized(plain, steps)
+
+    def _ordered(self, name: str, order: tuple[str, ...]) -> tuple[str, ...]:
+        if name not in self._steps:
+            return order
+        texts = normalized(pl.Series(order, dtype=pl.String), self._steps[name])
+        return tuple(dict.fromkeys(texts))

@@ -1,20 +1,23 @@
-"""How each format writes frames, one after the other, into an open file."""
+"""How each format writes frames into an open file; in CSV, bare numbers, and formulas as text."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from halfmask._errors import ReleaseError
 from halfmask.data.frames import count_infinite
-from halfmask.data.io._bare import bare_batch
-from halfmask.data.io._formulas import guarded, guarded_names
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from halfmask.data.io.formats import FileForm
+
 
 # Text is made in pieces, so that a batch and its text are never both whole in memory.
 _PIECE = 1 << 16
@@ -185,3 +188,81 @@ class _Out:
         """End what is compressed. The file itself belongs to somebody else."""
         if self._compressed is not None:
             self._compressed.close()
+
+
+# OWASP, "CSV Injection": cells that start so are formulas to a spreadsheet. The wide forms are
+# what some of them turn into the narrow ones.
+_FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # noqa: RUF001 - the wide forms are meant
+_NUMBER = r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+
+
+def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with an apostrophe before each text that reads as a formula.
+
+    Texts that are plain numbers, such as ``-5``, stay. A text that has the apostrophe by itself
+    gets one more, so that different texts stay different.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> guarded(pl.DataFrame({"note": ["=1+1", "'=1+1", "-5", "fine"]}))["note"].to_list()
+    ["'=1+1", "''=1+1", '-5', 'fine']
+    """
+    texts = pl.col(pl.String)
+    risky = texts.str.contains(_FORMULA) & ~texts.str.contains(_NUMBER)
+    return frame.with_columns(pl.when(risky).then(pl.lit("'") + texts).otherwise(texts).name.keep())
+
+
+def guarded_names(names: Sequence[str]) -> list[str]:
+    """Return names of columns with an apostrophe before each that reads as a formula.
+
+    Different names stay different. To get the names back, remove one apostrophe from names in which
+    apostrophes precede a sign.
+
+    Examples
+    --------
+    >>> guarded_names(["=cmd()", "'=cmd()", "-5", "a=b"])
+    ["'=cmd()", "''=cmd()", '-5', 'a=b']
+    """
+    return guarded(pl.DataFrame({"name": list(names)}, schema={"name": pl.String}))[
+        "name"
+    ].to_list()
+
+
+def bare_batch(frame: pl.DataFrame) -> pa.RecordBatch:
+    """Return the frame's rows as a record batch of new, minimal buffers.
+
+    Guarantees
+    ----------
+    Missing cells hold zero or the empty text; the bits behind the last row are zero.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only Arrow files need it
+
+    columns = frame.get_columns()
+    return pa.record_batch([_bare(column) for column in columns], names=frame.columns)
+
+
+def _bare(column: pl.Series) -> Any:  # noqa: ANN401 - pyarrow has no types
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only Arrow files need it
+
+    kind = pl.Series([], dtype=column.dtype).to_arrow().type
+    missing = column.null_count()
+    validity = _bits(column.is_not_null()) if missing else None
+    if column.dtype == pl.String:
+        # The text of a missing cell isn't copied: it is the empty text by now.
+        _, offsets, data = column.fill_null("").rechunk().to_arrow().buffers()
+        buffers = [validity, offsets, data]
+    elif column.dtype == pl.Boolean:
+        buffers = [validity, _bits(column.fill_null(value=False))]
+    elif isinstance(column.dtype, pl.Decimal):
+        return pa.array(column.to_list(), type=kind)
+    else:
+        numbers = column.to_physical().fill_null(0).to_numpy()
+        buffers = [validity, pa.py_buffer(np.array(numbers, order="C"))]
+    return pa.Array.from_buffers(kind, len(column), buffers, missing)
+
+
+def _bits(column: pl.Series) -> Any:  # noqa: ANN401 - pyarrow has no types
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only Arrow files need it
+
+    return pa.py_buffer(np.packbits(column.to_numpy(), bitorder="little"))

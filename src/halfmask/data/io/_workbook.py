@@ -13,7 +13,7 @@ import polars as pl
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
 from halfmask.data.frames import check_names
-from halfmask.data.io.reading import reading
+from halfmask.data.io.places import reading
 
 if TYPE_CHECKING:
     from collections.abc import Collection

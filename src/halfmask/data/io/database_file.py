@@ -14,13 +14,13 @@ from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
 from halfmask.data.arrow_types import check_times, refuse_foreign_types
 from halfmask.data.frames import check_names, settled_dtype
+from halfmask.data.io.columnar import spilled_reader
 from halfmask.data.io.database_url import quoted_name
-from halfmask.data.io.reading import reading
-from halfmask.data.io.spilled import spilled_reader
+from halfmask.data.io.places import reading
 
 if TYPE_CHECKING:
-    from halfmask.data.io._columnar import ColumnarReader
     from halfmask.data.io._read_options import ReadOptions
+    from halfmask.data.io.columnar import ColumnarReader
     from halfmask.data.io.places import Place
 
 _CHUNK: Final = 50_000

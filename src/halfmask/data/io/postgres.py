@@ -13,14 +13,14 @@ import polars as pl
 from halfmask._errors import DataError, HalfmaskError, SchemaError
 from halfmask._optional import need
 from halfmask.data.io._postgres_errors import refusal, server_error
+from halfmask.data.io.columnar import spilled_reader
 from halfmask.data.io.database_url import quoted_name
-from halfmask.data.io.spilled import spilled_reader
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from halfmask.data.io._columnar import ColumnarReader
     from halfmask.data.io._read_options import ReadOptions
+    from halfmask.data.io.columnar import ColumnarReader
     from halfmask.data.io.database_url import DatabaseUrl
 
 _MAX_DIGITS: Final = 38

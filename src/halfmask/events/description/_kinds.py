@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from halfmask.data.date_formats import ISO
+from halfmask.data.cell_formats import ISO
 from halfmask.data.value_patterns import PATTERNS
 from halfmask.description.column_words import ID_WORDS
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.data._text_types import TextJudge, typed
+from halfmask.data._column_types import TextJudge, typed
 
 
 def judged(*batches):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import SchemaError
-from halfmask.data._columns import joint_dtypes, same_columns
+from halfmask.data._column_types import joint_dtypes, same_columns
 
 INT, TEXT, NOTHING = pl.Int64(), pl.String(), pl.Null()
 

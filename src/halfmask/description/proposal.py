@@ -1,10 +1,13 @@
-"""The role and kind that are proposed for a column, and why."""
+"""What is proposed for a column, its role and kind, and why; and who is the person of a row."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
 
 from halfmask.data import Column, Kind, Role
 from halfmask.data.value_patterns import PATTERNS
@@ -20,12 +23,13 @@ from halfmask.description.verdicts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from halfmask.data import Normalization
+    from halfmask.data import Normalization, Source
     from halfmask.data.text_forms import TextForm
     from halfmask.description._derived import Derivation
     from halfmask.description.profile import ColumnProfile
+
 
 # From this share of numbers or dates on a column gets a note, though not enough are.
 NEARLY = 0.8
@@ -287,3 +291,61 @@ def _nearly(form: TextForm | None) -> str:
         return ""
     what = "numbers" if form.is_number else "dates or times"
     return f" Most look like {what} ({form.spelling}). {form.counted()}"
+
+
+#: Fewer different values than these, or than this share of the rows, are no persons.
+_FEWEST_PERSONS: Final = 20
+_LEAST_SHARE: Final = 0.01
+#: The share of the rows, at least, that repeat a value.
+_LEAST_REPEATED: Final = 0.1
+#: Names of numbers that say whose row it is: amounts, such as weights, repeat as well.
+_IS_KEY: Final = re.compile(
+    r"(?i)id|num|nr|no\b|key|code|ssn|patient|person|user|customer|client|member|account|subject"
+)
+#: Rows that `repeated_identifiers` looks at.
+_ROWS: Final = 100_000
+
+
+def proposed_person(proposals: Iterable[Proposal]) -> Proposal | None:
+    """Return the identifier that probably says whose row it is; ``None`` where none repeats.
+
+    Notes
+    -----
+    Of several identifiers whose values repeat, that with the most different values: two people may
+    have one name, and no two one number.
+    """
+    found = [
+        each
+        for each in proposals
+        if each.role == "identifier"
+        and each.kind != "datetime"
+        and _repeats(
+            int(each.evidence["distinct"]),
+            round(each.evidence["rows"] * (1 - each.evidence["missing_share"])),
+        )
+    ]
+    return max(found, key=lambda each: each.evidence["distinct"], default=None)
+
+
+def repeated_identifiers(source: Source, identifiers: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return identifiers whose values repeat, each with its different values and its rows."""
+    names = [name for name in identifiers if not source.dtypes[name].is_temporal()]
+    if not names:
+        return {}
+    first = next(iter(source.batches(_ROWS, columns=names)), None)
+    if first is None:
+        return {}
+    found = {}
+    for name in names:
+        cells = first[name].drop_nulls()
+        if cells.dtype.is_nested() or cells.dtype == pl.Object:
+            continue
+        distinct = cells.n_unique()
+        if _repeats(distinct, len(cells)) and (cells.dtype == pl.String or _IS_KEY.search(name)):
+            found[name] = (distinct, len(cells))
+    return found
+
+
+def _repeats(distinct: int, rows: int) -> bool:
+    fewest = max(_FEWEST_PERSONS, _LEAST_SHARE * rows)
+    return fewest <= distinct <= (1 - _LEAST_REPEATED) * rows

@@ -9,8 +9,13 @@ import pytest
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError, SchemaError
 from halfmask.data import ReadOptions, open_table, write_table
-from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
-from halfmask.data._declarations import Declaration
+from halfmask.data._declarations import (
+    Coerced,
+    Declaration,
+    as_declared,
+    check_declared,
+    mark_missing,
+)
 
 
 def test_marked_texts_and_numbers_are_missing():

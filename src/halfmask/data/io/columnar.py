@@ -1,29 +1,29 @@
-"""Parquet and Arrow files: their types are written in them, their rows are read by slices."""
+"""Parquet and Arrow files, read by slices; and the Arrow file that other tables are copied into."""
 
 from __future__ import annotations
 
 import base64
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, Self
 
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.data._casts import Coerced, as_declared, check_declared, mark_missing
-from halfmask.data._columns import joint_dtypes, same_columns
+from halfmask.data._column_types import joint_dtypes, same_columns
+from halfmask.data._declarations import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data.arrow_types import bounds_of, check_times, refuse_foreign_types
 from halfmask.data.frames import check_names, settle, settled_dtype
 from halfmask.data.hierarchy.orders import orders_of
-from halfmask.data.io._lists import joined_lists
-from halfmask.data.io.reading import reading
+from halfmask.data.io._reader import joined_lists
+from halfmask.data.io.places import Place, reading, spooled
 
 if TYPE_CHECKING:
     from halfmask.data.io._read_options import ReadOptions
-    from halfmask.data.io.places import Place
+
 
 Kind = Literal["parquet", "arrow", "arrows"]
 _COUNTED_ROWS = 1 << 18
@@ -289,3 +289,33 @@ _FRAMES: dict[Kind, Callable[[Place, Sequence[str], int, range], Iterator[pl.Dat
     "arrow": _arrow_frames,
     "arrows": _arrows_frames,
 }
+
+
+def spill(frames: Iterable[pl.DataFrame], dtypes: Mapping[str, pl.DataType], what: str) -> Place:
+    """Copy frames into an Arrow file without a name, which ends with the process."""
+
+    def write(file: IO[bytes]) -> None:
+        import pyarrow as pa  # noqa: PLC0415 - heavy, and only these tables need it
+
+        schema = pl.DataFrame(schema=dict(dtypes)).to_arrow().schema
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_file(file, schema, options=options) as out:
+            for frame in frames:
+                cast = frame.select(pl.col(name).cast(dtype) for name, dtype in dtypes.items())
+                for batch in cast.rechunk().to_arrow().to_batches():
+                    out.write_batch(batch)
+
+    with reading(what):
+        return spooled(write, what)
+
+
+def spilled_reader(
+    frames: Iterable[pl.DataFrame],
+    dtypes: Mapping[str, pl.DataType],
+    options: ReadOptions,
+    what: str,
+) -> ColumnarReader:
+    """Copy frames as `spill` does, and return a reader of the copy."""
+    if not dtypes:
+        raise DataError(f"{what} has no column.", hint="Give a table with named columns.")
+    return ColumnarReader([(spill(frames, dtypes, what), "arrow")], options)

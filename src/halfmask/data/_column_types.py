@@ -1,11 +1,13 @@
-"""What type the texts of a column stand for, decided by all of them and not by the first few."""
+"""The type of a column, decided by all its texts and by all files of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import polars as pl
+
+from halfmask._errors import SchemaError
 
 TextType: TypeAlias = Literal["integer", "float", "boolean", "date", "datetime", "instant"]
 
@@ -214,3 +216,47 @@ _HOLDS = {
     "datetime": _is_datetime,
     "instant": _is_instant,
 }
+
+
+def same_columns(columns: Sequence[str], first: Sequence[str], *, what: str) -> None:
+    """Raise unless a file has the columns of the first file, in any order.
+
+    The columns are counted and not named: without a header the names are somebody's data.
+    """
+    if set(columns) != set(first):
+        raise SchemaError(
+            f"{what} lacks {len(set(first) - set(columns))} columns of file 1 and has "
+            f"{len(set(columns) - set(first))} that file 1 hasn't.",
+            hint="Give files of one table, or one file.",
+        )
+
+
+def joint_dtypes(
+    dtypes: Mapping[str, pl.DataType],
+    so_far: Mapping[str, pl.DataType],
+    *,
+    declared: Mapping[str, pl.DataType],
+    what: str,
+) -> dict[str, pl.DataType]:
+    """Return the types of columns that two files share.
+
+    A column that is empty in one file (type Null) has the type of the other, and a declared
+    column has the type that is declared.
+    """
+    joint = dict(so_far)
+    for name, dtype in dtypes.items():
+        if name in declared or so_far[name] == dtype or dtype == pl.Null:
+            continue
+        if so_far[name] != pl.Null:
+            raise SchemaError(
+                f"Column {name!r} is {_shown(dtype)} in {what[0].lower()}{what[1:]} and "
+                f"{_shown(so_far[name])} before.",
+                hint=f"Declare its type: dtypes={{{name!r}: ...}}.",
+            )
+        joint[name] = dtype
+    return joint
+
+
+def _shown(dtype: pl.DataType) -> str:
+    """Return a type as errors may show it: ordered categories are values."""
+    return f"Enum of {len(dtype.categories)}" if isinstance(dtype, pl.Enum) else str(dtype)

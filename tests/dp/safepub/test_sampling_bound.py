@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import ParameterError
 from halfmask.dp.safepub import _sampling_bound, least_class_size, sampling_delta
-from halfmask.verifier.safepub._decimal_tails import delta_of
+from halfmask.verifier.safepub._safepub_release import delta_of
 
 CASES = [(1.0, 0.5), (1.0, 0.2), (0.5, 0.3), (2.0, 0.85), (0.25, 0.05)]
 

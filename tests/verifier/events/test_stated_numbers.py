@@ -23,7 +23,7 @@ from halfmask.events.actions import (
     Token,
 )
 from halfmask.verifier.events import verify_release
-from halfmask.verifier.events._form_weaknesses import LEAST_WEAKNESSES
+from halfmask.verifier.events._forms import LEAST_WEAKNESSES
 from verifier.events.event_releases import (  # type: ignore[import-not-found] # beside
     CELLS,
     FEW,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
 
 import numpy as np
@@ -11,8 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.verifier.tables import _row_keys
-from halfmask.verifier.tables._counting import count_classes, merge_counted, starts_of, sum_cells
+from halfmask.verifier.tables import _counting
+from halfmask.verifier.tables._counting import (
+    KEY_LIMIT,
+    RowKeys,
+    count_classes,
+    merge_counted,
+    pack,
+    starts_of,
+    sum_cells,
+)
 from halfmask.verifier.tables._values import dictionaries, sensitive_values
 
 cells = st.sampled_from(["a", "b", "", None])
@@ -60,15 +69,15 @@ def test_every_row_is_counted_in_its_class(rows):
 def test_keys_that_are_numbered_anew_count_alike(rows):
     """With a bound so low that nothing fits in one word."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_row_keys, "KEY_LIMIT", 6)
+        patch.setattr(_counting, "KEY_LIMIT", 6)
         check(rows)
 
 
-@given(tables, st.integers(1, 29), st.sampled_from([6, 40, _row_keys.KEY_LIMIT]))
+@given(tables, st.integers(1, 29), st.sampled_from([6, 40, _counting.KEY_LIMIT]))
 def test_classes_of_two_parts_add_up(rows, cut, limit):
     """Also where the codes of a row take several words."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_row_keys, "KEY_LIMIT", limit)
+        patch.setattr(_counting, "KEY_LIMIT", limit)
         whole, known, values = counted(rows)
         names = [known["x"], known["n"]]
         parts = [
@@ -101,3 +110,33 @@ def test_cells_of_the_same_owner_and_value_add_up():
     assert found.starts.tolist() == [0, 1, 3]
     assert found.values.tolist() == [0, 0, 2]
     assert found.counts.tolist() == [5, 4, 3]
+
+
+spans = st.lists(st.integers(1, 2**40), min_size=1, max_size=8)
+
+
+@given(spans)
+def test_words_hold_every_column_once_in_order_and_stay_in_bounds(spans):
+    packing = pack(spans)
+
+    assert [i for word in packing for i in word] == list(range(len(spans)))
+    assert all(math.prod(spans[i] for i in word) <= KEY_LIMIT for word in packing)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2**61), st.integers(0, 3), st.integers(0, 2**60)),
+        min_size=1,
+        max_size=12,
+    ),
+    st.integers(1, 2**61),
+)
+def test_keys_are_equal_where_rows_are_and_lead_back_to_them(rows, n):
+    words = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+
+    keys = RowKeys.of(words, [2**61 + 1, 4, 2**60 + 1]).with_room_for(n)
+
+    same = np.equal.outer(keys.keys, keys.keys)
+    assert same.tolist() == [[one == other for other in rows] for one in rows]
+    assert keys.span * n <= KEY_LIMIT or keys.span <= len(rows)
+    assert [tuple(row) for row in zip(*keys.words_of(keys.keys), strict=True)] == rows

@@ -12,9 +12,9 @@ from halfmask._errors import VerificationError
 from halfmask.claims import Evidence
 from halfmask.verifier import CheckedRelease
 from halfmask.verifier.tables import verify
+from halfmask.verifier.tables._counting import KEY_LIMIT, RowKeys, pack
 from halfmask.verifier.tables._findings import Finding, compare
 from halfmask.verifier.tables._model_checks import level_rule_of
-from halfmask.verifier.tables._row_keys import KEY_LIMIT, RowKeys, pack
 
 OF_SIZES = {"k-anonymity", "largest-risk", "average-risk", "sample-uniqueness", "records-at-risk"}
 OF_SIZES |= {"profitability-prosecutor", "profitability-prosecutor-no-attack"}

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
-from halfmask.verifier.events._differences import claim_text
-from halfmask.verifier.events._verdict import Check, lines_checked
+from halfmask.verifier.events._verdict import Check, claim_text, lines_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,9 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from halfmask.verifier.events._differences import claim_text
 from halfmask.verifier.events._reading import Number, same_text
-from halfmask.verifier.events._verdict import Check
+from halfmask.verifier.events._verdict import Check, claim_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,6 +6,6 @@ technique and imports none.
 
 from __future__ import annotations
 
-from halfmask.verifier.masked._mask_checks import MASK_CHECKS, MaskCheck
+from halfmask.verifier.masked._masked_release import MASK_CHECKS, MaskCheck
 
 __all__ = ["MASK_CHECKS", "MaskCheck"]

@@ -13,7 +13,7 @@ from halfmask.claims import SyntheticDetails
 from halfmask.verifier.checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import columns_of
 from halfmask.verifier.masked._masked_release import open_stated
-from halfmask.verifier.tables._people import open_given
+from halfmask.verifier.tables._fitting import open_given
 from halfmask.verifier.tables.part import FORMULA_NAME, READ_ERRORS
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from halfmask.verifier._result import ColumnSetCheck
+from halfmask.verifier.tables._counting import KEY_LIMIT
 from halfmask.verifier.tables._model_checks import rows_asked
-from halfmask.verifier.tables._row_keys import KEY_LIMIT
 
 if TYPE_CHECKING:
     from halfmask.claims import TableManifest

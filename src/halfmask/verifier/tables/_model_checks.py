@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.verifier.tables._game_checks import prosecutor_payout, prosecutor_without_attack
-from halfmask.verifier.tables._levels import (
-    distinct_values,
-    entropy_values,
-    equal_distances,
-    hierarchical_distances,
-    largest_gains,
-    largest_log_ratios,
-    largest_shares,
-    ordered_distances,
-    recursive_ratios,
-)
-from halfmask.verifier.tables._people_checks import (
+from halfmask.verifier.tables._risk_checks import (
     average_journalist_risk,
+    average_risk,
     delta_presence,
     estimated_k_map,
     journalist_payout,
@@ -30,6 +19,11 @@ from halfmask.verifier.tables._people_checks import (
     k_map,
     largest_journalist_risk,
     marketer_risk,
+    population_uniqueness,
+    prosecutor_payout,
+    prosecutor_without_attack,
+    records_at_risk,
+    sample_uniqueness,
 )
 from halfmask.verifier.tables._rules import (
     SLACK,
@@ -39,14 +33,17 @@ from halfmask.verifier.tables._rules import (
     PeopleRule,
     TableRule,
     Unjudgeable,
+    distinct_values,
+    entropy_values,
+    equal_distances,
+    hierarchical_distances,
+    largest_gains,
+    largest_log_ratios,
+    largest_shares,
     number,
+    ordered_distances,
+    recursive_ratios,
     whole,
-)
-from halfmask.verifier.tables._table_checks import (
-    average_risk,
-    population_uniqueness,
-    records_at_risk,
-    sample_uniqueness,
 )
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ the data files of the manifest have them. Its metadata name these files by their
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -16,13 +17,16 @@ from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._counting import Cells, Counted, starts_of, sum_cells
+from halfmask.verifier.tables._findings import ClassTask, WholeTask, compare_rows
+from halfmask.verifier.tables._model_checks import takes_several_values
 from halfmask.verifier.tables._wildcards import compatible_cells, in_class_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from halfmask.claims import TableManifest
+
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -142,3 +146,59 @@ def _distinct(numbers: Ints) -> Ints:
     ascending = np.sort(numbers)
     new: NDArray[np.bool_] = np.diff(ascending, prepend=ascending[:1] - 1) != 0
     return ascending[new]
+
+
+def count_class_persons(
+    tasks: Sequence[ClassTask], counted: Counted, persons: Persons | None
+) -> list[ClassTask]:
+    """Find the worst level of each claim in persons; return the claims that could be counted."""
+    if persons is None or counted.class_of_row is None:
+        _leave_unchecked(tasks)
+        return []
+    missing = not counted.codes.all()
+    done = []
+    for task in tasks:
+        column = task.claim.column
+        values = None if column is None else counted.values_of_rows[column]
+        found = count_persons(counted.class_of_row, values, persons, counted.codes)
+        if column is not None and not takes_several_values(task.claim) and found.several_values:
+            task.finding.reasons.append("it isn't defined for persons with several values")
+            continue
+        cells = found.cells
+        totals = np.bincount(cells.values, weights=cells.counts).astype(np.int64)
+        task.finding.counted = task.finding.wildcard = task.worst(cells, totals)
+        if missing:
+            levels = [task.worst(block, totals) for block in found.compatible()]
+            task.finding.wildcard = functools.reduce(task.rule.worst, levels)
+        done.append(task)
+    return done
+
+
+def count_whole_persons(
+    tasks: Sequence[WholeTask], counted: Counted, persons: Persons | None
+) -> list[WholeTask]:
+    """Find the level of the table by each claim in persons; return those that could be counted.
+
+    As a wildcard, a person counts among all persons of rows that are compatible with one of theirs.
+    """
+    if persons is None or counted.class_of_row is None:
+        _leave_unchecked(tasks)
+        return []
+    if not tasks:
+        return []
+    found = count_persons(counted.class_of_row, None, persons, counted.codes)
+    exact = compatible = smallest_classes(found, found.cells.sizes)
+    if not counted.codes.all():
+        compatible = smallest_classes(found, found.compatible_sizes())
+    for task in tasks:
+        task.finding.of_table = True
+        if task.rule.of_persons is not None:
+            task.finding.counted = task.rule.of_persons(exact)
+            task.finding.wildcard = task.rule.of_persons(compatible)
+    return list(tasks)
+
+
+def _leave_unchecked(tasks: Sequence[ClassTask | WholeTask]) -> None:
+    for task in tasks:
+        compare_rows(task.finding, task.claim)
+        task.finding.unchecked = "it counts persons, and whose rows they are isn't in the release"

@@ -21,15 +21,14 @@ from halfmask.verifier.tables._findings import (
 )
 from halfmask.verifier.tables._fitting import Bound, ClassPeople, WrittenColumn, fitting_people
 from halfmask.verifier.tables._model_checks import level_rule_of
-from halfmask.verifier.tables._recount_persons import (
+from halfmask.verifier.tables._persons import (
     count_class_persons,
     count_whole_persons,
 )
 from halfmask.verifier.tables._rules import LevelRule, PeopleRule, TableRule, Unjudgeable
-from halfmask.verifier.tables._subsets import worst_of_subsets
 from halfmask.verifier.tables._support import Tree, read_tree
 from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
-from halfmask.verifier.tables._wildcards import compatible_cells, compatible_rows
+from halfmask.verifier.tables._wildcards import compatible_cells, compatible_rows, worst_of_subsets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims import ClassClaim
-    from halfmask.verifier.tables._people import People
+    from halfmask.verifier.tables._files import StoredRows
+    from halfmask.verifier.tables._fitting import People
     from halfmask.verifier.tables._persons import Persons
-    from halfmask.verifier.tables._stored_rows import StoredRows
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -6,31 +6,30 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import polars as pl
+
 from halfmask._errors import EngineError
 from halfmask.claims import read_manifest, table_manifest
 from halfmask.claims.table_claims import StatedSets, stated_sets
 from halfmask.verifier._result import CheckedRelease, ColumnSetCheck
 from halfmask.verifier.checks import VerifiedKind, VerifyInputs
-from halfmask.verifier.tables._bounds import misplaced_bounds
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
-from halfmask.verifier.tables._findings import ClaimCheck, Finding
-from halfmask.verifier.tables._fitting import Bound
-from halfmask.verifier.tables._people import open_people
+from halfmask.verifier.tables._findings import ClaimCheck, Finding, sentence_of, weaknesses_of
+from halfmask.verifier.tables._fitting import Bound, open_people
 from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Released, recount
-from halfmask.verifier.tables._sentences import sentence_of, weaknesses_of
 from halfmask.verifier.tables._values import dictionaries_of, different_texts, joined_texts
 from halfmask.verifier.tables.part import READ_ERRORS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from halfmask.claims import ClassClaim, TableManifest
+    from halfmask.claims import ClassClaim, ReleasedColumn, TableManifest
     from halfmask.verifier._workers import Workers
     from halfmask.verifier.checks import HierarchyFiles
-    from halfmask.verifier.tables._people import People
-    from halfmask.verifier.tables._stored_rows import StoredRows
+    from halfmask.verifier.tables._files import StoredRows
+    from halfmask.verifier.tables._fitting import People
 
 
 def verify(
@@ -270,3 +269,48 @@ KIND: Final = VerifiedKind(
     inputs=frozenset({"persons", "population", "hierarchies", "engine"}),
     whole=lambda it: _verify(it.path.parent, table_manifest(it.manifest), it.given),
 )
+
+
+def misplaced_bounds(
+    stored: StoredRows, dtypes: Mapping[str, pl.DataType], manifest: TableManifest
+) -> list[str]:
+    """Say which columns of bounds aren't the two ends of ranges in every row."""
+    ends: dict[str, list[ReleasedColumn]] = {}
+    for column in manifest.columns:
+        if column.bound_of is not None:
+            ends.setdefault(column.bound_of, []).append(column)
+    names = {column.name for column in manifest.columns}
+    problems, ranges = [], {}
+    for name, columns in ends.items():
+        if len(columns) != 2 or name in names or not {it.name for it in columns} <= dtypes.keys():
+            problems.append(f"The bounds of column {name!r} aren't two released columns.")
+        else:
+            ranges[name] = tuple((it.name, _is_text(it, dtypes[it.name])) for it in columns)
+    if ranges:
+        wrong = stored.fold(partial(_misplaced, tuple(ranges.values())), _added)
+        problems += [
+            f"In {n:,} rows the bounds of column {name!r} are no range."
+            for name, n in zip(ranges, wrong, strict=True)
+            if n
+        ]
+    return problems
+
+
+def _misplaced(ranges: Sequence[Sequence[tuple[str, bool]]], table: pl.LazyFrame) -> list[int]:
+    """Return in how many rows the lower end of each range isn't below the upper one."""
+    found = []
+    for ends in ranges:
+        # Numbers as text are compared as numbers.
+        low, high = (pl.col(n).cast(pl.Float64) if text else pl.col(n) for n, text in ends)
+        wrong = (low > high) | (low.is_null() != high.is_null())
+        found.append(int(table.select(wrong.sum()).collect(engine="streaming").item()))
+    return found
+
+
+def _added(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    return [sum(pair) for pair in zip(left, right, strict=True)]
+
+
+def _is_text(column: ReleasedColumn, dtype: pl.DataType) -> bool:
+    """Return whether a column has numbers as text; dates as text are in their order already."""
+    return dtype == pl.String and column.kind != "datetime"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import halfmask
 from halfmask._errors import VerificationError
-from halfmask.verifier.masked import _set_checks as checks
+from halfmask.verifier.masked import _combination_checks as checks
 from verifier.masked.masked_releases import (  # type: ignore[import-not-found] # beside
     counted,
     release,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.verifier.tables._counting import Cells
-from halfmask.verifier.tables._levels import (
+from halfmask.verifier.tables._rules import (
     distinct_values,
     entropy_values,
     equal_distances,

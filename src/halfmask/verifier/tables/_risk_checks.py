@@ -1,9 +1,13 @@
-"""What models about a population guarantee, counted from the people who fit each class."""
+"""Checks of risks: of the table as a whole, from people of a population, and of a game of amounts.
+
+The amounts of the game between publisher and attacker are exact fractions of what was typed.
+"""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,14 +17,91 @@ from halfmask.verifier.tables._rules import (
     LevelRule,
     Parameters,
     PeopleRule,
+    TableRule,
     Unjudgeable,
     amount,
     number,
     whole,
 )
+from halfmask.verifier.tables._uniques import ESTIMATORS, unique_share
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from halfmask.verifier.tables._counting import Cells
     from halfmask.verifier.tables._fitting import ClassPeople
+
+
+def average_risk(parameters: Parameters) -> TableRule:
+    """Bound the mean over the rows of 1 over the rows that are compatible with each."""
+    risk = number(parameters, "risk", 0)
+
+    def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
+        return math.fsum((rows / compatible).tolist()) / int(rows.sum())
+
+    def of_persons(smallest: NDArray[np.int64]) -> float:
+        return math.fsum((1.0 / smallest).tolist()) / len(smallest)
+
+    # A mean that equals the threshold as typed rounds to the same float, and keeps.
+    return TableRule(
+        level=level, worst=max, keeps=lambda found: found <= risk, of_persons=of_persons
+    )
+
+
+def sample_uniqueness(parameters: Parameters) -> TableRule:
+    """Bound the share of the rows that no other row is compatible with."""
+    share = number(parameters, "share", 0)
+
+    def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
+        return int(rows[compatible == 1].sum()) / int(rows.sum())
+
+    def of_persons(smallest: NDArray[np.int64]) -> float:
+        return int((smallest == 1).sum()) / len(smallest)
+
+    # A share that equals the threshold as typed rounds to the same float, and keeps.
+    return TableRule(
+        level=level, worst=max, keeps=lambda found: found <= share, of_persons=of_persons
+    )
+
+
+def records_at_risk(parameters: Parameters) -> TableRule:
+    """Bound the share of the rows for which 1 over the compatible rows is above a risk."""
+    share, risk = number(parameters, "share", 0), number(parameters, "risk", 0)
+
+    def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
+        return int(rows[1.0 / compatible > risk].sum()) / int(rows.sum())
+
+    def of_persons(smallest: NDArray[np.int64]) -> float:
+        return int((1.0 / smallest > risk).sum()) / len(smallest)
+
+    return TableRule(
+        level=level, worst=max, keeps=lambda found: found <= share, of_persons=of_persons
+    )
+
+
+def population_uniqueness(parameters: Parameters) -> TableRule:
+    """Bound the share of the population that is unique, by an estimate from the class sizes."""
+    share, estimator = number(parameters, "share", 0), str(parameters["estimator"])
+    if estimator not in {*ESTIMATORS, "dankar"}:
+        raise Unjudgeable("its estimator is none that the verifier knows")
+    if ("population" in parameters) == ("sampling_fraction" in parameters):
+        raise Unjudgeable("it doesn't state the population once, as a number of people or a share")
+    if "population" in parameters:
+        stated, sampled = whole(parameters, "population", 1), 1.0
+    else:
+        stated, sampled = 0, number(parameters, "sampling_fraction", 0)
+    if not 0 < sampled <= 1:
+        raise Unjudgeable("its sampling_fraction is no share of a population")
+
+    def level(rows: NDArray[np.int64], compatible: NDArray[np.int64]) -> float:
+        n = int(rows.sum())
+        people = stated or max(n, round(n / sampled))
+        return unique_share(rows, compatible, population=people, estimator=estimator)
+
+    return TableRule(level=level, worst=max, keeps=lambda found: found <= share + SLACK)
+
 
 #: Digits of the sums of probabilities.
 DIGITS: Final = 60
@@ -158,3 +239,45 @@ def _mean_risk(fitting: ClassPeople) -> float:
 
 def _fewest(fitting: ClassPeople) -> float:
     return float(fitting.people.min())
+
+
+def prosecutor_payout(parameters: Parameters) -> LevelRule:
+    """Bound what an attack that pays is expected to cost the publisher, for each row."""
+    benefit = _above_zero(parameters, "publisher_benefit")
+    loss, gain = amount(parameters, "publisher_loss"), amount(parameters, "adversary_gain")
+    cost = amount(parameters, "adversary_cost")
+
+    def expected(rows: int) -> Fraction:
+        return loss / rows if gain > cost * rows else Fraction()
+
+    # Strictly below. A loss that equals the benefit as typed rounds to the same float, and misses.
+    return LevelRule(
+        levels=lambda cells, _totals, _tree: _of_sizes(cells, expected),
+        worst=max,
+        keeps=lambda level: level < float(benefit),
+    )
+
+
+def prosecutor_without_attack(parameters: Parameters) -> LevelRule:
+    """Bound what an attack on a row earns the attacker."""
+    gain = _above_zero(parameters, "adversary_gain")
+    cost = _above_zero(parameters, "adversary_cost")
+    # Strictly below, as above.
+    return LevelRule(
+        levels=lambda cells, _totals, _tree: _of_sizes(cells, lambda rows: gain / rows),
+        worst=max,
+        keeps=lambda level: level < float(cost),
+    )
+
+
+def _of_sizes(cells: Cells, level: Callable[[int], Fraction]) -> NDArray[np.float64]:
+    """Return the level of each class, which its rows alone decide."""
+    sizes, place = np.unique(cells.sizes, return_inverse=True)
+    return np.array([float(level(size)) for size in sizes.tolist()])[place]
+
+
+def _above_zero(parameters: Parameters, name: str) -> Fraction:
+    found = amount(parameters, name)
+    if not found:
+        raise Unjudgeable(f"its parameter {name} isn't above 0")
+    return found

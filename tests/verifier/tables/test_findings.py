@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from halfmask.verifier.tables._findings import Finding
-from halfmask.verifier.tables._sentences import sentence_of
+from halfmask.verifier.tables._findings import Finding, sentence_of
 
 
 def test_a_claim_that_holds_says_what_was_counted(claim):

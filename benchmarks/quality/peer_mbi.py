@@ -24,7 +24,7 @@ import numpy as np
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_enable_compilation_cache", False)
 
-TREES = Path(__file__).resolve().parents[2] / "src/halfmask/dp/synthesis/_junction_tree.py"
+TREES = Path(__file__).resolve().parents[2] / "src/halfmask/dp/synthesis/_graphical_model.py"
 cells_needed = runpy.run_path(str(TREES))["cells_needed"]
 NOISE, DRAWN = np.sqrt(2 / np.pi), 100_000
 

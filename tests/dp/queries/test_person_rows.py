@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask.dp.ledger import BudgetTerms, PrivacyUnit
-from halfmask.dp.queries._person_rows import bounded_rows
+from halfmask.dp.queries._tallying import bounded_rows
 
 
 def terms(max_rows, max_groups, key="5a" * 32):

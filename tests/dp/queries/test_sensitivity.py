@@ -18,8 +18,7 @@ from halfmask.data import open_table
 from halfmask.dp.accounting import epsilon_of
 from halfmask.dp.ledger import BudgetTerms, PrivacyUnit
 from halfmask.dp.queries import Bins, Count, DistinctCount, Mean, Quantile, Sum, Variance
-from halfmask.dp.queries._grouping import Grouping
-from halfmask.dp.queries._key_selection import KeySelection
+from halfmask.dp.queries._grouping import Grouping, KeySelection
 from halfmask.dp.queries._plan import QueryPlan
 from halfmask.dp.queries._question import Question
 from halfmask.dp.queries._release import _chosen_place

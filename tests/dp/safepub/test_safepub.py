@@ -28,9 +28,8 @@ from halfmask._errors import (
 )
 from halfmask.data import Dates, Groups, Hierarchy, Intervals, Order, Prefix
 from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
-from halfmask.dp.safepub import SafePub, _level_choice
-from halfmask.dp.safepub._level_choice import level_scores
-from halfmask.dp.safepub._leveled_column import LeveledColumn
+from halfmask.dp.safepub import SafePub, _levels
+from halfmask.dp.safepub._levels import LeveledColumn, level_scores
 
 TREES: dict[str, Any] = {
     "age": Intervals(widths=(10, 20)),
@@ -141,7 +140,7 @@ def test_levels_are_chosen_within_what_is_allowed(monkeypatch):
         asked.append(len(scores))
         return len(scores) - 1
 
-    monkeypatch.setattr(_level_choice, "choose", choose)
+    monkeypatch.setattr(_levels, "choose", choose)
     levels = {"age": (1, 2), "town": (1, None), "sex": 0}
     given = {"search_epsilon": 0.25, "sampling_fraction": 0.4, "levels": levels}
     assert SafePub(**GIVEN | given).release(people()).levels == {"age": 2, "town": 2, "sex": 0}
@@ -193,7 +192,7 @@ def test_levels_are_chosen_with_this_sensitivity_and_epsilon(monkeypatch):
         asked.append((len(scores), sensitivity, epsilon))
         return int(np.argmax(scores))
 
-    monkeypatch.setattr(_level_choice, "choose", choose)
+    monkeypatch.setattr(_levels, "choose", choose)
     safe = SafePub(**GIVEN | {"search_epsilon": 0.25, "sampling_fraction": 0.4, "levels": None})
 
     found = safe.release(people())

@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.dp.synthesis._graphical_model import GraphicalModel, NoisyTable
-from halfmask.dp.synthesis._junction_tree import JunctionTree, cells_needed
+from halfmask.dp.synthesis._graphical_model import (
+    GraphicalModel,
+    JunctionTree,
+    NoisyTable,
+    cells_needed,
+)
 
 SHAPE = (2, 3, 4, 2, 3)
 tables = st.lists(

@@ -14,8 +14,7 @@ answers. An event is a frozen value that states what one mechanism did:
 from __future__ import annotations
 
 from halfmask.dp.accounting._adaptive import adaptive_epsilon_of
-from halfmask.dp.accounting._calibration import calibrate
-from halfmask.dp.accounting._composition import epsilon_of
+from halfmask.dp.accounting._composition import calibrate, epsilon_of
 from halfmask.dp.accounting._events import (
     EpsilonDeltaEvent,
     ExponentialEvent,

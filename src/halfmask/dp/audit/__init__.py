@@ -7,7 +7,6 @@ refute a claim. It can't prove one.
 
 from __future__ import annotations
 
-from halfmask.dp.audit._canaries import audit_canaries
-from halfmask.dp.audit._neighbours import AuditedEpsilon, audit_neighbours
+from halfmask.dp.audit._lower_bounds import AuditedEpsilon, audit_canaries, audit_neighbours
 
 __all__ = ["AuditedEpsilon", "audit_canaries", "audit_neighbours"]

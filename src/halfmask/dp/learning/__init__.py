@@ -11,11 +11,10 @@ from halfmask.dp.learning._boosting import PrivateBoostingClassifier
 from halfmask.dp.learning._load_model import load_model
 from halfmask.dp.learning._logistic_regression import PrivateLogisticRegression
 from halfmask.dp.learning._naive_bayes import PrivateGaussianNB, PrivateMultinomialNB
-from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimator
+from halfmask.dp.learning._private_estimator import BudgetLedger, PrivateEstimator, TrainingPlan
 from halfmask.dp.learning._release_model import release_model
 from halfmask.dp.learning._sgd import PrivateSGDClassifier, PrivateSGDRegressor
 from halfmask.dp.learning._torch_classifier import PrivateTorchClassifier
-from halfmask.dp.learning._training_plan import TrainingPlan
 
 __all__ = [
     "BudgetLedger",

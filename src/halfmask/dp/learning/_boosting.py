@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent, calibrate
-from halfmask.dp.learning._bounded_rows import scaled
-from halfmask.dp.learning._declared import declared_bounds, declared_classes
+from halfmask.dp.learning._declared import declared_bounds, declared_classes, scaled
+from halfmask.dp.learning._private_estimator import ENOUGH, warn_of_noise
 from halfmask.dp.learning._score_classifier import ScoreClassifier
-from halfmask.dp.learning._training_plan import ENOUGH, warn_of_noise
 from halfmask.dp.noise import FixedPoint, GaussianMechanism
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmask._optional import need
 from halfmask._validation import number_between, one_of
-from halfmask.dp.learning._bounded_rows import with_constant, within_norm
-from halfmask.dp.learning._declared import declared_classes
+from halfmask.dp.learning._declared import declared_classes, with_constant, within_norm
 from halfmask.dp.learning._logistic_minimum import logistic_minimum
 from halfmask.dp.learning._objective_noise import ObjectiveNoise
+from halfmask.dp.learning._private_estimator import warn_of_noise
 from halfmask.dp.learning._score_classifier import ScoreClassifier
-from halfmask.dp.learning._training_plan import warn_of_noise
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism
 
 if TYPE_CHECKING:

@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._errors import DataError
 from halfmask._optional import need
 from halfmask._validation import number_between
-from halfmask.dp.learning._bounded_rows import scaled
-from halfmask.dp.learning._declared import declared_bounds, declared_classes
-from halfmask.dp.learning._private_estimator import PrivateEstimator
-from halfmask.dp.learning._training_plan import ENOUGH, warn_of_noise
+from halfmask.dp.learning._declared import declared_bounds, declared_classes, scaled
+from halfmask.dp.learning._private_estimator import ENOUGH, PrivateEstimator, warn_of_noise
 from halfmask.dp.noise import FixedPoint, GaussianMechanism, LaplaceMechanism
 
 if TYPE_CHECKING:

@@ -1,26 +1,72 @@
-"""What private estimators have in common: declared labels, a budget, and what was spent of it."""
+"""What private estimators have in common: declared labels, a budget, a plan, and what was spent."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from halfmask._errors import ParameterError, SchemaError
+from halfmask._errors import NoiseWarning, ParameterError, SchemaError
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import MechanismEvent, epsilon_of
-from halfmask.dp.learning._declared import codes_of, declared_classes
-from halfmask.dp.learning._persons import one_row_each, person_codes
-from halfmask.dp.learning._training_plan import TrainingPlan
+from halfmask.dp.learning._declared import codes_of, declared_classes, one_row_each, person_codes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+
+#: Rows differ, so that together they add about a tenth of the most that they could.
+ENOUGH: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingPlan:
+    """What a training costs, and how large its noise is, before a row is read.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The budget.
+    events
+        What is booked.
+    noise
+        The noise in words.
+    rows
+        So many rows can add as much as the noise, at most.
+    """
+
+    epsilon: float
+    delta: float
+    events: tuple[MechanismEvent, ...]
+    noise: str
+    rows: float
+
+    def explain(self) -> str:
+        """Return the plan in words: cost, noise, and how many rows it takes."""
+        cost = f"Costs epsilon {self.epsilon:g}" + (f", delta {self.delta:g}" if self.delta else "")
+        return (
+            f"{cost}. {self.noise} It is as large as what {math.ceil(self.rows):,} rows add at "
+            f"most. Rows differ, so have {math.ceil(ENOUGH * self.rows):,} or more."
+        )
+
+
+def warn_of_noise(owner: str, *, noise: float, signal: float, hint: str) -> None:
+    """Warn if noise exceeds what was learned, by numbers that are released or public."""
+    if noise > signal:
+        warnings.warn(
+            f"The noise of {owner} exceeds what was learned: predictions can be little better than "
+            f"chance. Training was charged all the same. {hint}",
+            NoiseWarning,
+            stacklevel=4,
+        )
 
 
 class BudgetLedger(Protocol):

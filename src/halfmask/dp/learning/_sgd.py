@@ -13,17 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent, calibrate
-from halfmask.dp.learning._bounded_rows import with_constant
 from halfmask.dp.learning._clipped_gradients import (
     PoissonSampler,
     clipped_sum,
     noisy_descent,
     unit_vectors,
 )
-from halfmask.dp.learning._declared import declared_bounds, declared_classes
+from halfmask.dp.learning._declared import declared_bounds, declared_classes, with_constant
 from halfmask.dp.learning._logistic_regression import LinearPredictions
-from halfmask.dp.learning._private_estimator import PrivateEstimator, validated
-from halfmask.dp.learning._training_plan import ENOUGH, warn_of_noise
+from halfmask.dp.learning._private_estimator import (
+    ENOUGH,
+    PrivateEstimator,
+    validated,
+    warn_of_noise,
+)
 from halfmask.dp.noise import GaussianMechanism
 
 if TYPE_CHECKING:

@@ -1,18 +1,206 @@
-"""Terms of a budget: what was settled when it was set, and never changes."""
+"""Terms of a budget: unit, bounds and keys, settled when it was set; and the rows of its units."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Final, Self
+
+import numpy as np
+import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, IntegrityError, ParameterError
-from halfmask._validation import number_between
-from halfmask.dp.ledger._privacy_unit import PrivacyUnit
+from halfmask._validation import integer_at_least, number_between
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+#: Sums of 2**31 squares of such numbers, with noise, are finite.
+_FARTHEST: Final = 1e100
+
+
+def checked_bounds(column: str, bounds: object) -> tuple[float, float]:
+    """Return bounds as a tuple.
+
+    Parameters
+    ----------
+    column
+        The column's name, for the error.
+    bounds
+        What has to be two finite numbers in order.
+
+    Raises
+    ------
+    ParameterError
+        If it is anything else.
+    """
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ParameterError(
+            f"The bounds of {column!r} must be two numbers, the least and the greatest value."
+        )
+    low, high = bounds
+    number_between(-_FARTHEST, _FARTHEST, owner=f"the bounds of {column!r}", low=low, high=high)
+    if 0 < high - low < 1 / _FARTHEST:
+        raise ParameterError(f"The bounds of {column!r} must be at least {1 / _FARTHEST:g} apart.")
+    if low >= high:
+        raise ParameterError(
+            f"The lower bound of {column!r} must be below the upper one.",
+            hint="Declare bounds from general knowledge, not from the data.",
+        )
+    return low, high
+
+
+def check_declared(
+    dtypes: Mapping[str, pl.DataType],
+    bounds: Mapping[str, tuple[float, float]],
+    keys: Mapping[str, Sequence[Any]],
+) -> None:
+    """Raise unless bounds and keys can be those of their columns: a budget is set once."""
+    for column, ends in bounds.items():
+        checked_bounds(column, ends)
+        dtype = dtypes.get(column)
+        if dtype is not None and not (dtype.is_numeric() or dtype == pl.Boolean):
+            raise ParameterError(f"The column {column!r} has bounds, and holds no numbers.")
+    for column, listed in keys.items():
+        if not listed or len(set(listed)) < len(listed):
+            raise ParameterError(
+                f"The keys of {column!r} must be a list of at least one, each there once."
+            )
+
+
+#: More rows or groups of one person than this make noise that no answer survives.
+_MOST = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyUnit:
+    """A row, or all rows of a person with bounds on what a person contributes.
+
+    Two tables are neighbours if one has all rows of one unit more than the other (add or remove).
+
+    Parameters
+    ----------
+    person
+        The column that names the person of each row; ``None`` if each row is a unit.
+    max_rows
+        The most rows of a person that count in one answer, or in one group of it. At least 1.
+    max_groups
+        The most groups of one answer that a person counts in. At least 1.
+
+    Raises
+    ------
+    ParameterError
+        If a bound isn't such a number, or is above 1 where each row is a unit.
+
+    Examples
+    --------
+    >>> PrivacyUnit(person="customer", max_rows=10, max_groups=2).sentence()
+    "all rows of one 'customer', at most 10 of them in a group and in at most 2 groups"
+    """
+
+    person: str | None = None
+    max_rows: int = 1
+    max_groups: int = 1
+
+    def __post_init__(self) -> None:
+        owner = "PrivacyUnit"
+        integer_at_least(1, owner=owner, max_rows=self.max_rows, max_groups=self.max_groups)
+        if self.person is None and (self.max_rows, self.max_groups) != (1, 1):
+            raise ParameterError(
+                "Bounds on rows and groups are for persons, and no column names them.",
+                hint="Give the column by person=, or leave the bounds out.",
+            )
+        if max(self.max_rows, self.max_groups) > _MOST:
+            raise ParameterError(
+                f"The bounds of PrivacyUnit must be at most {_MOST:,}.",
+                hint="Noise grows with them: choose what most persons have.",
+            )
+
+    def l1(self, value: int, *, grouped: bool) -> int:
+        """Return the L1 sensitivity of sums, where a row adds at most ``value`` to one.
+
+        Parameters
+        ----------
+        value
+            The largest absolute value of a row, in units of the grid.
+        grouped
+            Whether the sums are those of groups.
+        """
+        return value * self.max_rows * (self.max_groups if grouped else 1)
+
+    def l2_squared(self, value: int, *, grouped: bool) -> int:
+        """Return the squared L2 sensitivity of sums, as an exact integer.
+
+        Parameters
+        ----------
+        value
+            The largest absolute value of a row, in units of the grid.
+        grouped
+            Whether the sums are those of groups.
+        """
+        return (value * self.max_rows) ** 2 * (self.max_groups if grouped else 1)
+
+    def l2(self, value: int, *, grouped: bool) -> float:
+        """Return the L2 sensitivity of sums, rounded up.
+
+        Parameters
+        ----------
+        value
+            The largest absolute value of a row, in units of the grid.
+        grouped
+            Whether the sums are those of groups.
+        """
+        squared = self.l2_squared(value, grouped=grouped)
+        root = math.isqrt(squared)
+        return float(root) if root * root == squared else math.nextafter(squared**0.5, math.inf)
+
+    def sentence(self) -> str:
+        """Return the unit in words, as a claim states it."""
+        if self.person is None:
+            return "one row"
+        rows = f"at most {self.max_rows:,} of them in a group"
+        groups = "groups" if self.max_groups > 1 else "group"
+        return (
+            f"all rows of one {self.person!r}, {rows} and in at most {self.max_groups:,} {groups}"
+        )
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """Return the unit as a dictionary of JSON."""
+        return asdict(self)
+
+
+_DRAWN: Final = "\0drawn"
+
+
+def rows_of_units(table: pl.DataFrame, unit: PrivacyUnit) -> pl.DataFrame:
+    """Return at most `PrivacyUnit.max_rows` rows of each person, without the person's column.
+
+    Guarantees
+    ----------
+    Rows are drawn by the operating system's randomness, and which rows of a person are kept depends
+    on no other person's rows. So all rows of one person more or less change at most
+    ``unit.max_rows`` of the returned rows.
+
+    Examples
+    --------
+    >>> from halfmask.dp.ledger import PrivacyUnit
+    >>> visits = pl.DataFrame({"patient": [1, 1, 1, 2], "ill": ["flu", "flu", "flu", "asthma"]})
+    >>> rows_of_units(visits, PrivacyUnit(person="patient")).rows()
+    [('flu',), ('asthma',)]
+    """
+    person = unit.person
+    if person is None:
+        return table
+    if person not in table.columns:
+        raise ColumnNotFoundError.of([person], table.columns, where="the table")
+    if missing := table[person].null_count():
+        raise DataError(
+            f"The column {person!r} names no person in {missing:,} rows.",
+            hint="Leave these rows out, or give each of them a person of its own.",
+        )
+    drawn = pl.Series(_DRAWN, np.frombuffer(os.urandom(8 * table.height), dtype=np.uint64))
+    rank = pl.col(_DRAWN).rank("ordinal").over(person)
+    return table.with_columns(drawn).filter(rank <= unit.max_rows).drop(_DRAWN, person)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from halfmask.dp.queries._aggregates import (
     Sum,
     Variance,
 )
-from halfmask.dp.queries._key_selection import KeySelection
+from halfmask.dp.queries._grouping import KeySelection
 from halfmask.dp.queries._measures import Measure, grid_of, measures_of
 
 if TYPE_CHECKING:

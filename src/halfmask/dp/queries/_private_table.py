@@ -11,8 +11,7 @@ from halfmask.dp.queries._aggregates import Aggregate
 from halfmask.dp.queries._answer import PrivateAnswer
 from halfmask.dp.queries._grouping import Bins, Grouping, GroupKeys
 from halfmask.dp.queries._plan import Noise, QueryPlan
-from halfmask.dp.queries._public_tables import PublicTable
-from halfmask.dp.queries._question import Question
+from halfmask.dp.queries._question import PublicTable, Question
 from halfmask.dp.queries._release import released
 from halfmask.dp.queries._row_condition import RowCondition
 from halfmask.dp.queries._tallying import tally

@@ -1,4 +1,4 @@
-"""Question: what is asked of a table, in one form for all ways to ask it."""
+"""Question: what is asked of a table and of public ones, in one form for all ways to ask it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask.data import open_table
+from halfmask.dp.ledger import fingerprint_of
 from halfmask.dp.ledger._charge import LONGEST_PURPOSE
 from halfmask.dp.queries._aggregates import (
     Aggregate,
@@ -24,8 +26,38 @@ if TYPE_CHECKING:
 
     from halfmask.dp.ledger import BudgetTerms
     from halfmask.dp.queries._grouping import Grouping
-    from halfmask.dp.queries._public_tables import PublicTable
     from halfmask.dp.queries._row_condition import RowCondition
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A table that everybody may know, with one row for each key."""
+
+    name: str
+    on: str
+    frame: pl.DataFrame
+    fingerprint: str
+
+    @classmethod
+    def of(cls, table: object, *, name: str, on: str) -> PublicTable:
+        """Read a public table."""
+        source = open_table(table, called="The table")
+        if on not in source.columns:
+            raise ColumnNotFoundError.of([on], source.columns, where=f"the public table {name!r}")
+        frame = source.read()
+        keyed = frame.drop_nulls(on)
+        if keyed[on].n_unique() < keyed.height:
+            raise ParameterError(
+                f"The column {on!r} of the public table {name!r} has values that are there twice, "
+                "so that one private row would count twice.",
+                hint="Give a table with one row for each key.",
+            )
+        return cls(name, on, keyed, fingerprint_of(source))
+
+    def joined(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows that match, with the columns of this table."""
+        return rows.join(self.frame, on=self.on, how="inner", maintain_order="left")
+
 
 _MOST_AGGREGATES: Final = 32
 

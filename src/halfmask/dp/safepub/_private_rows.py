@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halfmask.claims import Manifest
     from halfmask.claims.claim import Json
     from halfmask.data import Format
-    from halfmask.dp.safepub._sampling_terms import SamplingTerms
+    from halfmask.dp.safepub._sampling_bound import SamplingTerms
 
 _PART = "data/part-00000"
 LEFT_OUT = (

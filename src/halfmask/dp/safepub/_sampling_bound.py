@@ -1,9 +1,13 @@
-"""Delta of sampling and suppression: tails of binomial distributions."""
+"""Terms of SafePub, and the delta of sampling and suppression: tails of binomial distributions."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,6 +17,31 @@ from halfmask._validation import integer_at_least, number_between
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingTerms:
+    """What a release of SafePub was made by."""
+
+    epsilon: float
+    delta: float
+    sampling_fraction: float
+    search_epsilon: float
+    k: int
+    columns: tuple[str, ...]
+    levels: Mapping[str, int | Sequence[int | None]]
+    person: str | None
+
+    @property
+    def are_levels_given(self) -> bool:
+        """Whether no level was chosen by a look at the rows."""
+        return self.search_epsilon == 0
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the terms."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
 
 #: Shares from here on are whole multiples of 2**-64: they are drawn exactly.
 LEAST_FRACTION: Final = 0.001

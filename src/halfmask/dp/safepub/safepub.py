@@ -17,12 +17,10 @@ from halfmask._validation import number_between
 from halfmask.data import to_polars
 from halfmask.dp.accounting import EpsilonDeltaEvent
 from halfmask.dp.ledger import PrivacyUnit
-from halfmask.dp.ledger._unit_rows import rows_of_units
-from halfmask.dp.safepub._level_choice import choose_levels
-from halfmask.dp.safepub._leveled_column import LeveledColumn
+from halfmask.dp.ledger._terms import rows_of_units
+from halfmask.dp.safepub._levels import LeveledColumn, choose_levels
 from halfmask.dp.safepub._private_rows import PrivateRows
-from halfmask.dp.safepub._sampling_bound import LEAST_FRACTION, least_class_size
-from halfmask.dp.safepub._sampling_terms import SamplingTerms
+from halfmask.dp.safepub._sampling_bound import LEAST_FRACTION, SamplingTerms, least_class_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

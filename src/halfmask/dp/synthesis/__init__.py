@@ -6,7 +6,7 @@ or :class:`CategoryDomain`, never read off the data.
 
 from __future__ import annotations
 
-from halfmask.dp.synthesis._concentrated import epsilon_of_rho, rho_of
+from halfmask.dp.synthesis._adaptive_tables import epsilon_of_rho, rho_of
 from halfmask.dp.synthesis.declared_domain import CategoryDomain, NumberDomain
 from halfmask.dp.synthesis.private_synthesizer import PrivateSynthesizer
 

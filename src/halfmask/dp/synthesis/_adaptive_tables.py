@@ -1,23 +1,87 @@
-"""AIM: which tables of a data set are measured with noise, each chosen by what it would add."""
+"""AIM: a budget of rho, spent on noisy tables, each chosen by what it would add."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
-from math import prod, sqrt
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from halfmask._validation import number_between
 from halfmask.dp.accounting import ExponentialEvent, MechanismEvent
 from halfmask.dp.noise import GaussianMechanism, choose
-from halfmask.dp.synthesis._graphical_model import GraphicalModel, NoisyTable
-from halfmask.dp.synthesis._junction_tree import Columns, cells_needed
+from halfmask.dp.synthesis._graphical_model import Columns, GraphicalModel, NoisyTable, cells_needed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+
+def epsilon_of_rho(rho: float, *, delta: float) -> float:
+    """Return the epsilon that a rho costs at a delta, rounded up.
+
+    Rho is of zero-concentrated differential privacy.
+
+    Parameters
+    ----------
+    rho
+        From 0.
+    delta
+        Above 0, below 1.
+
+    Notes
+    -----
+    Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy" (2020),
+    corollary 13. Any order gives a bound; the best of a grid is taken.
+
+    Examples
+    --------
+    >>> round(epsilon_of_rho(0.1, delta=1e-6), 2)
+    2.14
+    """
+    number_between(0, math.inf, owner="epsilon_of_rho", rho=rho)
+    number_between(0, 1, owner="epsilon_of_rho", low_open=True, high_open=True, delta=delta)
+    if rho == 0:
+        return 0.0
+    loss = math.log(1 / delta)
+    best = 1 + math.sqrt(loss / rho)
+    orders = (1 + (best - 1) * 2 ** (step / 20) for step in range(-60, 61))
+    found = min(
+        a * rho + (loss - math.log(a - 1) + a * math.log1p(-1 / a)) / (a - 1) for a in orders
+    )
+    return max(0.0, found) * (1 + 1e-9)
+
+
+def rho_of(epsilon: float, *, delta: float) -> float:
+    """Return the largest rho that costs at most an epsilon at a delta.
+
+    Parameters
+    ----------
+    epsilon
+        Above 0.
+    delta
+        Above 0, below 1.
+
+    Examples
+    --------
+    >>> rho = rho_of(1.0, delta=1e-6)
+    >>> 0.99 < epsilon_of_rho(rho, delta=1e-6) <= 1.0
+    True
+    """
+    number_between(0, math.inf, owner="rho_of", low_open=True, epsilon=epsilon)
+    low, high = 0.0, epsilon + 1.0
+    while epsilon_of_rho(high, delta=delta) <= epsilon:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        fits = epsilon_of_rho(middle, delta=delta) <= epsilon
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
 
 #: The share of each round's budget for noise; the rest is for the choice.
 NOISE_SHARE: Final = 0.9
@@ -26,7 +90,7 @@ ROUNDS: Final = 16
 #: Tables that are no part of the model are estimated from so many drawn rows.
 DRAWN_ROWS: Final = 100_000
 #: The mean absolute value of standard Gaussian noise.
-MEAN_NOISE: Final = sqrt(2 / np.pi)
+MEAN_NOISE: Final = math.sqrt(2 / np.pi)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,8 +114,8 @@ class AdaptiveTables:
         """Return the fitted model, and what all measurements and choices cost."""
         d = len(self.shape)
         rounds = ROUNDS * d
-        scale = sqrt(rounds / (2 * NOISE_SHARE * self.rho))
-        epsilon = sqrt(8 * (1 - NOISE_SHARE) * self.rho / rounds)
+        scale = math.sqrt(rounds / (2 * NOISE_SHARE * self.rho))
+        epsilon = math.sqrt(8 * (1 - NOISE_SHARE) * self.rho / rounds)
         events: list[MechanismEvent] = []
         tables: dict[Columns, NoisyTable] = {}
         for i in range(d):
@@ -64,8 +128,8 @@ class AdaptiveTables:
             left = self.rho - spent
             is_last = left < 2 * _cost(scale, epsilon)
             if is_last:  # what is left is for one more table
-                scale = sqrt(1 / (2 * NOISE_SHARE * left))
-                epsilon = sqrt(8 * (1 - NOISE_SHARE) * left)
+                scale = math.sqrt(1 / (2 * NOISE_SHARE * left))
+                epsilon = math.sqrt(8 * (1 - NOISE_SHARE) * left)
             spent += _cost(scale, epsilon)
             room = min(1.0, spent / self.rho) * self.cells
             allowed = {

@@ -15,9 +15,8 @@ from halfmask._validation import integer_at_least, number_between
 from halfmask.data import like, to_polars
 from halfmask.dp.accounting import EpsilonDeltaEvent
 from halfmask.dp.ledger import PrivacyUnit
-from halfmask.dp.ledger._unit_rows import rows_of_units
-from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables
-from halfmask.dp.synthesis._concentrated import rho_of
+from halfmask.dp.ledger._terms import rows_of_units
+from halfmask.dp.synthesis._adaptive_tables import AdaptiveTables, rho_of
 from halfmask.dp.synthesis.declared_domain import DeclaredDomain
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from halfmask._random import fresh_key, keyed_integers, keyed_order
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import MechanismEvent, SampledGaussianEvent, calibrate
 from halfmask.dp.learning._declared import declared_classes
-from halfmask.dp.learning._private_estimator import PrivateEstimator
-from halfmask.dp.learning._training_plan import warn_of_noise
+from halfmask.dp.learning._private_estimator import PrivateEstimator, warn_of_noise
 from halfmask.dp.learning.pate._analysis import data_dependent_epsilon
 from halfmask.dp.noise import GaussianMechanism
 

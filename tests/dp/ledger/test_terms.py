@@ -10,7 +10,7 @@ import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.dp.ledger import PrivacyUnit
-from halfmask.dp.ledger._unit_rows import rows_of_units
+from halfmask.dp.ledger._terms import rows_of_units
 
 
 def visits(people: int, rows: int) -> pl.DataFrame:

@@ -39,6 +39,15 @@ def judged(*batches):
         (["1.5", "nan", "-inf"], pl.Float64),
         (["nan", "inf"], pl.String),
         (["1.5", "1e400"], pl.String),
+        (["1.5", "1e-400"], pl.String),
+        (["1.5", "1e-9999999999999999999"], pl.String),
+        (["1.5", "9007199254740993.0"], pl.String),
+        (["0.123456789012345678"], pl.String),
+        (["12345678901234.567", "nan"], pl.String),
+        (
+            ["0.30000000000000004", "1.000000000000000000e+00", "12.50000000000000000000"],
+            pl.Float64,
+        ),
         (["true", "false"], pl.Boolean),
         (["True"], pl.String),
         (["true", "1"], pl.String),
@@ -49,6 +58,8 @@ def judged(*batches):
         (["2024-02-29 25:00:00"], pl.String),
         (["2024-02-29 10:00:00.123456789"], pl.String),
         (["2024-02-29T10:00:00Z"], pl.Datetime("us", "UTC")),
+        (["2024-02-29 10:00:00.123456 UTC", "2024-02-29 10:00:00 UTC"], pl.Datetime("us", "UTC")),
+        (["2024-02-29 10:00:00 CET"], pl.String),
         (["2024-02-29T10:00:00+02:00"], pl.String),
         ([None, None], pl.String),
         ([], pl.String),
@@ -56,6 +67,25 @@ def judged(*batches):
 )
 def test_a_column_is_of_the_type_that_holds_all_of_its_texts(texts, dtype):
     assert judged(texts) == dtype
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from(["", ".16e", ".18e"]))
+def test_floats_as_programs_write_them_are_floats(number, form):
+    texts = [format(number, form) or repr(number), None, "0.5"]
+
+    assert judged(texts) == pl.Float64
+    assert typed(pl.DataFrame({"a": texts}), {"a": pl.Float64()})[0]["a"][0] == number
+
+
+@given(st.decimals(-(10**30), 10**30, allow_nan=False), st.integers(0, 30))
+def test_a_decimal_that_its_float_would_change_by_more_than_its_last_digit_is_a_text(
+    number, places
+):
+    text = f"{number:.{places}f}"
+    near = abs(Decimal(float(text)) - Decimal(text)) * 2 <= Decimal(1).scaleb(-places)
+
+    if judged([text, "0.5"]) == pl.Float64:
+        assert near or Decimal(repr(float(text))) == Decimal(text)
 
 
 @pytest.mark.parametrize("order", [1, -1])

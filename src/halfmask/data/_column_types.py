@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -27,6 +28,8 @@ TIMES: tuple[TextType, ...] = ("date", "datetime", "instant")
 _FLOAT = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 FLOAT_WORD = r"^[+-]?(?:nan|NaN|NAN|inf|Inf|INF|infinity|Infinity)$"
 LONG_INTEGER = r"^[+-]?[0-9]{16,}$"
+# A float keeps 15 digits of any number; of more, or next to zero, it may be another number.
+_LONG_FLOAT = r"^-?[0.]*[1-9](?:\.?[0-9]){15}|[eE]-[0-9]{3}"
 _SHORT = 10**15
 _GROUPED = r"^-?(?:[1-9][0-9]{0,2}\.[0-9]{3}|0|[1-9][0-9]{0,2})$"
 _FEW = 1_000
@@ -34,7 +37,8 @@ _FEW = 1_000
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-5][0-9](?:\.[0-9]{1,6})?"
 _DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _DATETIME = rf"^{_DAY}[T ]{_TIME}$"
-_INSTANT = rf"^{_DAY}[T ]{_TIME}(?:Z|\+00:00)$"
+_UTC = r"(?:Z|\+00:00| ?UTC)$"
+_INSTANT = rf"^{_DAY}[T ]{_TIME}{_UTC}"
 
 
 class TextJudge:
@@ -149,7 +153,7 @@ def _read(name: str, dtype: pl.DataType) -> pl.Expr:
             {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
         )
     if isinstance(dtype, pl.Datetime):
-        plain = text.str.replace(r"(?:Z|\+00:00)$", "").str.replace("T", " ", literal=True)
+        plain = text.str.replace(_UTC, "").str.replace("T", " ", literal=True)
         moment = plain.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)
         moment = moment.cast(pl.Datetime(dtype.time_unit))
         return moment.dt.replace_time_zone(dtype.time_zone) if dtype.time_zone else moment
@@ -179,8 +183,32 @@ def _is_float(values: pl.Series) -> bool:
     return numbers.null_count() == 0 and not beyond.any()
 
 
+def _is_float_text(text: str) -> bool:
+    """Return whether a text is what its float is written as, at its shortest or to its last digit.
+
+    Examples
+    --------
+    >>> _is_float_text("0.30000000000000004"), _is_float_text("3.000000000000000000e-01")
+    (True, True)
+    >>> _is_float_text("9007199254740993.0"), _is_float_text("0.123456789012345678")
+    (False, False)
+    """
+    try:
+        number, exact = float(text), Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return False
+    digits = len(exact.as_tuple().digits)
+    return exact in (Decimal(repr(number)), Decimal(f"{number:.{digits - 1}e}"))
+
+
 def _written_as_float(values: pl.Series) -> pl.Series:
     written = values.str.contains(_FLOAT) & ~values.str.contains(LONG_INTEGER)
+    # Most writers take the shortest form, which is quick to compare.
+    unsure = written & (values.cast(pl.Float64, strict=False).cast(pl.String) != values)
+    unsure &= values.str.contains(_LONG_FLOAT)
+    if unsure.any():
+        found = [_is_float_text(text) for text in values.filter(unsure)]
+        written = written.scatter(unsure.arg_true(), found)
     return written if written.all() else written | values.str.contains(FLOAT_WORD)
 
 

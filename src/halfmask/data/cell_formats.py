@@ -16,7 +16,7 @@ ISO = "ISO 8601"
 _DAY = r"[1-9]\d{3}-\d{2}-\d{2}"
 # Microseconds are kept: a seventh digit must be a zero.
 _CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,6}0*)?)?"
-_OFFSET = r"(?:[Zz]|[+-]\d{2}(?::?\d{2})?)"
+_OFFSET = r"(?:[Zz]| ?UTC|[+-]\d{2}(?::?\d{2})?)"
 # A time in all its digits, so that what a format doesn't hold shows.
 _KNOWN = dt.datetime(2001, 10, 23, 14, 35, 42)  # noqa: DTZ001 - tables hold local times
 _KNOWN_UTC = _KNOWN.replace(tzinfo=dt.UTC)
@@ -108,7 +108,8 @@ def _read_iso(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     pattern = f"^{_DAY}[Tt ]{_CLOCK}{_OFFSET if zoned else ''}$"
     fits = texts.set(~texts.str.contains(pattern), None)
     # In one spelling: seconds, a point, an offset with a colon.
-    fits = fits.str.replace("[Tt]", " ").str.replace(",", ".", literal=True)
+    fits = fits.str.replace(" ?UTC$", "Z").str.replace("[Tt]", " ")
+    fits = fits.str.replace(",", ".", literal=True)
     fits = fits.str.replace(r" (\d\d:\d\d)([^:]|$)", " ${1}:00${2}") if not zoned else fits
     if not zoned:
         return fits.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=False)

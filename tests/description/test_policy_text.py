@@ -163,3 +163,14 @@ def test_how_dates_are_written_stands_under_input():
         "dtypes": {"seen": "datetime_utc"},
     }
     assert policy["columns"]["birth_date"]["kind"] == "datetime"
+
+
+def test_a_comment_holds_a_name_with_control_characters():
+    """TOML has none of them in comments, so a reason that quotes a name would break the file."""
+    rows = pl.DataFrame({"age\x07": [i % 50 for i in range(200)]})
+    rows = rows.with_columns(copy=pl.col("age\x07") + 1)
+
+    text = describe(rows, roles={"age\x07": "quasi_identifier"}).policy_toml()
+
+    assert "It follows from `age\\x07`" in text
+    assert set(tomllib.loads(text)["columns"]) == {"age\x07", "copy"}

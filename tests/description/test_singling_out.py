@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halfmask.description import singling_out as _singling_out
 from halfmask.description.singling_out import (
-    THRESHOLD,
+    SINGLES_OUT,
     share_unique,
     single_out,
     single_out_together,
@@ -42,7 +42,7 @@ def test_every_minimal_set_of_a_narrow_table_is_found(frame):
     for size in range(1, 5):
         for names in itertools.combinations(NAMES, size):
             has_part = any(set(part) < set(names) for part in expected)
-            if not has_part and naive(frame, names) >= THRESHOLD:
+            if not has_part and naive(frame, names) >= SINGLES_OUT:
                 expected.append(names)
     assert {it.columns for it in found} == set(expected)
     assert all(it.share_unique == naive(frame, it.columns) for it in found)
@@ -98,5 +98,5 @@ def test_what_is_left_no_longer_singles_out_together(frame):
 
     left = [name for name in NAMES if name not in found]
     assert share == naive(frame, NAMES)
-    assert not left or naive(frame, left) < THRESHOLD
-    assert not found or naive(frame, [*left, found[-1]]) >= THRESHOLD
+    assert not left or naive(frame, left) < SINGLES_OUT
+    assert not found or naive(frame, [*left, found[-1]]) >= SINGLES_OUT

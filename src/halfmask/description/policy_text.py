@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -116,21 +117,21 @@ def policy_text(description: Description, wanted: Wanted | None = None) -> str:
     trees = {} if wanted is None else wanted.hierarchies
     guided = any(it.name == label and it.role != "quasi_identifier" for it in description.proposals)
     parts = [
-        _comment("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
+        comment_of("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
         "halfmask = 1",
         *_person(description, wanted),
-        _comment(INPUT),
+        comment_of(INPUT),
         *_declared(description),
-        *([_comment("\n".join(_findings(description)))] if wanted is None else []),
+        *([comment_of("\n".join(_findings(description)))] if wanted is None else []),
         *(
             _section(each, is_label=each.name == label, hierarchy=trees.get(each.name))
             for each in description.proposals
         ),
-        _comment(GUARANTEES),
+        comment_of(GUARANTEES),
         *_guarantees(description, wanted or Wanted(k=PROPOSED_K)),
-        "\n".join((_comment(METHOD), "[method]", f'name = "{"guided" if guided else "mondrian"}"')),
-        "\n".join((_comment(RECODING), "[recoding]", 'name = "ranges"')),
-        "\n".join((_comment(SUPPRESSION), "[suppression]", "max_fraction = 0.02")),
+        f'{comment_of(METHOD)}\n[method]\nname = "{"guided" if guided else "mondrian"}"',
+        f'{comment_of(RECODING)}\n[recoding]\nname = "ranges"',
+        f"{comment_of(SUPPRESSION)}\n[suppression]\nmax_fraction = 0.02",
         '[output]\nformat = "parquet"',
     ]
     return "\n\n".join(parts) + "\n"
@@ -140,14 +141,14 @@ def _person(description: Description, wanted: Wanted | None) -> Iterator[str]:
     """Yield the identifier that says whose row it is: as asked for, or as a proposal."""
     if wanted is not None:
         if wanted.person is not None:
-            yield f"person = {_value(wanted.person)}"
+            yield f"person = {toml_value(wanted.person)}"
         return
     found = proposed_person(description.proposals)
     if found is not None:
         evidence = found.evidence
         rows = round(evidence["rows"] * (1 - evidence["missing_share"]))
-        name, distinct = _value(found.name), int(evidence["distinct"])
-        yield _comment(PERSON.format(column=name, distinct=distinct, rows=rows))
+        name, distinct = toml_value(found.name), int(evidence["distinct"])
+        yield comment_of(PERSON.format(column=name, distinct=distinct, rows=rows))
 
 
 def _findings(description: Description) -> Iterator[str]:
@@ -171,7 +172,7 @@ def _findings(description: Description) -> Iterator[str]:
     if description.singling_out:
         yield "These columns single people out (share of unique rows on them alone):"
     for found in description.singling_out:
-        names = ", ".join(_value(name) for name in found.columns)
+        names = ", ".join(toml_value(name) for name in found.columns)
         yield f"  {found.share_unique:6.1%}  {names}"
 
 
@@ -198,7 +199,7 @@ def _declared(description: Description) -> Iterator[str]:
     if lines:
         comment = DECLARED + ("\n" + CENTURIES if tables["first_years"] else "")
         comment += "\n" + COERCED if coerced else ""
-        yield "\n".join((_comment(comment), "[input]", *lines))
+        yield "\n".join((comment_of(comment), "[input]", *lines))
 
 
 def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, object] | None) -> str:
@@ -208,10 +209,10 @@ def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, obje
         f"{evidence['share_unique']:.1%} of the rows with a value of their own."
     )
     lines = [
-        _comment("\n".join((*proposal.reasons, counted))),
+        comment_of("\n".join((*proposal.reasons, counted))),
         f"[columns.{tomlkit.key([proposal.name]).as_string()}]",
-        f"role = {_value(proposal.role)}  # {ROLES[proposal.role]}",
-        f"kind = {_value(proposal.kind)}",
+        f"role = {toml_value(proposal.role)}  # {ROLES[proposal.role]}",
+        f"kind = {toml_value(proposal.kind)}",
     ]
     if is_label:
         lines.append("label = true")
@@ -233,8 +234,8 @@ def _guarantees(description: Description, wanted: Wanted) -> Iterator[str]:
     for proposal in sensitive:
         l = wanted.diversity.get(proposal.name) or proposed_diversity(proposal, wanted.k)
         if l is None:
-            yield _comment(
-                f"No l-diversity is proposed for {_value(proposal.name)}: too few rows have "
+            yield comment_of(
+                f"No l-diversity is proposed for {toml_value(proposal.name)}: too few rows have "
                 "another value than the most frequent one. Each group would need one of them, so "
                 "few groups would be left."
             )
@@ -244,11 +245,11 @@ def _guarantees(description: Description, wanted: Wanted) -> Iterator[str]:
                     "[[guarantees]]",
                     'model = "distinct-l-diversity"',
                     f"l = {l}",
-                    f"column = {_value(proposal.name)}",
+                    f"column = {toml_value(proposal.name)}",
                 )
             )
     if sensitive:
-        yield _comment(CLOSENESS.replace("{column}", _value(sensitive[0].name)))
+        yield comment_of(CLOSENESS.replace("{column}", toml_value(sensitive[0].name)))
 
 
 def proposed_diversity(proposal: Proposal, k: int) -> int | None:
@@ -263,9 +264,12 @@ def proposed_diversity(proposal: Proposal, k: int) -> int | None:
     return None
 
 
-def _value(text: str) -> str:
-    """Return text as a TOML string; quotes and line breaks in it are escaped."""
-    return tomlkit.item(text).as_string()
+def toml_value(value: object) -> str:
+    """Return a value as TOML has it; what can't be seen of a text is escaped."""
+    if not isinstance(value, str):
+        return tomlkit.item(value).as_string()
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(it if it.isprintable() else f"\\U{ord(it):08X}" for it in quoted)
 
 
 def _inline(table: Mapping[str, object]) -> str:
@@ -275,8 +279,12 @@ def _inline(table: Mapping[str, object]) -> str:
     return inline.as_string()
 
 
-def _comment(text: str) -> str:
-    """Return text as comment lines, long ones wrapped with their indent."""
+def comment_of(text: str) -> str:
+    """Return text as comment lines, long ones wrapped; what TOML forbids in them is escaped."""
+    text = "".join(
+        it if it.isprintable() or it == "\n" else it.encode("unicode_escape").decode("ascii")
+        for it in text
+    )
     lines: list[str] = []
     for line in text.split("\n"):
         indent = line[: len(line) - len(line.lstrip())]

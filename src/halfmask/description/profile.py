@@ -227,8 +227,6 @@ def coded_cells(numbers: pl.Series) -> int:
     return int(found.filter(is_low | is_high)["cells"].sum())
 
 
-# From this share of rows on, a column of texts is taken to be one of people's names.
-MIN_NAMES = 0.2
 # Texts of more words are sentences or addresses.
 MAX_WORDS = 4
 # So many different texts are looked up, the most frequent first.

@@ -12,9 +12,8 @@ import polars as pl
 from halfmask.data import Column, Kind, Role
 from halfmask.data.value_patterns import PATTERNS
 from halfmask.description.column_names import NameHint, hint_of
-from halfmask.description.singling_out import THRESHOLD
+from halfmask.description.thresholds import FEW_VALUES, NEARLY_OF_FORM, SINGLES_OUT
 from halfmask.description.verdicts import (
-    FEW_VALUES,
     RoleVerdict,
     has_free_text,
     is_nearly_unique,
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from halfmask.description.profile import ColumnProfile
 
 
-# From this share of numbers or dates on a column gets a note, though not enough are.
-NEARLY = 0.8
 # Values of columns with these roles are counted: in classes, and by guarantees.
 COUNTED_ROLES = frozenset({"quasi_identifier", "sensitive"})
 
@@ -103,7 +100,7 @@ def propose_by_itself(profile: ColumnProfile) -> Proposal | None:
 def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
     """Return the proposal for a column that only counting it with others can judge."""
     kind, why = _kind(profile, hint_of(profile.name))
-    if gain >= THRESHOLD:
+    if gain >= SINGLES_OUT:
         verdict = RoleVerdict(
             "quasi_identifier",
             f"Its name says nothing, but it helps to single people out: with it, up to "
@@ -287,7 +284,7 @@ def _also(form: TextForm | None) -> str:
 
 def _nearly(form: TextForm | None) -> str:
     """Say of a column of categories how many of its cells are numbers or dates."""
-    if form is None or form.share < NEARLY or form.holds:
+    if form is None or form.share < NEARLY_OF_FORM or form.holds:
         return ""
     what = "numbers" if form.is_number else "dates or times"
     return f" Most look like {what} ({form.spelling}). {form.counted()}"

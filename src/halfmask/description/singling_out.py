@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.description.thresholds import SINGLES_OUT
+
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-# A set of columns is reported from this share of unique rows on.
-THRESHOLD = 0.05
 LARGEST_SET = 5
 MAX_COLUMNS = 40
 MAX_ROWS = 250_000
@@ -92,7 +92,7 @@ def single_out_together(frame: pl.DataFrame, names: Sequence[str]) -> tuple[floa
     left = sorted(coded, key=lambda name: _entropy(coded[name][0]))
     first = share = _share_unique([coded[name] for name in left], rows.height)
     found = []
-    while share >= THRESHOLD:
+    while share >= SINGLES_OUT:
         found.append(left.pop())
         share = _share_unique([coded[name] for name in left], rows.height)
     return first, found
@@ -123,7 +123,7 @@ class _Search:
                 if self._has_found_part(names):
                     continue
                 share = self._count(names)
-                if share >= THRESHOLD:
+                if share >= SINGLES_OUT:
                     self.found[names] = share
                 else:
                     below.append(names)

@@ -1,6 +1,7 @@
 """The role that a column seems to have by its name and its values, and why: one rule, one function.
 
-The first rule that has something to say decides; `RULES` has their order.
+The first rule that has something to say decides; `RULES` has their order. What is asked of the
+values, such as `has_free_text`, is asked of fields of events, too.
 """
 
 from __future__ import annotations
@@ -11,37 +12,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.data.value_patterns import PATTERNS
-from halfmask.description.profile import MIN_NAMES
+from halfmask.description import thresholds
 
 if TYPE_CHECKING:
     from halfmask.data import Role
     from halfmask.description.column_names import NameHint
     from halfmask.description.profile import ColumnProfile
 
-# Nearly every row has a value of its own from this share on.
-NEARLY_UNIQUE = 0.95
-# In fewer rows, values differ by chance.
-FEW_ROWS = 20
-# A number or an account that so few values stand for points at groups.
-FEW_VALUES = 100
-FEW_SHARE = 0.05
-# Words and characters by which text is written by people and not chosen from a list.
-FREE_WORDS = 6
-FREE_CHARACTERS = 40
-# A column called remarks has texts of so many words; codes and ticks have fewer.
-REMARK_WORDS = 3
-# Whole numbers of so many digits that are all different are more often codes than measures.
-CODE_DIGITS = 6
-# "first" and "last" are of names where so many different texts are.
-NAMES_AT_LEAST = 20
-# Names of people in so many rows, of two words and more, are full names.
-MOSTLY_NAMES = 0.5
-FULL_NAME_WORDS = 1.5
 # What columns of places are about: towns and churches are called as people are.
 PLACES = ("a place", "a point", "birth", "where")
-# A column called subject numbers people where it has so many different values.
-PEOPLE_AT_LEAST = 20
-CALENDAR_YEARS = (1850, 2100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +41,65 @@ def judge(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:
 
 def is_nearly_unique(profile: ColumnProfile) -> bool:
     """Return whether nearly every row with a value has one of its own."""
-    return profile.filled >= FEW_ROWS and profile.uniqueness >= NEARLY_UNIQUE
+    return profile.filled >= thresholds.FEW_ROWS and profile.uniqueness >= thresholds.NEARLY_UNIQUE
 
 
 def has_free_text(profile: ColumnProfile) -> bool:
     """Return whether the texts are written by people, not chosen from a list."""
-    long = profile.mean_words >= FREE_WORDS and profile.mean_length >= FREE_CHARACTERS
-    return long and profile.distinct > 2 and profile.uniqueness >= 0.2
+    long = (
+        profile.mean_words >= thresholds.FREE_WORDS
+        and profile.mean_length >= thresholds.FREE_CHARACTERS
+    )
+    return long and profile.distinct > 2 and profile.uniqueness >= thresholds.FREE_UNIQUENESS
+
+
+def points_at_groups(profile: ColumnProfile, *, few_are_groups: bool = True) -> bool:
+    """Return whether so many rows share each value that it is one of a group."""
+    few = (
+        max(min(thresholds.FEW_VALUES, thresholds.FEW_SHARE * profile.filled), 2)
+        if few_are_groups
+        else 2
+    )
+    return profile.filled >= thresholds.FEW_ROWS and profile.distinct <= few
+
+
+def identifying_form(profile: ColumnProfile, hint: NameHint | None) -> tuple[str, str] | None:
+    """Return what the values are by a form that points at one person, and the sentence for it."""
+    if profile.date_format is not None or profile.dtype.is_float():
+        return None
+    clear_name = hint is not None and hint.strong and hint.topic.role != "identifier"
+    for name, pattern in PATTERNS.items():
+        if name == "phone" and (clear_name or profile.uniqueness < thresholds.PHONE_UNIQUENESS):
+            continue
+        if pattern.identifies and profile.patterns.get(name, 0.0) >= pattern.least:
+            return _form(profile, name)
+    return None
+
+
+def form_of_place(profile: ColumnProfile) -> tuple[str, str] | None:
+    """Return what the values are by the form of a place, and the sentence for it."""
+    found = ("coordinates", "postcode")
+    found = tuple(it for it in found if profile.patterns.get(it, 0.0) >= PATTERNS[it].least)
+    return _form(profile, found[0]) if found else None
+
+
+def _form(profile: ColumnProfile, name: str) -> tuple[str, str]:
+    about = PATTERNS[name].about
+    return about, f"{profile.patterns[name]:.0%} of its values have the form of {about}."
+
+
+def is_own_code(profile: ColumnProfile) -> bool:
+    """Return whether nearly every row has a value of its own that isn't a measure."""
+    numeric = profile.is_number
+    if not is_nearly_unique(profile) or not (profile.whole_numbers or not numeric):
+        return False
+    return not numeric or is_consecutive(profile) or profile.mean_length >= thresholds.CODE_DIGITS
+
+
+def is_consecutive(profile: ColumnProfile) -> bool:
+    """Return whether the values are whole numbers with few gaps between them."""
+    spread = (profile.high or 0) - (profile.low or 0) + 1
+    return profile.whole_numbers and spread <= thresholds.CONSECUTIVE * profile.distinct
 
 
 def _is_of_dates(profile: ColumnProfile) -> bool:
@@ -103,21 +134,11 @@ def _by_filling(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | 
 
 def _by_form(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:
     """Judge columns whose values have the form of something that points at one person."""
-    if profile.date_format is not None or profile.dtype.is_float():
+    found = identifying_form(profile, hint)
+    if found is None:
         return None
-    clear_name = hint is not None and hint.strong and hint.topic.role != "identifier"
-    for name, pattern in PATTERNS.items():
-        share = profile.patterns.get(name, 0.0)
-        # Much else looks like a telephone number.
-        if name == "phone" and (clear_name or profile.uniqueness < 0.1):
-            continue
-        if share >= pattern.least and pattern.identifies:
-            return RoleVerdict(
-                "identifier",
-                f"{share:.0%} of its values have the form of {pattern.about}.",
-                f"values: {_bare(pattern.about)}",
-            )
-    return None
+    about, reason = found
+    return RoleVerdict("identifier", reason, f"values: {_bare(about)}")
 
 
 def _by_text(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:  # noqa: ARG001 - as all rules
@@ -141,10 +162,8 @@ def _by_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
     if topic.role == "sensitive" and _is_of_dates(profile):
         why = f"{reason}; it is a date, which others may have seen."
         return RoleVerdict("quasi_identifier", why, brief)
-    few = profile.distinct <= max(min(FEW_VALUES, FEW_SHARE * profile.filled), 2)
-    yes_or_no = profile.distinct <= 2
-    groups = few if topic.few_are_groups else yes_or_no
-    if topic.role == "identifier" and groups and profile.filled >= FEW_ROWS:
+    groups = points_at_groups(profile, few_are_groups=topic.few_are_groups)
+    if topic.role == "identifier" and groups:
         return RoleVerdict(
             "quasi_identifier",
             f"{reason}, but it has only {values_text(profile.distinct)}, which point at groups.",
@@ -179,7 +198,7 @@ def _by_weak_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict 
         is_code = is_nearly_unique(profile) and not profile.is_number
         is_other = is_code or _is_of_dates(profile)
         return None if is_other else RoleVerdict("sensitive", f"{reason}.", brief, certain=False)
-    if topic.kind == "text" and profile.mean_words >= REMARK_WORDS:
+    if topic.kind == "text" and profile.mean_words >= thresholds.REMARK_WORDS:
         why = f"{reason}, which may name people: as an identifier it is dropped."
         return RoleVerdict("identifier", why, brief, certain=False)
     if hint.measures or not _has_many(profile, hint):
@@ -188,25 +207,29 @@ def _by_weak_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict 
         "identifier",
         f"{reason}, and it has {profile.distinct:,} different values in {profile.filled:,} rows.",
         brief,
-        certain=profile.uniqueness >= NEARLY_UNIQUE,
+        certain=profile.uniqueness >= thresholds.NEARLY_UNIQUE,
     )
 
 
 def _has_many(profile: ColumnProfile, hint: NameHint) -> bool:
     """Return whether there are as many different values as numbers or names of people have."""
     if hint.topic.about == "a person":
-        return profile.distinct >= PEOPLE_AT_LEAST and profile.whole_numbers
+        return profile.distinct >= thresholds.PEOPLE_AT_LEAST and profile.whole_numbers
     if hint.topic.kind == "text" and profile.is_number:
         return False
     counted = profile.whole_numbers or not profile.dtype.is_float()
-    return counted and (profile.uniqueness >= 0.5 or profile.distinct > 1_000)
+    return counted and (
+        profile.uniqueness >= thresholds.HALF_UNIQUE or profile.distinct > thresholds.MANY_VALUES
+    )
 
 
 def _is_of_calendar(profile: ColumnProfile, hint: NameHint) -> bool:
     """Return whether numbers are years or months of a calendar: "time" may be anything."""
     if not profile.whole_numbers or profile.low is None or profile.high is None:
         return False
-    year = CALENDAR_YEARS[0] <= profile.low and profile.high <= CALENDAR_YEARS[1]
+    year = (
+        thresholds.CALENDAR_YEARS[0] <= profile.low and profile.high <= thresholds.CALENDAR_YEARS[1]
+    )
     return year or (hint.of_calendar and profile.low >= 0 and profile.high <= 99)
 
 
@@ -215,8 +238,11 @@ def _by_names(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | No
     topic = hint.topic if hint is not None and hint.strong else None
     if topic is not None and (topic.role == "identifier" or topic.about.startswith(PLACES)):
         return None
-    full = profile.names >= MOSTLY_NAMES and profile.mean_words >= FULL_NAME_WORDS
-    some = profile.names >= MIN_NAMES and profile.distinct >= NAMES_AT_LEAST
+    full = (
+        profile.names >= thresholds.MOSTLY_NAMES
+        and profile.mean_words >= thresholds.FULL_NAME_WORDS
+    )
+    some = profile.names >= thresholds.SOME_NAMES and profile.distinct >= thresholds.NAMES_AT_LEAST
     # "Morgan" and "Martin" may be what a column of firms or schools speaks of.
     if full or (some and (topic is None or topic.role != "quasi_identifier")):
         return RoleVerdict(
@@ -237,27 +263,18 @@ def _by_date_or_place(profile: ColumnProfile, hint: NameHint | None) -> RoleVerd
             "values: dates or times",
             certain=False,
         )
-    for name in ("coordinates", "postcode"):
-        share = profile.patterns.get(name, 0.0)
-        if share >= PATTERNS[name].least:
-            return RoleVerdict(
-                "quasi_identifier",
-                f"{share:.0%} of its values have the form of {PATTERNS[name].about}.",
-                f"values: {_bare(PATTERNS[name].about)}",
-                certain=False,
-            )
-    return None
+    found = form_of_place(profile)
+    if found is None:
+        return None
+    about, reason = found
+    return RoleVerdict("quasi_identifier", reason, f"values: {_bare(about)}", certain=False)
 
 
 def _by_uniqueness(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:  # noqa: ARG001 - as all rules
     """Judge columns whose name says nothing by how many values they have."""
-    numeric = profile.is_number
-    if not is_nearly_unique(profile) or not (profile.whole_numbers or not numeric):
+    if not is_own_code(profile):
         return None
-    spread = (profile.high or 0) - (profile.low or 0) + 1
-    runs = profile.whole_numbers and spread <= 1.5 * profile.distinct
-    if numeric and not runs and profile.mean_length < CODE_DIGITS:
-        return None
+    runs = is_consecutive(profile)
     return RoleVerdict(
         "identifier",
         f"Nearly every row has a value of its own ({profile.distinct:,} in {profile.filled:,}"

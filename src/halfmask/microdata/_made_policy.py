@@ -12,7 +12,7 @@ from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.description import describe
 from halfmask.description.policy_text import Wanted, policy_text, proposed_diversity
-from halfmask.description.verdicts import FEW_ROWS, NEARLY_UNIQUE
+from halfmask.description.thresholds import FEW_ROWS, NEARLY_UNIQUE
 from halfmask.microdata._given_hierarchies import (
     Hierarchies,
     checked_hierarchies,

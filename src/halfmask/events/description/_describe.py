@@ -13,17 +13,27 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._validation import integer_at_least
+from halfmask.description.singling_out import codes_of
 from halfmask.events.block._block import scan_block
 from halfmask.events.block._limits import Limits
 from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._paths import Step
-from halfmask.events.description._facts import FieldFacts, facts_of
-from halfmask.events.description._field_proposal import EventsDescription, FieldProposal
-from halfmask.events.description._identifying import Identifying, identifying, rarity_of
-from halfmask.events.description._kinds import KindVerdict, judged
-from halfmask.events.description._roles import StreamRole, roles_of
-from halfmask.events.description._rules import FieldContext, Suggestion, suggested
-from halfmask.events.description._times import zoneless
+from halfmask.events.description._field_proposal import (
+    EventsDescription,
+    FieldContext,
+    FieldProposal,
+    Suggestion,
+    suggested,
+)
+from halfmask.events.description._fields import (
+    FieldFacts,
+    Identifying,
+    facts_of,
+    identifying,
+    rarity_of,
+    zoneless,
+)
+from halfmask.events.description._kinds import KindVerdict, StreamRole, judged, roles_of
 from halfmask.events.description._tree import SampleTree
 from halfmask.events.running._transforming import Transform
 from halfmask.vault import Secret
@@ -218,8 +228,7 @@ def _entities(fields: list[_Field], entity: str | None, events: int) -> NDArray[
         return None
     facts = next(it.facts for it in fields if it.facts.path == entity)
     found = np.full(events, -1, np.int64)
-    hashes = facts.series.hash(seed=0).to_numpy()
-    found[facts.event] = np.unique(hashes, return_inverse=True)[1]
+    found[facts.event], _ = codes_of(facts.series)
     return found
 
 

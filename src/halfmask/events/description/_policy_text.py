@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-import tomlkit
-
 from halfmask.claims import WEAKNESSES
-from halfmask.description.policy_text import _comment as comment
+from halfmask.description.policy_text import comment_of, toml_value
 
 if TYPE_CHECKING:
     from halfmask.events.description._field_proposal import EventsDescription, FieldProposal
@@ -43,9 +40,9 @@ def policy_text(found: EventsDescription, *, release: str) -> str:
     """Return the commented TOML of a description; it is a valid policy as it stands."""
     rules = [it for it in found.fields if it.rule is not None]
     parts = [
-        _comment(HEAD),
-        _comment("\n".join(_findings(found))),
-        f"halfmask-events = 1\nrelease = {_value(release)}",
+        comment_of(HEAD),
+        comment_of("\n".join(_findings(found))),
+        f"halfmask-events = 1\nrelease = {toml_value(release)}",
         *_stream(found),
         *(_field(it) for it in found.fields),
         *([] if rules else [_nothing(found)]),
@@ -73,14 +70,14 @@ def _findings(found: EventsDescription) -> Iterator[str]:
 def _stream(found: EventsDescription) -> Iterator[str]:
     named = found.stream
     lines = [
-        f"{role} = {_value(named[role])}"
+        f"{role} = {toml_value(named[role])}"
         for role in ("time", "tenant", "session", "entity")
         if role in named
     ]
     if found.zone_lacking:
-        lines += [_comment(ZONE), 'zone = "UTC"']
+        lines += [comment_of(ZONE), 'zone = "UTC"']
     if lines:
-        yield "\n".join((_comment(STREAM), "[stream]", *lines))
+        yield "\n".join((comment_of(STREAM), "[stream]", *lines))
 
 
 def _field(proposal: FieldProposal) -> str:
@@ -90,16 +87,16 @@ def _field(proposal: FieldProposal) -> str:
     if proposal.rule is None:
         if proposal.otherwise is not None:
             lines.append(f"Or: {proposal.otherwise}")
-        return _comment("\n".join(lines))
-    return "\n".join((_comment("\n".join(lines)), *_rule(proposal.path, proposal.rule)))
+        return comment_of("\n".join(lines))
+    return "\n".join((comment_of("\n".join(lines)), *_rule(proposal.path, proposal.rule)))
 
 
 def _rule(path: str, rule: Mapping[str, Any]) -> Iterator[str]:
     yield "[[rule]]"
-    yield f"path = {_value(path)}"
+    yield f"path = {toml_value(path)}"
     # What an action is comes before how it does it, and the treatment of names first of all.
     for key in sorted(rule, key=lambda it: (it != "names", it != "do")):
-        yield f"{key} = {_value(rule[key])}"
+        yield f"{key} = {toml_value(rule[key])}"
 
 
 def _counted(proposal: FieldProposal) -> str:
@@ -130,29 +127,11 @@ def _guarantee(found: EventsDescription) -> Iterator[str]:
     kept = [it for it in found.fields if it.rule is not None and it.rule["do"] == "keep"]
     texts = [it for it in kept if it.kind == "category" and "names" not in (it.rule or {})]
     if texts and {"time", "entity"} <= set(found.stream):
-        yield _comment(GUARANTEE.replace("{path}", _value(texts[0].path)))
+        yield comment_of(GUARANTEE.replace("{path}", toml_value(texts[0].path)))
 
 
 def _nothing(found: EventsDescription) -> str:
     path = found.fields[0].path if found.fields else "nothing"
     names = ['names = "hash"'] if "*" in path else []
-    erased = ["[[rule]]", f"path = {_value(path)}", *names, 'do = "erase"']
-    return "\n".join((_comment(NOTHING), *erased))
-
-
-def _value(value: object) -> str:
-    """Return a value as TOML has it; what can't be seen of a text is escaped."""
-    if not isinstance(value, str):
-        return tomlkit.item(value).as_string()
-    quoted = json.dumps(value, ensure_ascii=False)
-    return "".join(it if it.isprintable() else f"\\U{ord(it):08X}" for it in quoted)
-
-
-def _comment(text: str) -> str:
-    """Return text as comment lines; what TOML doesn't allow in them is escaped."""
-    return comment(
-        "".join(
-            it if it.isprintable() or it == "\n" else it.encode("unicode_escape").decode("ascii")
-            for it in text
-        )
-    )
+    erased = ["[[rule]]", f"path = {toml_value(path)}", *names, 'do = "erase"']
+    return "\n".join((comment_of(NOTHING), *erased))

@@ -69,11 +69,11 @@ def baseline(program: Path, frame: pl.DataFrame, folder: Path) -> Callable[[], t
 @contextmanager
 def stopwatch() -> Iterator[list[tuple[float, float]]]:
     """Note when each call of the kernel starts and ends."""
-    from halfmask.anonymize import _grower  # noqa: PLC0415 # loads with the kernel
+    from halfmask.anonymize import _growth  # noqa: PLC0415 # loads with the kernel
     from halfmask.kernels.partition import growing as partition  # noqa: PLC0415 # compiled late
 
-    several = _grower.PARALLEL_ROWS
-    _grower.PARALLEL_ROWS = sys.maxsize  # C runs in one thread: so does ours here
+    several = _growth.PARALLEL_ROWS
+    _growth.PARALLEL_ROWS = sys.maxsize  # C runs in one thread: so does ours here
     calls: list[tuple[float, float]] = []
     kernel = partition.grow
 
@@ -88,7 +88,7 @@ def stopwatch() -> Iterator[list[tuple[float, float]]]:
         yield calls
     finally:
         partition.grow = kernel
-        _grower.PARALLEL_ROWS = several
+        _growth.PARALLEL_ROWS = several
 
 
 def kernel_seconds(frame: pl.DataFrame, guarantees: list[Guarantee]) -> tuple[float, int]:

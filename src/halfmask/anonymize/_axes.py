@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize._relative_weights import relative_weights
+from halfmask.anonymize.coding import relative_weights
 from halfmask.kernels.partition.mdav import MEAN, MEDIAN, MISSING, MODE, PointColumns
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Axes:
 
 def _standardized(coding: Coding, codes: NDArray[np.integer]) -> NDArray[np.float64]:
     """Return a mean of 0 and a deviation of 1 over the rows; missing on an axis of its own."""
-    values, counts = _numbers(coding), np.bincount(codes, minlength=coding.n_codes)
+    values, counts = _place_numbers(coding), np.bincount(codes, minlength=coding.n_codes)
     weights = counts[: coding.n_values]
     n = max(1, int(weights.sum()))
     centred = values - (weights @ values) / n
@@ -99,13 +99,13 @@ def _within_one(coding: Coding, average: int) -> NDArray[np.float64]:
     if average == MEDIAN or n == 0:
         places = np.arange(n) / max(1, n - 1)
     else:
-        values = _numbers(coding)
+        values = _place_numbers(coding)
         width = float(values[-1] - values[0])
         places = (values - values[0]) / width if width else np.zeros(n)
     return (np.append(places, MISSING) if coding.missing else places)[:, None]
 
 
-def _numbers(coding: Coding) -> NDArray[np.float64]:
+def _place_numbers(coding: Coding) -> NDArray[np.float64]:
     """Return the values as numbers of at most 1, so that their squares are finite."""
     values = coding.values
     plain = values.to_physical() if values.dtype.is_temporal() else values

@@ -1,4 +1,4 @@
-"""The cells of a fitted partition, as a recoding looks at them."""
+"""The cells of a partition: the rows and codes of each, and what a recoding looks at."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import polars as pl
 
+from halfmask.guarantees import Classes
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from halfmask.anonymize._fitted import Fitted
     from halfmask.anonymize._partition import Partition
-    from halfmask.anonymize._recount import CellCounts
     from halfmask.anonymize.coding import Coding
 
 
@@ -95,3 +99,149 @@ class CellColumn:
         )
         held = entries.filter(pl.col("code") < self.coding.n_values)
         return held.group_by("cell", "code").agg(pl.col("n").sum()).sort("cell", "code")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellCounts:
+    """Counts of rows by cell and code: they add up over batches.
+
+    Parameters
+    ----------
+    classes
+        Sizes and sensitive histograms of the cells.
+    cells, codes
+        For each quasi-identifier, one cell and one code per row, or per distinct pair.
+    counts
+        For each quasi-identifier, the number of rows of each pair. With ``None`` it is 1.
+    """
+
+    classes: Classes
+    cells: tuple[NDArray[np.integer], ...]
+    codes: tuple[NDArray[np.integer], ...]
+    counts: tuple[NDArray[np.int64], ...] | None
+
+    def __repr__(self) -> str:
+        return f"CellCounts({self.classes.n_classes} cells, {self.classes.rows} rows)"
+
+    @classmethod
+    def of(cls, fitted: Fitted) -> CellCounts:
+        """Count the rows that the cells were grown from, except suppressed rows.
+
+        Parameters
+        ----------
+        fitted
+            The grown cells.
+        """
+        kept = fitted.cell_of_row >= 0
+        cells, codes = fitted.cell_of_row, fitted.codes
+        if not kept.all():
+            cells, codes = cells[kept], tuple(column[kept] for column in codes)
+        return cls(classes=fitted.classes(), cells=(cells,) * len(codes), codes=codes, counts=None)
+
+    def entries(
+        self, column: int
+    ) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64] | None]:
+        """Return the cells, codes and counts of one quasi-identifier.
+
+        Parameters
+        ----------
+        column
+            The place of the quasi-identifier.
+        """
+        n = None if self.counts is None else self.counts[column]
+        return self.cells[column], self.codes[column], n
+
+    def code_counts(self, n_codes: Sequence[int]) -> list[NDArray[np.int64]]:
+        """Return for each quasi-identifier how many rows have each code.
+
+        Parameters
+        ----------
+        n_codes
+            How many codes each quasi-identifier has.
+        """
+        counted = []
+        for column, n in enumerate(n_codes):
+            _, codes, weights = self.entries(column)
+            counted.append(np.bincount(codes, weights=weights, minlength=n).astype(np.int64))
+        return counted
+
+    def __add__(self, other: CellCounts) -> CellCounts:
+        """Return the counts of both batches."""
+        summed = [
+            _paired(
+                np.concatenate([self.cells[j], other.cells[j]]),
+                np.concatenate([self.codes[j], other.codes[j]]),
+                np.concatenate([self._weights(j), other._weights(j)]),
+            )
+            for j in range(len(self.codes))
+        ]
+        return CellCounts(
+            classes=self.classes + other.classes,
+            cells=tuple(entry[0] for entry in summed),
+            codes=tuple(entry[1] for entry in summed),
+            counts=tuple(entry[2] for entry in summed),
+        )
+
+    def renumbered(self, target: NDArray[np.int64], n_cells: int) -> CellCounts:
+        """Return the counts with cells joined, or dropped where the target is -1.
+
+        Parameters
+        ----------
+        target
+            The new number of each cell; -1 drops it.
+        n_cells
+            The number of cells afterwards.
+        """
+        dropped = np.flatnonzero(target < 0)
+        classes = self.classes.without(dropped) if len(dropped) else self.classes
+        classes = classes.coarsened(target[target >= 0], n_cells)
+        moved = [target[cells] for cells in self.cells]
+        kept = [cells >= 0 for cells in moved]
+        return CellCounts(
+            classes=classes,
+            cells=tuple(cells[stays] for cells, stays in zip(moved, kept, strict=True)),
+            codes=tuple(codes[stays] for codes, stays in zip(self.codes, kept, strict=True)),
+            counts=self.counts
+            and tuple(n[stays] for n, stays in zip(self.counts, kept, strict=True)),
+        )
+
+    def _weights(self, column: int) -> NDArray[np.int64]:
+        if self.counts is None:
+            return np.ones(len(self.codes[column]), dtype=np.int64)
+        return self.counts[column]
+
+
+def count_cells(fitted: Fitted, batch: pl.DataFrame, *, person: str | None = None) -> CellCounts:
+    """Count the rows of a batch in the cells of a fit."""
+    codes = [coding.codes(batch[coding.column.name]) for coding in fitted.codings]
+    cells = fitted.partition.cells_of(codes)
+    placed = cells >= 0
+    if not placed.all():
+        batch, cells = batch.filter(pl.Series(placed)), cells[placed]
+        codes = [column[placed] for column in codes]
+    sensitive = {
+        column.name: (column.of_batch(batch[column.name]), column.n_values)
+        for column in fitted.sensitive
+    }
+    people = None
+    if person is not None and fitted.persons is not None:
+        people = fitted.persons.of_batch(batch[person])
+    paired = [_paired(cells, column, np.ones(len(column), dtype=np.int64)) for column in codes]
+    return CellCounts(
+        classes=Classes.from_codes(
+            cells, fitted.partition.n_cells, sensitive, person_of_row=people
+        ),
+        cells=tuple(entry[0] for entry in paired),
+        codes=tuple(entry[1] for entry in paired),
+        counts=tuple(entry[2] for entry in paired),
+    )
+
+
+def _paired(
+    cells: NDArray[np.integer], codes: NDArray[np.integer], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    table = pl.DataFrame(
+        {"cell": cells.astype(np.int64), "code": codes.astype(np.int64), "n": counts}
+    )
+    summed = table.group_by("cell", "code").agg(pl.col("n").sum()).sort("cell", "code")
+    return tuple(summed[name].to_numpy() for name in ("cell", "code", "n"))  # type: ignore[return-value] # three

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._axes import Axes
-    from halfmask.anonymize._sensitive_codes import SensitiveCodes
+    from halfmask.anonymize._row_codes import SensitiveCodes
     from halfmask.kernels.partition.criteria import Rules
 
 

@@ -13,11 +13,8 @@ from halfmask._validation import rows_of_share
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._lattice_partition import LatticePartition
-from halfmask.anonymize._person_codes import PersonCodes
-from halfmask.anonymize._relative_weights import relative_weights
-from halfmask.anonymize._sensitive_codes import SensitiveCodes
-from halfmask.anonymize._written_codes import written_codes
-from halfmask.anonymize.coding import Coding, code_column
+from halfmask.anonymize._row_codes import PersonCodes, SensitiveCodes, written_codes
+from halfmask.anonymize.coding import Coding, code_column, relative_weights
 from halfmask.anonymize.method import as_guides
 from halfmask.data import leaf_text
 from halfmask.engines import map_in_order

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._partition import Partition
-    from halfmask.anonymize._person_codes import PersonCodes
-    from halfmask.anonymize._sensitive_codes import SensitiveCodes
+    from halfmask.anonymize._row_codes import PersonCodes, SensitiveCodes
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.lattice import (
         ChosenNode,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from halfmask.anonymize._cells import CellCounts
     from halfmask.anonymize._lattice_partition import LatticePartition
-    from halfmask.anonymize._recount import CellCounts
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.lattice import Levels
     from halfmask.guarantees import Classes

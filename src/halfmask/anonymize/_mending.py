@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import rows_of_share
-from halfmask.anonymize._recount import CellCounts
+from halfmask.anonymize._cells import CellCounts
+from halfmask.anonymize._row_codes import written_codes
 from halfmask.anonymize._suppressing import smallest_enough
-from halfmask.anonymize._written_codes import written_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.anonymize._cells import CellCounts
     from halfmask.anonymize._partition import Partition
-    from halfmask.anonymize._recount import CellCounts
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding
@@ -211,3 +211,36 @@ class Plan:
         # polars turns indices of any other type into these, once a column.
         places = cells.cast(pl.UInt32)
         return list(map_in_order(self.released, lambda series: series.gather(places)))
+
+
+def representative_rows(
+    cell_of_row: NDArray[np.int32],
+    codes: Sequence[NDArray[np.integer]],
+    codings: Sequence[Coding],
+) -> NDArray[np.int64]:
+    """Return for each cell the number of the row that is nearest the cell's middle.
+
+    Notes
+    -----
+    Of rows that are equally near the first in the table is taken.
+    """
+    n = len(cell_of_row)
+    distance = np.zeros(n)
+    for column, coding in zip(codes, codings, strict=True):
+        rows = pl.DataFrame({"cell": cell_of_row, "code": column.astype(np.int64)})
+        if coding.ordered:
+            middle = rows.select(pl.col("code").quantile(0.5, "lower").over("cell")).to_series()
+            width = max(1, coding.n_codes - 1)
+            distance += np.abs(column - middle.to_numpy()) / width
+        else:
+            counted = rows.select("cell", "code", n=pl.len().over("cell", "code")).with_columns(
+                most=pl.col("n").max().over("cell")
+            )
+            distance += (counted["n"] < counted["most"]).to_numpy()
+    nearest = (
+        pl.DataFrame({"cell": cell_of_row, "distance": distance, "row": np.arange(n)})
+        .sort("cell", "distance", "row")
+        .group_by("cell", maintain_order=True)
+        .first()
+    )
+    return nearest["row"].to_numpy().astype(np.int64)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.anonymize._recount import CellCounts
+    from halfmask.anonymize._cells import CellCounts
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.recodings import Recoding
     from halfmask.guarantees import Classes

@@ -11,18 +11,16 @@ import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError, SchemaError
 from halfmask._validation import fraction
-from halfmask.anonymize._cells import CellColumn
+from halfmask.anonymize._cells import CellColumn, CellCounts, count_cells
 from halfmask.anonymize._fitted import Fitted, fit_cells
 from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._level_people import LevelPeople, PeopleOfNode
 from halfmask.anonymize._mending import better_start, mend
-from halfmask.anonymize._plan import Plan
-from halfmask.anonymize._recount import CellCounts, count_cells
-from halfmask.anonymize._representatives import representative_rows
+from halfmask.anonymize._plan import Plan, representative_rows
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
 from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
-from halfmask.anonymize.recodings._range_checks import check_ranges
+from halfmask.anonymize.recodings._ranges import check_ranges
 from halfmask.data.value_patterns import names_nobody
 from halfmask.engines import map_in_order
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask.anonymize._growth import engine_rules
-from halfmask.anonymize._relative_weights import relative_weights
-from halfmask.anonymize._sensitive_codes import narrow
+from halfmask.anonymize._row_codes import narrow
+from halfmask.anonymize.coding import relative_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

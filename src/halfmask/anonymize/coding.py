@@ -14,9 +14,12 @@ from halfmask.data.text_forms import form_of
 from halfmask.kernels.partition.records import APART
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from halfmask.anonymize._range_grid import RangeGrid
+
 
 #: Integer columns whose values span less than this are coded by a table instead of a search.
 TABLE_SPAN = 1 << 22
@@ -261,3 +264,23 @@ def _by_table(
     shifted = physical.fill_null(low).to_numpy().astype(np.int64) - low
     codes: NDArray[np.int64] = table[np.clip(shifted, 0, high - low)]
     return codes
+
+
+def relative_weights(weights: Iterable[float]) -> NDArray[np.float64]:
+    """Return weights scaled so that their mean is 1.
+
+    Notes
+    -----
+    **Guarantees.** Equal weights are exactly 1 each, whatever they are.
+
+    Examples
+    --------
+    >>> relative_weights([3, 1]), relative_weights([0.1, 0.1, 0.1])
+    (array([1.5, 0.5]), array([1., 1., 1.]))
+    """
+    given = np.array(list(weights), dtype=np.float64)
+    if (given == given[:1]).all():
+        return np.ones_like(given)
+    given /= given.max()  # so that no sum of large weights overflows
+    relative: NDArray[np.float64] = given * (len(given) / given.sum())
+    return relative

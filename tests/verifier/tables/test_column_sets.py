@@ -52,6 +52,7 @@ def test_counts_are_those_of_a_counter(sparse, rows, k):
     table = pl.DataFrame(rows, schema=SCHEMA)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_column_sets, "SPARSE", sparse)
+        patch.setattr(_column_sets, "CELLS_AT_ONCE", 2 * sparse)
         found = count_sets(table.lazy(), table.schema, SETS, k)
 
     assert found == [_naive(rows, names, k) for names in SETS]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from halfmask._validation import fraction
-from halfmask.anonymize._relative_weights import relative_weights
+from halfmask.anonymize.coding import relative_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

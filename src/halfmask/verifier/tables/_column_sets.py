@@ -1,12 +1,12 @@
 """Rows that few others equal on sets of released columns, counted again from the files.
 
-Each column becomes exact codes, one column at a time, and the codes of a row one exact key for each
-set. Rows that are unique on some columns are unique on more of them, and are put aside.
+Each column becomes exact codes, and the codes of a row one exact key for each set. Rows that are
+unique on some columns are unique on more of them, and are put aside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,6 +30,8 @@ DENSE_RANGE = 1 << 31
 SPARSE = 64
 #: By how much of the rows an estimate may be below what is counted.
 ESTIMATE_MARGIN = 0.02
+#: So many cells are read at once, or one column.
+CELLS_AT_ONCE = 1 << 22
 
 
 def check_sets(
@@ -80,25 +82,42 @@ def count_sets(
 ) -> list[tuple[int, int]]:
     """Return for each set of columns how many rows are unique, and in classes under k.
 
-    Sets that have the same columns so far share their keys.
+    Sets that have the same columns so far share their keys. Many columns are read at once: each
+    read of a text file parses all of it.
     """
-    order = dict.fromkeys(name for names in reversed(sets) for name in names)
-    joined: list[tuple[str, ...]] = [() for _ in sets]
-    keys_of: dict[tuple[str, ...], _Keys] = {(): _Keys()}
-    for name in order:
-        wanted = {done for done, names in zip(joined, sets, strict=True) if name in names}
-        if not all(keys_of[done].all_unique for done in wanted):
-            cells = table.select(name).collect(engine="streaming")[name]
-            codes, span = _codes(cells, dtypes[name])
-            keys_of |= {(*done, name): keys_of[done].joined(codes, span) for done in wanted}
-        else:
-            keys_of |= {(*done, name): keys_of[done] for done in wanted}
-        joined = [
-            (*done, name) if name in names else done
-            for done, names in zip(joined, sets, strict=True)
-        ]
-        keys_of = {done: keys_of[done] for done in joined}
-    return [keys_of[done].rare(k) for done in joined]
+    columns = list(dict.fromkeys(name for names in reversed(sets) for name in names))
+    members = [frozenset(names) for names in sets]
+    groups = [(tuple(range(len(sets))), _Keys())]
+    begin, step = 0, 1
+    while begin < len(columns) and not all(keys.all_unique for _, keys in groups):
+        asked = {i for own, keys in groups if not keys.all_unique for i in own}
+        part = columns[begin : begin + step]
+        begin += step
+        wanted = [name for name in part if any(name in members[i] for i in asked)]
+        if not wanted:
+            continue
+        cells = table.select(wanted).collect(engine="streaming")
+        step = max(1, CELLS_AT_ONCE // max(1, cells.height))
+        for name in wanted:
+            groups = list(_split(groups, members, name, *_codes(cells[name], dtypes[name])))
+    found = {i: keys.rare(k) for own, keys in groups for i in own}
+    return [found[i] for i in range(len(sets))]
+
+
+def _split(
+    groups: Iterable[tuple[tuple[int, ...], _Keys]],
+    members: Sequence[frozenset[str]],
+    name: str,
+    codes: Ints,
+    span: int,
+) -> Iterator[tuple[tuple[int, ...], _Keys]]:
+    """Yield the sets of each group that have a column with keys joined to it, and the others."""
+    for own, keys in groups:
+        having = tuple(i for i in own if name in members[i])
+        if having:
+            yield having, keys.joined(codes, span)
+        if len(having) < len(own):
+            yield tuple(i for i in own if i not in having), keys
 
 
 @dataclass(frozen=True, slots=True)

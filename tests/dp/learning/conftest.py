@@ -32,7 +32,9 @@ def pytest_collection_modifyitems(items):
 
 
 class Notes:
-    """A ledger that notes what is booked, up to a number of times."""
+    """A ledger that notes what is booked, up to a number of times, and states no unit."""
+
+    unit = None
 
     def __init__(self, times=10):
         self.booked = []

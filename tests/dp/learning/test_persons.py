@@ -18,7 +18,7 @@ from halfmask.dp.learning import (
     PrivateMultinomialNB,
     PrivateSGDClassifier,
     PrivateSGDRegressor,
-    _persons,
+    _declared,
     release_model,
 )
 from halfmask.dp.learning.pate import PateClassifier
@@ -58,7 +58,7 @@ def test_a_person_with_many_rows_moves_no_model_more_than_one_row_does(name):
 
 def test_each_row_of_a_person_is_as_likely_whoever_else_is_there():
     persons = np.array([0, 1, 1, 1, 2, 2])
-    drawn = np.array([_persons.one_row_each(persons) for _ in range(3000)])
+    drawn = np.array([_declared.one_row_each(persons) for _ in range(3000)])
     assert (drawn[:, 0] == 0).all()
     for place in (1, 2, 3):  # 5 standard deviations
         assert (drawn[:, 1] == place).mean() == pytest.approx(1 / 3, abs=0.045)
@@ -127,8 +127,8 @@ def test_each_row_has_a_person(groups):
     [1, 1, 2, 3], ["a", "a", "b", "c"], [1, "a", 1, ("b", 2)], pl.Series("who", [7, 7, 8, 9]),
 ])  # fmt: skip
 def test_persons_are_texts_or_numbers(groups):
-    kept = _persons.person_codes(np.asarray(groups, dtype=object), 4, owner="test")
-    assert len(_persons.one_row_each(kept)) == 3
+    kept = _declared.person_codes(np.asarray(groups, dtype=object), 4, owner="test")
+    assert len(_declared.one_row_each(kept)) == 3
 
 
 @pytest.mark.parametrize("groups", [None, PERSONS])

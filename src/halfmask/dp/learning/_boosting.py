@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.special import expit, softmax
-from sklearn.utils.validation import check_is_fitted
 
-from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
-from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent, calibrate
-from halfmask.dp.learning._declared import declared_bounds, declared_classes, scaled
-from halfmask.dp.learning._private_estimator import ENOUGH, warn_of_noise
-from halfmask.dp.learning._score_classifier import ScoreClassifier
+from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent
+from halfmask.dp.learning._declared import scaled
+from halfmask.dp.learning._private_estimator import ENOUGH, ScoreClassifier, likelihoods
 from halfmask.dp.noise import FixedPoint, GaussianMechanism
 
 if TYPE_CHECKING:
@@ -32,6 +29,7 @@ _GRID: Final = FixedPoint(exponent=-30)
 _LEAST_ROWS: Final = 10.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateBoostingClassifier(ScoreClassifier):
     """Additive boosting of one-column trees with random splits, by noisy histograms.
 
@@ -89,125 +87,82 @@ class PrivateBoostingClassifier(ScoreClassifier):
     [0, 1, 0]
     """
 
-    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        bounds: tuple[ArrayLike, ArrayLike],
-        classes: Sequence[object],
-        bins: int = 32,
-        leaves: int = 4,
-        rounds: int = 20,
-        learning_rate: float = 0.5,
-        random_state: int | None = None,
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.bins = bins
-        self.leaves = leaves
-        self.rounds = rounds
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.ledger = ledger
+    epsilon: float
+    delta: float
+    bounds: tuple[ArrayLike, ArrayLike]
+    classes: Sequence[object]
+    bins: int = 32
+    leaves: int = 4
+    rounds: int = 20
+    learning_rate: float = 0.5
+    random_state: int | None = None
+    ledger: BudgetLedger | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Train on rows and their labels.
+    _learnt = "shapes_"
 
-        Parameters
-        ----------
-        X
-            Finite numbers.
-        y
-            One of ``classes`` a row.
-        groups
-            The person of each row. One row of each person is drawn by chance, and the guarantee is
-            for persons; ``None``: for rows.
-        """
-        self._check()
-        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
+    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
         places = self._places(rows)
         columns = rows.shape[1]
         truth = self._truth(codes)
-        self.noise_multiplier_, events = self._noise(columns, truth.shape[1])
+        self.noise_multiplier_, events = self._noise(columns)
         self._spend(events)
         counts = self._counts(places, self.noise_multiplier_ / self._count_share(columns))
-        warn_of_noise(
-            type(self).__name__,
-            noise=self._rows_like_noise(self.noise_multiplier_, truth.shape[1]),
+        self._warn_of_noise(
+            noise=self._rows_like_noise(self.noise_multiplier_),
             signal=float(counts.sum(axis=1).mean()) / ENOUGH,
             hint="Choose a larger epsilon, fewer rounds or leaves, or take more rows.",
         )
         self.shapes_ = self._boosted(places, truth, counts)
-        return self
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return a score a row, or one a row and class for more than two classes.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        check_is_fitted(self, "shapes_")
-        scores = _scores(self.shapes_, self._places(self._rows(X)))
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        return _scores(self.shapes_, self._places(rows))
 
     def _check(self) -> None:
-        need("opendp", "dp_accounting")
-        self._check_budget()
-        owner = type(self).__name__
+        super()._check()
+        owner = self._owner
         integer_at_least(1, owner=owner, rounds=self.rounds)
         integer_at_least(2, owner=owner, bins=self.bins, leaves=self.leaves)
         number_between(2, self.bins, owner=owner, leaves=self.leaves)
-        number_between(0, math.inf, owner=owner, low_open=True, learning_rate=self.learning_rate)
+        self._check_positive("learning_rate")
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
-        self._check()
-        declared_bounds(self.bounds, columns, owner=type(self).__name__, name="bounds")
-        labels = len(declared_classes(self.classes, owner=type(self).__name__))
-        outputs = 1 if labels == 2 else labels
-        multiplier, events = self._noise(columns, outputs)
+        self._bounds(columns)
+        multiplier, events = self._noise(columns)
         noise = f"Each sum of a leaf gets noise of standard deviation {multiplier:.3g} rows."
-        return events, noise, self._rows_like_noise(multiplier, outputs)
+        return events, noise, self._rows_like_noise(multiplier)
 
-    def _rows_like_noise(self, multiplier: float, outputs: int) -> float:
+    @property
+    def _norm(self) -> float:
+        """The most that a row adds to the sums of a tree."""
+        return 1.0 if self._outputs == 1 else math.sqrt(2)
+
+    def _rows_like_noise(self, multiplier: float) -> float:
         """Return the rows of all leaves that add as much as noise, which rounds average out."""
-        norm = 1.0 if outputs == 1 else math.sqrt(2)
-        return multiplier * norm * self.leaves / math.sqrt(self.rounds)
+        return multiplier * self._norm * self.leaves / math.sqrt(self.rounds)
 
     def _count_share(self, columns: int) -> float:
         return math.sqrt(_COUNT_SHARE * self.rounds * columns)
 
-    def _noise(self, columns: int, outputs: int) -> tuple[float, list[MechanismEvent]]:
+    def _noise(self, columns: int) -> tuple[float, list[MechanismEvent]]:
         """Return the noise multiplier of a tree, and what all noise costs."""
         share = self._count_share(columns)
 
         def events(noise: float) -> list[MechanismEvent]:
-            return self._events(noise, noise / share, columns, outputs)
+            trees = SampledGaussianEvent(
+                noise_multiplier=noise,
+                sampling_probability=1.0,
+                steps=self.rounds * columns,
+                coordinates=self.leaves * self._outputs,
+            )
+            of_counts = noise / share
+            counts = GaussianEvent(noise_multiplier=of_counts, coordinates=columns * self.bins)
+            return [trees, counts]
 
-        found = calibrate(events, epsilon=self.epsilon, delta=self.delta)
-        return found, events(found)
-
-    def _events(
-        self, noise: float, count_noise: float, columns: int, outputs: int
-    ) -> list[MechanismEvent]:
-        trees = SampledGaussianEvent(
-            noise_multiplier=noise,
-            sampling_probability=1.0,
-            steps=self.rounds * columns,
-            coordinates=self.leaves * outputs,
-        )
-        return [trees, GaussianEvent(noise_multiplier=count_noise, coordinates=columns * self.bins)]
+        return self._calibrated(events)
 
     def _places(self, rows: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the bin of each value."""
-        low, high = declared_bounds(
-            self.bounds, rows.shape[1], owner=type(self).__name__, name="bounds"
-        )
+        low, high = self._bounds(rows.shape[1])
         within = (scaled(rows, low, high) + 1) / 2
         return np.minimum((within * self.bins).astype(np.int64), self.bins - 1)
 
@@ -223,18 +178,19 @@ class PrivateBoostingClassifier(ScoreClassifier):
     ) -> NDArray[np.float64]:
         """Return what bins add to the scores, after all rounds over all columns."""
         outputs = truth.shape[1]
-        norm = 1.0 if outputs == 1 else math.sqrt(2)
-        mechanism = GaussianMechanism(sensitivity=norm, scale=self.noise_multiplier_ * norm)
+        scale = self.noise_multiplier_ * self._norm
+        mechanism = GaussianMechanism(sensitivity=self._norm, scale=scale)
         random = np.random.default_rng(self.random_state)
         shapes = np.zeros((places.shape[1], self.bins, outputs))
         scores = np.zeros(truth.shape)
         for _ in range(self.rounds):
             for column in range(places.shape[1]):
-                likely = expit(scores) if outputs == 1 else softmax(scores, axis=1)
                 cuts = np.sort(random.choice(self.bins - 1, self.leaves - 1, replace=False)) + 1
                 leaf_of_bin = np.searchsorted(cuts, np.arange(self.bins), side="right")
                 leaves = leaf_of_bin[places[:, column]]
-                sums = mechanism.release(_leaf_sums(truth - likely, leaves, self.leaves))
+                sums = mechanism.release(
+                    _leaf_sums(truth - likelihoods(scores), leaves, self.leaves)
+                )
                 rows = np.bincount(leaf_of_bin, counts[column], minlength=self.leaves)
                 added = self.learning_rate * sums / np.maximum(rows, _LEAST_ROWS)[:, None]
                 shapes[column] += added[leaf_of_bin]

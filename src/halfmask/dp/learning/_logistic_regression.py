@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from halfmask._optional import need
-from halfmask._validation import number_between, one_of
-from halfmask.dp.learning._declared import declared_classes, with_constant, within_norm
+from halfmask._validation import one_of
+from halfmask.dp.learning._declared import with_constant, within_norm
 from halfmask.dp.learning._logistic_minimum import logistic_minimum
 from halfmask.dp.learning._objective_noise import ObjectiveNoise
-from halfmask.dp.learning._private_estimator import warn_of_noise
-from halfmask.dp.learning._score_classifier import ScoreClassifier
-from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism
+from halfmask.dp.learning._private_estimator import ScoreClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.learning._private_estimator import BudgetLedger
@@ -38,19 +35,12 @@ class LinearPredictions(ScoreClassifier):
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return a score a row, or one a row and class for more than two classes.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        check_is_fitted(self)
-        scores: NDArray[np.float64] = self._rows(X) @ self.coef_.T + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = rows @ self.coef_.T + self.intercept_
+        return scores
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(LinearPredictions):
     """Logistic regression by output or objective perturbation.
 
@@ -137,64 +127,32 @@ class PrivateLogisticRegression(LinearPredictions):
     ['no', 'yes']
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        row_norm: float,
-        classes: Sequence[object],
-        C: float | None = None,
-        fit_intercept: bool = True,
-        perturbation: str = "output",
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.row_norm = row_norm
-        self.classes = classes
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.perturbation = perturbation
-        self.ledger = ledger
+    epsilon: float
+    delta: float
+    row_norm: float
+    classes: Sequence[object]
+    C: float | None = None
+    fit_intercept: bool = True
+    perturbation: str = "output"
+    ledger: BudgetLedger | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Train on rows and their labels.
-
-        Parameters
-        ----------
-        X
-            Finite numbers.
-        y
-            One of ``classes`` a row.
-        groups
-            The person of each row. One row of each person is drawn by chance, and the guarantee is
-            for persons; ``None``: for rows.
-        """
-        self._check()
-        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
+    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
         rows = within_norm(rows, self.row_norm)
         rows = with_constant(rows) if self.fit_intercept else rows
-        shape = self._shape(rows.shape[1])
+        shape = self._outputs, rows.shape[1]
         self.C_ = self._strength(shape)
         perturbed = self._objective if self.perturbation == "objective" else self._output
         noisy = perturbed(rows, codes, np.zeros(shape))
         self.intercept_ = noisy[:, 0] if self.fit_intercept else np.zeros(shape[0])
         self.coef_ = noisy[:, 1:] if self.fit_intercept else noisy
-        return self
 
     def _check(self) -> None:
-        need("opendp", "dp_accounting")
-        self._check_budget()
-        owner = type(self).__name__
-        number_between(0, math.inf, owner=owner, low_open=True, row_norm=self.row_norm)
-        if self.C is not None:
-            number_between(0, math.inf, owner=owner, low_open=True, C=self.C)
-        one_of(("output", "objective"), owner=owner, perturbation=self.perturbation)
+        super()._check()
+        self._check_positive("row_norm", *([] if self.C is None else ["C"]))
+        one_of(("output", "objective"), owner=self._owner, perturbation=self.perturbation)
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
-        self._check()
-        outputs, entries = shape = self._shape(columns + self.fit_intercept)
+        outputs, entries = shape = self._outputs, columns + self.fit_intercept
         strength, size = self._strength(shape), outputs * entries
         if self.perturbation == "objective":
             of_loss = self._noise_in_the_loss(strength, shape)
@@ -207,22 +165,11 @@ class PrivateLogisticRegression(LinearPredictions):
         noise = f"{where} gets noise of standard deviation {deviation:.3g}, at C = {strength:.3g}."
         return events, noise, deviation * math.sqrt(size) / reach
 
-    def _shape(self, entries: int) -> tuple[int, int]:
-        """Return the shape of all coefficients, with those of the constant."""
-        labels = len(declared_classes(self.classes, owner=type(self).__name__))
-        return (1 if labels == 2 else labels), entries
-
     def _strength(self, shape: tuple[int, int]) -> float:
         """Return the inverse strength of the penalty: the one given, or by what is public."""
         if self.C is not None:
             return self.C
-        if self.delta > 0:
-            unit: NoiseMechanism = GaussianMechanism.calibrated(
-                sensitivity=1.0, epsilon=self.epsilon, delta=self.delta
-            )
-        else:
-            norm = math.sqrt(shape[0] * shape[1])
-            unit = LaplaceMechanism.calibrated(sensitivity=norm, epsilon=self.epsilon)
+        unit = self._mechanism_for(l1=math.sqrt(shape[0] * shape[1]), l2=1.0)
         moved = self._longest * self._lipschitz(shape[0]) * unit.deviation
         return _SCORE_NOISE[self.perturbation] / moved
 
@@ -238,13 +185,7 @@ class PrivateLogisticRegression(LinearPredictions):
     def _noise_on_the_minimum(self, strength: float, shape: tuple[int, int]) -> NoiseMechanism:
         # The solver ends at a gradient of at most the tolerance, for either table.
         moved = strength * self._lipschitz(shape[0]) * (1 + 2 * _TOLERANCE)
-        if self.delta > 0:
-            return GaussianMechanism.calibrated(
-                sensitivity=moved, epsilon=self.epsilon, delta=self.delta
-            )
-        return LaplaceMechanism.calibrated(
-            sensitivity=moved * math.sqrt(shape[0] * shape[1]), epsilon=self.epsilon
-        )
+        return self._mechanism_for(l1=moved * math.sqrt(shape[0] * shape[1]), l2=moved)
 
     def _output(
         self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
@@ -259,8 +200,7 @@ class PrivateLogisticRegression(LinearPredictions):
         # coefficients, so that its own luck isn't taken for a signal.
         noise = self.mechanism_.deviation**2 * zeros.size
         luck = 3 * math.sqrt((2 if self.delta > 0 else 5) / zeros.size)
-        warn_of_noise(
-            type(self).__name__,
+        self._warn_of_noise(
             noise=noise,
             signal=float(np.square(noisy).sum()) - noise * (1 + luck),
             hint="Choose a smaller C, a larger epsilon or perturbation='objective', or take more "

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import DataError
-from halfmask._optional import need
-from halfmask._validation import number_between
-from halfmask.dp.learning._declared import declared_bounds, declared_classes, scaled
-from halfmask.dp.learning._private_estimator import ENOUGH, PrivateEstimator, warn_of_noise
-from halfmask.dp.noise import FixedPoint, GaussianMechanism, LaplaceMechanism
+from halfmask.dp.learning._declared import scaled
+from halfmask.dp.learning._private_estimator import ENOUGH, PrivateClassifier
+from halfmask.dp.noise import FixedPoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +28,8 @@ _GRID = FixedPoint(exponent=-30)
 _LEAST_VARIANCE = 1e-3
 
 
-class NoisyClassSums(ClassifierMixin, PrivateEstimator):  # type: ignore[misc] # sklearn has no types
+class NoisyClassSums(PrivateClassifier):
     """What naive Bayes models have in common: sums a class, with noise on all at once."""
-
-    classes_: NDArray[Any]
 
     def _norms(self, columns: int) -> tuple[int, float, float]:
         """Return the sums of a class, and bounds on the L1 and L2 norm of what a row adds."""
@@ -44,26 +38,16 @@ class NoisyClassSums(ClassifierMixin, PrivateEstimator):  # type: ignore[misc] #
     def _mechanism(self, columns: int) -> NoiseMechanism:
         """Return the noise on all sums at once."""
         _, l1, l2 = self._norms(columns)
-        if self.delta > 0:
-            return GaussianMechanism.calibrated(
-                sensitivity=l2, epsilon=self.epsilon, delta=self.delta
-            )
-        return LaplaceMechanism.calibrated(sensitivity=l1, epsilon=self.epsilon)
+        return self._mechanism_for(l1=l1, l2=l2)
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
-        self._check()
-        labels = len(declared_classes(self.classes, owner=type(self).__name__))
-        mechanism = self._mechanism(columns)
+        mechanism, labels = self._mechanism(columns), self._n_classes
         deviation = mechanism.deviation
         noise = (
             f"The number of rows of each class gets noise of standard deviation {deviation:.3g}, "
             "and so does each sum of a column."
         )
         return [mechanism.event(labels * self._norms(columns)[0])], noise, labels * deviation
-
-    def _check(self) -> None:
-        need("opendp", "dp_accounting")
-        self._check_budget()
 
     def _noisy_sums(
         self, added: NDArray[np.float64], codes: NDArray[np.int64], columns: int
@@ -76,43 +60,15 @@ class NoisyClassSums(ClassifierMixin, PrivateEstimator):  # type: ignore[misc] #
         mechanism = self._mechanism(columns)
         self._spend([mechanism.event(sums.size)])
         noisy = mechanism.release(_GRID.numbers(sums))
-        warn_of_noise(
-            type(self).__name__,
+        self._warn_of_noise(
             noise=mechanism.deviation,
             signal=float(noisy[:, 0].max()) / ENOUGH,
             hint="Choose a larger epsilon, or take more rows or fewer columns.",
         )
         return noisy
 
-    def _likelihoods(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log of prior times likelihood, a row a row, a column a class."""
-        raise NotImplementedError
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label that is likeliest for each row.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        check_is_fitted(self)
-        labels: NDArray[Any] = self.classes_[self._likelihoods(self._rows(X)).argmax(axis=1)]
-        return labels
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return a probability a row and class.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        check_is_fitted(self)
-        probabilities: NDArray[np.float64] = softmax(self._likelihoods(self._rows(X)), axis=1)
-        return probabilities
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateGaussianNB(NoisyClassSums):
     """Gaussian naive Bayes from noisy counts, sums and sums of squares.
 
@@ -160,38 +116,15 @@ class PrivateGaussianNB(NoisyClassSums):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        bounds: tuple[ArrayLike, ArrayLike],
-        classes: Sequence[object],
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.ledger = ledger
+    epsilon: float
+    delta: float
+    bounds: tuple[ArrayLike, ArrayLike]
+    classes: Sequence[object]
+    ledger: BudgetLedger | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Train on rows and their labels.
-
-        Parameters
-        ----------
-        X
-            Finite numbers.
-        y
-            One of ``classes`` a row.
-        groups
-            The person of each row. One row of each person is drawn by chance, and the guarantee is
-            for persons; ``None``: for rows.
-        """
-        self._check()
-        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
+    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
         columns = rows.shape[1]
-        low, high = declared_bounds(self.bounds, columns, owner=type(self).__name__, name="bounds")
+        low, high = self._bounds(columns)
         within = scaled(rows, low, high)
         added = np.column_stack([np.ones(len(rows)), within, within**2])
         noisy = self._noisy_sums(added, codes, columns)
@@ -202,25 +135,23 @@ class PrivateGaussianNB(NoisyClassSums):
         self.class_prior_ = (counts / counts.sum())[:, 0]
         self.theta_ = low + half * (means + 1)
         self.var_ = np.maximum(squares - means**2, _LEAST_VARIANCE) * half**2
-        return self
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
-        declared_bounds(self.bounds, columns, owner=type(self).__name__, name="bounds")
+        self._bounds(columns)
         return super()._planned(columns)
 
     def _norms(self, columns: int) -> tuple[int, float, float]:
         return 1 + 2 * columns, 1.0 + 2 * columns, math.sqrt(1 + 2 * columns)
 
-    def _likelihoods(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        low, high = declared_bounds(
-            self.bounds, rows.shape[1], owner=type(self).__name__, name="bounds"
-        )
+    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        low, high = self._bounds(rows.shape[1])
         away = np.clip(rows, low, high)[:, None, :] - self.theta_
         exponents = np.log(2 * np.pi * self.var_) + away**2 / self.var_
         found: NDArray[np.float64] = np.log(self.class_prior_) - exponents.sum(axis=2) / 2
         return found
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateMultinomialNB(NoisyClassSums):
     """Multinomial naive Bayes from noisy counts, for counts and for one-hot columns.
 
@@ -274,43 +205,19 @@ class PrivateMultinomialNB(NoisyClassSums):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        row_sum: float,
-        classes: Sequence[object],
-        alpha: float = 1.0,
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.row_sum = row_sum
-        self.classes = classes
-        self.alpha = alpha
-        self.ledger = ledger
+    epsilon: float
+    delta: float
+    row_sum: float
+    classes: Sequence[object]
+    alpha: float = 1.0
+    ledger: BudgetLedger | None = None
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Train on rows and their labels.
-
-        Parameters
-        ----------
-        X
-            Finite numbers of at least 0.
-        y
-            One of ``classes`` a row.
-        groups
-            The person of each row. One row of each person is drawn by chance, and the guarantee is
-            for persons; ``None``: for rows.
-        """
-        self._check()
-        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
+    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
         if (rows < 0).any():
             raise DataError("Negative values in data passed to PrivateMultinomialNB.")
         # Each value at most 1 and each sum at most the bound, strictly within against rounding.
@@ -324,19 +231,15 @@ class PrivateMultinomialNB(NoisyClassSums):
         self.class_log_prior_ = np.log(noisy[:, 0] / noisy[:, 0].sum())
         features = noisy[:, 1:]
         self.feature_log_prob_ = np.log(features / features.sum(axis=1, keepdims=True))
-        return self
 
     def _check(self) -> None:
         super()._check()
-        owner = type(self).__name__
-        number_between(
-            0, math.inf, owner=owner, low_open=True, row_sum=self.row_sum, alpha=self.alpha
-        )
+        self._check_positive("row_sum", "alpha")
 
     def _norms(self, columns: int) -> tuple[int, float, float]:
         largest = self.row_sum * min(1.0, self.row_sum)
         return 1 + columns, 1 + self.row_sum, math.sqrt(1 + largest)
 
-    def _likelihoods(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         found: NDArray[np.float64] = rows @ self.feature_log_prob_.T + self.class_log_prior_
         return found

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
-from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent, calibrate
+from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent
 from halfmask.dp.learning._clipped_gradients import (
     PoissonSampler,
     clipped_sum,
     noisy_descent,
     unit_vectors,
 )
-from halfmask.dp.learning._declared import declared_bounds, declared_classes, with_constant
+from halfmask.dp.learning._declared import with_constant
 from halfmask.dp.learning._logistic_regression import LinearPredictions
-from halfmask.dp.learning._private_estimator import (
-    ENOUGH,
-    PrivateEstimator,
-    validated,
-    warn_of_noise,
-)
+from halfmask.dp.learning._private_estimator import ENOUGH, PrivateEstimator, likelihoods
 from halfmask.dp.noise import GaussianMechanism
 
 if TYPE_CHECKING:
@@ -51,22 +45,13 @@ class PrivateSteps(PrivateEstimator):
     learning_rate: float
     fit_intercept: bool
 
-    def _check_steps(self) -> None:
-        need("opendp", "dp_accounting")
-        self._check_budget()
-        owner = type(self).__name__
+    def _check(self) -> None:
+        super()._check()
+        self._check_positive("clip_norm", "learning_rate")
         number_between(
-            0,
-            math.inf,
-            owner=owner,
-            low_open=True,
-            clip_norm=self.clip_norm,
-            learning_rate=self.learning_rate,
+            0, 1, owner=self._owner, low_open=True, sampling_probability=self.sampling_probability
         )
-        number_between(
-            0, 1, owner=owner, low_open=True, sampling_probability=self.sampling_probability
-        )
-        integer_at_least(1, owner=owner, steps=self.steps)
+        integer_at_least(1, owner=self._owner, steps=self.steps)
 
     def _trained(
         self,
@@ -101,8 +86,7 @@ class PrivateSteps(PrivateEstimator):
         scale = self.noise_multiplier_ / self._count_share
         counting = GaussianMechanism(sensitivity=1.0, scale=scale)
         counted = max(1.0, float(counting.release([n])[0]))
-        warn_of_noise(
-            type(self).__name__,
+        self._warn_of_noise(
             noise=self._rows_like_noise(self.noise_multiplier_, start.size),
             signal=counted / ENOUGH,
             hint="Choose a larger epsilon, or take more rows or fewer columns.",
@@ -127,18 +111,22 @@ class PrivateSteps(PrivateEstimator):
         """Return the noise multiplier of a step over so many parameters, and what all cost."""
 
         def events(noise: float) -> list[MechanismEvent]:
-            counting = GaussianEvent(noise_multiplier=noise / self._count_share, coordinates=1)
-            return [self._steps_event(noise, size), counting]
+            steps = SampledGaussianEvent(
+                noise_multiplier=noise,
+                sampling_probability=self.sampling_probability,
+                steps=self.steps,
+                coordinates=size,
+            )
+            counted = noise / self._count_share
+            return [steps, GaussianEvent(noise_multiplier=counted, coordinates=1)]
 
-        found = calibrate(events, epsilon=self.epsilon, delta=self.delta)
-        return found, events(found)
+        return self._calibrated(events)
 
     def _rows_like_noise(self, multiplier: float, size: int) -> float:
         """Return the rows that add as much as the noise of a step, which steps average out."""
         return multiplier * math.sqrt(size / self.steps) / self.sampling_probability
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
-        self._check_steps()
         size = self._size(columns)
         multiplier, events = self._noise(size)
         deviation = multiplier * self.clip_norm
@@ -149,15 +137,8 @@ class PrivateSteps(PrivateEstimator):
         """Return the number of parameters: those of one score, unless there are more."""
         return columns + self.fit_intercept
 
-    def _steps_event(self, noise: float, coordinates: int) -> SampledGaussianEvent:
-        return SampledGaussianEvent(
-            noise_multiplier=noise,
-            sampling_probability=self.sampling_probability,
-            steps=self.steps,
-            coordinates=coordinates,
-        )
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
     """Logistic regression, binary or multinomial, by DP-SGD.
 
@@ -225,64 +206,34 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
     [0, 1]
     """
 
-    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        classes: Sequence[object],
-        clip_norm: float,
-        sampling_probability: float = 1.0,
-        steps: int = 100,
-        learning_rate: float = 0.1,
-        fit_intercept: bool = True,
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.classes = classes
-        self.clip_norm = clip_norm
-        self.sampling_probability = sampling_probability
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
+    epsilon: float
+    delta: float
+    classes: Sequence[object]
+    clip_norm: float
+    sampling_probability: float = 1.0
+    steps: int = 100
+    learning_rate: float = 0.1
+    fit_intercept: bool = True
+    ledger: BudgetLedger | None = None
 
     def _size(self, columns: int) -> int:
-        labels = len(declared_classes(self.classes, owner=type(self).__name__))
-        return (1 if labels == 2 else labels) * super()._size(columns)
+        return self._outputs * super()._size(columns)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Train on rows and their labels.
-
-        Parameters
-        ----------
-        X
-            Finite numbers.
-        y
-            One of ``classes`` a row.
-        groups
-            The person of each row. One row of each person is drawn by chance, and the guarantee is
-            for persons; ``None``: for rows.
-        """
-        self._check_steps()
-        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
+    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
         truth = self._truth(codes)
-        outputs = truth.shape[1]
 
         def residuals(
             scores: NDArray[np.float64], sample: NDArray[np.int64]
         ) -> NDArray[np.float64]:
-            likely = expit(scores) if outputs == 1 else softmax(scores, axis=1)
-            difference: NDArray[np.float64] = likely - truth[sample]
+            difference: NDArray[np.float64] = likelihoods(scores) - truth[sample]
             return difference
 
-        found = self._trained(rows, outputs, residuals)
-        self.intercept_ = found[:, 0] if self.fit_intercept else np.zeros(outputs)
+        found = self._trained(rows, truth.shape[1], residuals)
+        self.intercept_ = found[:, 0] if self.fit_intercept else np.zeros(len(found))
         self.coef_ = found[:, 1:] if self.fit_intercept else found
-        return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] # sklearn has no types
     """Linear regression with squared loss by DP-SGD.
 
@@ -326,31 +277,18 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
     True
     """
 
-    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
-        self,
-        *,
-        epsilon: float,
-        delta: float,
-        target_bounds: tuple[float, float],
-        clip_norm: float,
-        sampling_probability: float = 1.0,
-        steps: int = 100,
-        learning_rate: float = 0.05,
-        fit_intercept: bool = True,
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.target_bounds = target_bounds
-        self.clip_norm = clip_norm
-        self.sampling_probability = sampling_probability
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.fit_intercept = fit_intercept
-        self.ledger = ledger
+    epsilon: float
+    delta: float
+    target_bounds: tuple[float, float]
+    clip_norm: float
+    sampling_probability: float = 1.0
+    steps: int = 100
+    learning_rate: float = 0.05
+    fit_intercept: bool = True
+    ledger: BudgetLedger | None = None
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
-        declared_bounds(self.target_bounds, 1, owner=type(self).__name__, name="target_bounds")
+        self._bounds(1, "target_bounds")
         return super()._planned(columns)
 
     def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
@@ -366,11 +304,9 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
             The person of each row. One row of each person is drawn by chance, and the guarantee is
             for persons; ``None``: for rows.
         """
-        self._check_steps()
-        low, high = declared_bounds(
-            self.target_bounds, 1, owner=type(self).__name__, name="target_bounds"
-        )
-        rows, targets = validated(self, X, y, y_numeric=True)
+        self._check()
+        low, high = self._bounds(1, "target_bounds")
+        rows, targets = self._validated(X, y, y_numeric=True)
         kept = self._one_row_each(groups, len(rows))
         rows, targets = rows[kept], targets[kept]
         middle, half = float(low[0] + high[0]) / 2, float(high[0] - low[0]) / 2

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from halfmask._foreign import foreign
 from halfmask._optional import need
 from halfmask.dp.learning._clipped_gradients import clipped_sum, unit_vectors
+from halfmask.dp.learning._private_estimator import PrivateClassifier
 from halfmask.dp.learning._sgd import PrivateSteps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
 
 
-class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[misc] # sklearn has no types
+@dataclass(eq=False, repr=False)
+class PrivateTorchClassifier(PrivateSteps, PrivateClassifier):
     """A network of PyTorch that learns labels by DP-SGD.
 
     It needs the extra ``dp-torch``.
@@ -69,46 +69,20 @@ class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[mis
     """
 
     fit_intercept = False
+    _learnt = "module_"
 
-    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
-        self,
-        module: Any,  # noqa: ANN401 # a module of torch, which isn't always installed
-        *,
-        epsilon: float,
-        delta: float,
-        classes: Sequence[object],
-        clip_norm: float,
-        sampling_probability: float = 0.1,
-        steps: int = 200,
-        learning_rate: float = 0.01,
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.module = module
-        self.epsilon = epsilon
-        self.delta = delta
-        self.classes = classes
-        self.clip_norm = clip_norm
-        self.sampling_probability = sampling_probability
-        self.steps = steps
-        self.learning_rate = learning_rate
-        self.ledger = ledger
+    module: Any  # a module of torch, which isn't always installed
+    _: KW_ONLY
+    epsilon: float
+    delta: float
+    classes: Sequence[object]
+    clip_norm: float
+    sampling_probability: float = 0.1
+    steps: int = 200
+    learning_rate: float = 0.01
+    ledger: BudgetLedger | None = None
 
-    def fit(self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Train a copy of the module on rows and their labels.
-
-        Parameters
-        ----------
-        X
-            Finite numbers.
-        y
-            One of ``classes`` a row.
-        groups
-            The person of each row. One row of each person is drawn by chance, and the guarantee is
-            for persons; ``None``: for rows.
-        """
-        need("torch", "opacus")
-        self._check_steps()
-        rows, codes = self._rows_and_codes(X, y, self.classes, groups)
+    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
         with foreign("Opacus refused the module"):
             network = _Network(self.module)
         found = self._descended(
@@ -119,40 +93,21 @@ class PrivateTorchClassifier(ClassifierMixin, PrivateSteps):  # type: ignore[mis
             ),
         )
         self.module_ = network.trained(found)
-        return self
+
+    def _check(self) -> None:
+        need("torch", "opacus")
+        super()._check()
 
     def _size(self, columns: int) -> int:  # noqa: ARG002 # the module has its own
-        need("torch", "opacus")
         return sum(it.numel() for it in self.module.parameters() if it.requires_grad)
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return a probability a row and class.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
+    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         import torch  # noqa: PLC0415 # the extra
 
-        check_is_fitted(self, "module_")
-        rows = torch.as_tensor(self._rows(X), dtype=torch.float32)
         with foreign("The module failed"), torch.no_grad():
-            scores = self.module_(rows).numpy().astype(np.float64)
-        probabilities: NDArray[np.float64] = softmax(scores, axis=1)
-        return probabilities
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label that is likeliest for each row.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
-        check_is_fitted(self, "module_")
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
+            given = torch.as_tensor(rows, dtype=torch.float32)
+            scores: NDArray[np.float64] = self.module_(given).numpy().astype(np.float64)
+        return scores
 
 
 class _Network:

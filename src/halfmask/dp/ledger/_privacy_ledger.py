@@ -169,6 +169,11 @@ class PrivacyLedger:
         return cls(file, BudgetTerms.from_text(str(text)))
 
     @property
+    def unit(self) -> PrivacyUnit:
+        """What the budget protects."""
+        return self.terms.unit
+
+    @property
     def spent(self) -> float:
         """What all charges cost together: epsilon at the budget's delta."""
         return self._cost_of(self._charged(self._file.rows), self.terms.epsilon)

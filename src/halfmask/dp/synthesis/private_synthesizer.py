@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 STEPS = 50
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no types
     """Draw rows from a model that only saw tables of counts with noise.
 
@@ -111,28 +113,15 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     'no'
     """
 
-    def __init__(  # noqa: PLR0913 # each says one thing, by its name
-        self,
-        *,
-        domain: Mapping[str, ColumnDomain],
-        epsilon: float,
-        delta: float,
-        degree: int = 3,
-        max_cells: int = 200_000,
-        person: str | None = None,
-        max_rows: int = 1,
-        ledger: PrivacyLedger | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.domain = domain
-        self.epsilon = epsilon
-        self.delta = delta
-        self.degree = degree
-        self.max_cells = max_cells
-        self.person = person
-        self.max_rows = max_rows
-        self.ledger = ledger
-        self.random_state = random_state
+    domain: Mapping[str, ColumnDomain]
+    epsilon: float
+    delta: float
+    degree: int = 3
+    max_cells: int = 200_000
+    person: str | None = None
+    max_rows: int = 1
+    ledger: PrivacyLedger | None = None
+    random_state: int | None = None
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:  # noqa: ANN401, ARG002 # any table
         """Measure tables of counts with noise, and fit a model to them.

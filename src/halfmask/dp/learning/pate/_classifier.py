@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
-from halfmask._optional import need
 from halfmask._random import fresh_key, keyed_integers, keyed_order
 from halfmask._validation import integer_at_least, number_between
-from halfmask.dp.accounting import MechanismEvent, SampledGaussianEvent, calibrate
-from halfmask.dp.learning._declared import declared_classes
-from halfmask.dp.learning._private_estimator import PrivateEstimator, warn_of_noise
+from halfmask.dp.accounting import MechanismEvent, SampledGaussianEvent
+from halfmask.dp.learning._private_estimator import PrivateClassifier
 from halfmask.dp.learning.pate._analysis import data_dependent_epsilon
 from halfmask.dp.noise import GaussianMechanism
 
@@ -34,7 +33,8 @@ _VOTE_SENSITIVITY: Final = math.sqrt(2)
 _TEST_SHARE: Final = 0.25
 
 
-class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # type: ignore[misc] # sklearn has no types
+@dataclass(eq=False, repr=False)
+class PateClassifier(MetaEstimatorMixin, PrivateClassifier):  # type: ignore[misc] # sklearn has no types
     """A student that learns from noisy votes of teachers on public rows (PATE).
 
     Parameters
@@ -104,28 +104,16 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
     [0, 1]
     """
 
-    def __init__(  # noqa: PLR0913 # scikit-learn's way: each setting is a parameter
-        self,
-        teacher: Any,  # noqa: ANN401 # any estimator
-        student: Any,  # noqa: ANN401 # any estimator
-        *,
-        epsilon: float,
-        delta: float,
-        classes: Sequence[object],
-        teachers: int,
-        answers: int,
-        agreement: float | None = None,
-        ledger: BudgetLedger | None = None,
-    ) -> None:
-        self.teacher = teacher
-        self.student = student
-        self.epsilon = epsilon
-        self.delta = delta
-        self.classes = classes
-        self.teachers = teachers
-        self.answers = answers
-        self.agreement = agreement
-        self.ledger = ledger
+    teacher: Any  # any estimator
+    student: Any  # any estimator
+    _: KW_ONLY
+    epsilon: float
+    delta: float
+    classes: Sequence[object]
+    teachers: int
+    answers: int
+    agreement: float | None = None
+    ledger: BudgetLedger | None = None
 
     def fit(
         self,
@@ -155,7 +143,7 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
                 "PateClassifier needs rows that may be public, without labels.",
                 hint="Pass them as fit(X, y, public=rows).",
             )
-        rows, codes = self._all_rows_and_codes(X, y, self.classes)
+        rows, codes = self._rows_and_codes(X, y)
         persons = self._persons(groups, len(rows))
         asked = self._rows(public)
         asked = asked[keyed_order(len(asked), key=fresh_key())]
@@ -163,8 +151,7 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
 
         self.noise_multiplier_, events = self._noise(answers, len(asked))
         self._spend(events)
-        warn_of_noise(
-            type(self).__name__,
+        self._warn_of_noise(
             noise=2 * self.noise_multiplier_ * _VOTE_SENSITIVITY,
             signal=self.teachers,
             hint="Take more teachers, fewer answers or a larger epsilon.",
@@ -206,16 +193,14 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
         return labels
 
     def _check(self) -> None:
-        need("opendp", "dp_accounting")
-        self._check_budget()
-        owner = type(self).__name__
+        super()._check()
+        owner = self._owner
         integer_at_least(2, owner=owner, teachers=self.teachers)
         integer_at_least(1, owner=owner, answers=self.answers)
         if self.agreement is not None:
             number_between(0, 1, owner=owner, agreement=self.agreement)
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:  # noqa: ARG002 # teachers hide them
-        self._check()
         multiplier, events = self._noise(self.answers, self.answers)
         deviation = multiplier * _VOTE_SENSITIVITY
         noise = (
@@ -227,12 +212,7 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
 
     def _noise(self, answers: int, asked: int) -> tuple[float, list[MechanismEvent]]:
         """Return the noise multiplier of an answer, and what answers and tests cost."""
-
-        def events(noise: float) -> list[MechanismEvent]:
-            return self._events(noise, answers, asked)
-
-        found = calibrate(events, epsilon=self.epsilon, delta=self.delta)
-        return found, events(found)
+        return self._calibrated(lambda noise: self._events(noise, answers, asked))
 
     def _events(self, noise: float, answers: int, asked: int) -> list[MechanismEvent]:
         """Return what all answers, and all tests of agreement, cost."""
@@ -240,7 +220,7 @@ class PateClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):  # 
             noise_multiplier=noise,
             sampling_probability=1.0,
             steps=answers,
-            coordinates=len(declared_classes(self.classes, owner=type(self).__name__)),
+            coordinates=self._n_classes,
         )
         if self.agreement is None:
             return [labels]

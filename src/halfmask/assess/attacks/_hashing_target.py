@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -11,11 +10,17 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least, one_of
-from halfmask.assess.attacks._frames import as_frame, check_plain
-from halfmask.assess.attacks._inputs import TakenInputs, as_whole_numbers
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._inputs import (
+    TakenInputs,
+    as_frame,
+    as_whole_numbers,
+    check_plain,
+    several,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.hashing import HashedRows
@@ -217,7 +222,7 @@ class HashingTarget(TakenInputs):
             The seed of murmur3, or the key of SipHash as a number. 0 is the usual default; what
             is large must be searched.
         """
-        from halfmask.assess.attacks.hashing._hash_schemes import HashScheme  # noqa: PLC0415 # it imports this
+        from halfmask.assess.attacks._hashes import HashScheme  # noqa: PLC0415 # it imports this
 
         one_of(("murmur3", "siphash"), owner="HashingTarget.unprotected", hash=hash)
         scheme = HashScheme(base=hash, seed=seed)

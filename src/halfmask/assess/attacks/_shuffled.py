@@ -18,7 +18,7 @@ from halfmask.assess.attacks._battery import attack
 from halfmask.assess.attacks._reading import spelt
 from halfmask.assess.attacks._targets import UNKNOWN, TableTarget
 from halfmask.assess.attacks.classes import BackgroundKnowledge, Homogeneity, Skewness
-from halfmask.assess.attacks.tables._knowledge import shared_columns
+from halfmask.assess.attacks.tables._links import shared_columns
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask.assess.attacks._columns import aligned, kind_of, ordered
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_listed,
@@ -18,9 +17,10 @@ from halfmask.assess.attacks._inputs import (
     check_owners,
     listed,
     row_count,
+    several,
 )
 from halfmask.assess.attacks._outcome import EVERYONE
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._rows import aligned, kind_of, ordered
 from halfmask.data import Hierarchy
 
 if TYPE_CHECKING:

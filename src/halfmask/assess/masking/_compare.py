@@ -17,15 +17,13 @@ from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_number
 from halfmask.assess.attacks.tables import DistanceLinkage, ProbabilisticLinkage, RankLinkage
 from halfmask.assess.attacks.tables._links import ALL
 from halfmask.assess.masking._assessment import MaskingAssessment
-from halfmask.assess.masking._fits import (
-    regression_overlap,
-    regression_target,
-    separation,
-)
 from halfmask.assess.masking.pairs import (
     ColumnPair,
     column_pairs,
     has_few_categories,
+    regression_overlap,
+    regression_target,
+    separation,
     stacked_columns,
 )
 from halfmask.assess.risk import IntervalScale, interval_disclosure, table_risk

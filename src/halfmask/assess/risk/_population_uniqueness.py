@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
-from halfmask.assess.risk._given_table import given_table
+from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import sampling_weights
-from halfmask.assess.risk._wording import percent
+from halfmask.assess.risk._matching import given_table
 from halfmask.guarantees import UniquesEstimate, class_of_row, estimate_uniques
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from halfmask.guarantees import UniquesEstimator
 
 Ints = npt.NDArray[np.int64]

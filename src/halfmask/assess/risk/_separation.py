@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
@@ -13,11 +12,12 @@ import numpy.typing as npt
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
-from halfmask.assess.risk._agreement import Combinations
-from halfmask.assess.risk._given_table import given_table
-from halfmask.assess.risk._wording import listed, percent
+from halfmask.assess._risk import listed, percent
+from halfmask.assess.risk._matching import Combinations, given_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
 Ints = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ from halfmask.assess.utility import (
     date_label,
     numeric_distribution,
 )
-from halfmask.assess.utility._associations import cramers_v
+from halfmask.assess.utility._table_changes import cramers_v
 from halfmask.data.hierarchy import as_text
 
 if TYPE_CHECKING:

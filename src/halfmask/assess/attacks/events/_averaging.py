@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._arms import Certain, Expected, Resampled
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._times import floats
-from halfmask.assess.attacks.tables._expected import Expected
+from halfmask.assess.attacks.events._traces import floats, merged_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

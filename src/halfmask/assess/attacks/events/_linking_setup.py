@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._times import floats, seconds
-from halfmask.assess.attacks.events._trace_owners import RowOwners, TraceOwners
+from halfmask.assess.attacks.events._traces import (
+    RowOwners,
+    TraceOwners,
+    floats,
+    merged_codes,
+    seconds,
+)
 from halfmask.data import leaf_text
 
 if TYPE_CHECKING:

@@ -11,10 +11,13 @@ from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
-from halfmask.assess.attacks.events._times import seconds
-from halfmask.assess.attacks.events._trace_owners import ownerships
+from halfmask.assess.attacks.events._traces import (
+    blocks_of,
+    laid_out,
+    merged_codes,
+    ownerships,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._foreign import foreign
+from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, given, required
-from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._trainer_target import TrainerTarget
-from halfmask.assess.attacks.hashing._picking import labels_of, matrix_of, picked
-from halfmask.assess.attacks.hashing._predictions import predicted
+from halfmask.assess.attacks._trainer_target import (
+    TrainerTarget,
+    labels_of,
+    matrix_of,
+    picked,
+    predicted,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

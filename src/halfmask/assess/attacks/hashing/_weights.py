@@ -9,13 +9,12 @@ import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
+from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack, given
+from halfmask.assess.attacks._hashes import salts_given, unkeyed_schemes
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.encodings._hashes import salts_given
-from halfmask.assess.attacks.hashing._hash_schemes import unkeyed_schemes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

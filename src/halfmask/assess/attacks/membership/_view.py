@@ -1,19 +1,20 @@
-"""View: the attacker's inputs: the model's answers, and whose membership is known."""
+"""View: the model's answers and whose membership is known, and the inputs of attacks in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._model_queries import ModelQueries
+from halfmask.assess.attacks._answers import ModelQueries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks._targets import ModelTarget
+
 
 ORIGINAL = "original rows"
 TRAINED = "trained rows"
@@ -82,3 +83,29 @@ def _half_of_each(counts: tuple[int, int], random_state: int) -> NDArray[np.bool
     """Return the known people: a random half of the members and of the non-members."""
     rng = np.random.default_rng((random_state, 1))
     return np.concatenate([rng.permutation(n) < n // 2 for n in counts])
+
+
+#: Below this a probability counts as this, where its logarithm is taken.
+LEAST = 1e-6
+
+
+def of_truth(probabilities: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the probability of each row's true label."""
+    found: NDArray[np.float64] = np.take_along_axis(probabilities, truth[:, None], axis=1)[
+        :, 0
+    ].clip(0.0, 1.0)
+    return found
+
+
+def features(
+    probabilities: NDArray[np.floating[Any]], truth: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the attack model's inputs: f(x), the one-hot label, the label's probability and loss.
+
+    The first two are the paper's figure 6; the others are functions of them that a small network
+    would have to learn first.
+    """
+    right = of_truth(np.asarray(probabilities, dtype=np.float64), truth)
+    one_hot = np.eye(probabilities.shape[1])[truth]
+    loss = -np.log(right.clip(LEAST))
+    return np.column_stack([probabilities, one_hot, right, loss])

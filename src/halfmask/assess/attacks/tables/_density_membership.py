@@ -12,7 +12,7 @@ from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.tables._knowledge import (
+from halfmask.assess.attacks.tables._links import (
     known_people,
     lacking_control,
     matched_columns,

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from halfmask.assess.attacks._arms import Expected
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.tables._distances import Comparison
-from halfmask.assess.attacks.tables._expected import Expected
-from halfmask.assess.attacks.tables._knowledge import known_people, lacking_links
 from halfmask.assess.attacks.tables._links import (
     ALL,
     LOOK_ALIKE,
     QUASI_IDENTIFIERS,
+    Comparison,
     Linkable,
+    known_people,
+    lacking_links,
     link_outcome,
     most_similar,
     right_of_block,

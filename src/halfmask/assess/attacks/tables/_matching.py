@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._number_reader import NumberReader
-from halfmask.assess.attacks._reading import as_numbers, read_numbers, recast, spelt
+from halfmask.assess.attacks._reading import NumberReader, as_numbers, read_numbers, recast, spelt
 from halfmask.assess.attacks.tables._parsing import (
     EVERYTHING,
     label_ranges,

@@ -17,6 +17,7 @@ from halfmask.data.arrays import unmasked
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._targets import ModelTarget
 
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SLACK = 1e-3
 
 
-def as_numbers(values: Any) -> NDArray[np.float64]:  # noqa: ANN401 # the output of foreign code
+def as_numbers(values: Any) -> Floats:  # noqa: ANN401 # the output of foreign code
     """Return numbers as an array; what is masked as NaN, which :func:`numbers_of` refuses.
 
     Examples
@@ -43,8 +44,8 @@ def as_numbers(values: Any) -> NDArray[np.float64]:  # noqa: ANN401 # the output
 
 
 def numbers_of(
-    values: NDArray[np.float64], shape: tuple[int, ...], *, who: str, what: str, of: str = "rows"
-) -> NDArray[np.float64]:
+    values: Floats, shape: tuple[int, ...], *, who: str, what: str, of: str = "rows"
+) -> Floats:
     """Return numbers as they are, those of one column as an array of one dimension.
 
     Examples
@@ -61,9 +62,7 @@ def numbers_of(
     return given
 
 
-def probabilities_of(
-    values: NDArray[np.float64], shape: tuple[int, ...], *, who: str
-) -> NDArray[np.float64]:
+def probabilities_of(values: Floats, shape: tuple[int, ...], *, who: str) -> Floats:
     """Return probabilities unchanged: of several classes, or of one of two."""
     given = numbers_of(values, shape, who=who, what="probabilities")
     every = given if given.ndim > 1 else np.column_stack([1 - given, given])
@@ -126,7 +125,7 @@ def answers(
     classes: NDArray[Any],
     *,
     who: str,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the model's probabilities (rows, classes), one column for each of these classes."""
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
@@ -149,7 +148,7 @@ def _predicted(
     classes: NDArray[Any],
     *,
     who: str,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return 1 for the class that a model predicts of each row, 0 for all others."""
     if not hasattr(model, "predict"):
         raise DataError(f"{who} must have predict_proba or predict, or be callable.")
@@ -160,7 +159,7 @@ def _predicted(
         raise DataError(f"{who} must predict a label for each of {len(rows):,} rows.")
     if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
         raise DataError(f"{who} predicts labels of another type than those of the people.")
-    hits: NDArray[np.bool_] = labels[:, None] == classes[None, :]
+    hits: Bools = labels[:, None] == classes[None, :]
     strange = int((~hits.any(axis=1)).sum())
     if strange:
         raise DataError(
@@ -189,7 +188,7 @@ class ModelQueries:
     """
 
     labels: NDArray[Any]
-    truth: NDArray[np.int64]
+    truth: Ints
     classes: NDArray[Any] | None
     spread: float = 1.0
 
@@ -219,7 +218,7 @@ class ModelQueries:
         first: int,
         *,
         who: str,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return a model's answers for rows, which begin at the number `first` of all people."""
         if self.classes is not None:
             return answers(model, rows, self.classes, who=who)
@@ -235,12 +234,12 @@ class ModelQueries:
         labels: NDArray[Any],
         *,
         who: str,
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return the likelihood that a regressor gives the true numbers of rows."""
         return self._likelihood(predicted_numbers(model, rows, who=who) - labels)
 
-    def _likelihood(self, over: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.exp(-((over / self.spread) ** 2) / 2)
+    def _likelihood(self, over: Floats) -> Floats:
+        found: Floats = np.exp(-((over / self.spread) ** 2) / 2)
         return found
 
 
@@ -270,7 +269,7 @@ def predicted_numbers(
     rows: Any,  # noqa: ANN401 # any frame or array
     *,
     who: str,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return what a regressor predicts of rows."""
     with foreign(f"{who} failed to predict"):
         predicted = as_numbers(model.predict(rows))

@@ -23,6 +23,8 @@ from halfmask.assess.attacks._inputs import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Ints
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EventsTarget(TakenInputs):
@@ -238,11 +240,11 @@ class EventsTarget(TakenInputs):
         return name if name in self.released.columns else ""
 
 
-def _owners(frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _owners(frame: pl.DataFrame, owners: Ints | None) -> Ints:
     return np.arange(frame.height, dtype=np.int64) if owners is None else np.asarray(owners)
 
 
-def _with_event(number: NDArray[np.int64], cells: dict[str, list[object]]) -> pl.DataFrame:
+def _with_event(number: Ints, cells: dict[str, list[object]]) -> pl.DataFrame:
     return pl.DataFrame({"_EVENT": number, **cells}, strict=False)
 
 
@@ -255,7 +257,7 @@ def _require(names: Sequence[str], frame: pl.DataFrame, where: str) -> None:
 
 def flattened(
     events: Sequence[Mapping[str, Any]], paths: Sequence[str]
-) -> tuple[NDArray[np.int64], dict[str, list[object]]]:
+) -> tuple[Ints, dict[str, list[object]]]:
     """Return the number of each row's event, and a column for each path.
 
     An event whose array is empty or absent has one row. What is missing is ``None``, and so is a

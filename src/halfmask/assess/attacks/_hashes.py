@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Ints
+
 
 _C1, _C2 = np.uint32(0xCC9E2D51), np.uint32(0x1B873593)
 _Word = TypeVar("_Word", np.uint32, np.uint64)
@@ -51,9 +53,7 @@ def murmur3(messages: Sequence[bytes], seed: int | NDArray[np.uint32]) -> NDArra
     return np.asarray(h ^ (h >> np.uint32(16)))
 
 
-def blocks_of(
-    messages: Sequence[bytes], word: type[_Word]
-) -> tuple[NDArray[_Word], NDArray[np.int64]]:
+def blocks_of(messages: Sequence[bytes], word: type[_Word]) -> tuple[NDArray[_Word], Ints]:
     """Return messages as rows of little-endian words with zeros behind, and their lengths.
 
     There is always room for one block more than the longest message fills.

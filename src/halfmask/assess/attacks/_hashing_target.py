@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from halfmask.assess._arrays import Floats
     from halfmask.hashing import HashedRows
     from halfmask.vault import Secret
 
 MAX_BITS = 31
 _ROWS_TO_TELL = 500
 #: The weights of the model that a trainer makes of buckets (rows, columns) and labels 0 and 1.
-TrainWeights: TypeAlias = "Callable[[NDArray[np.uint32], NDArray[np.float64]], NDArray[np.float64]]"
+TrainWeights: TypeAlias = "Callable[[NDArray[np.uint32], Floats], Floats]"
 #: The buckets of rows as their owner hashes them, by a secret: all but the secret is known.
 Rehash: TypeAlias = "Callable[[Secret, pl.DataFrame], NDArray[np.uint32]]"
 
@@ -160,7 +161,7 @@ class HashingTarget(TakenInputs):
         known = _texts(self.population.select(names), "population")
         object.__setattr__(self, "population", known)
 
-    def _checked_labels(self, which: str, n_rows: int) -> NDArray[np.float64]:
+    def _checked_labels(self, which: str, n_rows: int) -> Floats:
         labels = as_whole_numbers(getattr(self, which), parameter=which, owner="HashingTarget")
         if len(labels) != n_rows:
             raise ParameterError(f"{which} must be as many as rows.")

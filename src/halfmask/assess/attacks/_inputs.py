@@ -20,7 +20,7 @@ from halfmask.data.arrays import unmasked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Ints
 
 
 def several(
@@ -71,7 +71,7 @@ def listed(of: str) -> Take:
 
 
 def check_owners(
-    owners: NDArray[np.int64] | None, n_rows: int, n_original: int, *, hint: str | None = None
+    owners: Ints | None, n_rows: int, n_original: int, *, hint: str | None = None
 ) -> None:
     """Raise unless there is an original row for each released row."""
     if owners is None:
@@ -112,7 +112,7 @@ def as_listed(values: object, *, parameter: str, owner: str, of: str) -> tuple[A
     return found
 
 
-def as_whole_numbers(values: object, *, parameter: str, owner: str) -> NDArray[np.int64]:
+def as_whole_numbers(values: object, *, parameter: str, owner: str) -> Ints:
     """Return whole numbers of any kind, a list or a column, as an array."""
     try:
         found = np.asarray(unmasked(values, name=parameter))

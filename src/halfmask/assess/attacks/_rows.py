@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Ints
+
 
 ARRAY = "an array"
 #: The family of columns that fit any other: Python objects, and columns without values.
@@ -144,7 +146,7 @@ def _is_void(values: Any) -> bool:  # noqa: ANN401 # the same
 _CODED = (pl.Categorical, pl.Enum)
 
 
-def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # a frame or an array
+def taken(rows: Any, places: Ints) -> Any:  # noqa: ANN401 # a frame or an array
     """Return the rows at these places, in this order: an array, a polars or a pandas frame."""
     if hasattr(rows, "iloc"):
         return rows.iloc[places]

@@ -93,10 +93,7 @@ class Shuffled:
         if not secrets or not known:
             return None
         return TableTarget(
-            released=self.released,
-            original=self.released,
-            quasi_identifiers=known,
-            secrets=secrets,
+            released=self.released, original=self.released, quasi_identifiers=known, secrets=secrets
         )
 
     def raw(self) -> TableTarget:

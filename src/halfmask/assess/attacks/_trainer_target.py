@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
+
 
 #: What a client gets of the model's probabilities of 1: fewer digits, or labels alone.
-Answer: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+Answer: TypeAlias = "Callable[[Floats], Floats]"
 
 
 class Trainer(Protocol):
@@ -112,17 +114,13 @@ def _check_rows(rows: object, which: str) -> None:
         )
 
 
-def labels_of(rows: HashedRows) -> NDArray[np.int64]:
+def labels_of(rows: HashedRows) -> Ints:
     """Return labels of 0 and 1."""
     return np.asarray(rows.labels, dtype=np.int64)
 
 
 def picked(
-    rows: HashedRows,
-    places: NDArray[np.int64],
-    *,
-    labels: NDArray[np.int64],
-    weight: float | None = None,
+    rows: HashedRows, places: Ints, *, labels: Ints, weight: float | None = None
 ) -> HashedRows:
     """Return some rows under other labels, each with one weight if one is given."""
     bounds, indices, values = rows.flat()
@@ -144,13 +142,13 @@ def picked(
     )
 
 
-def matrix_of(rows: HashedRows, buckets: NDArray[np.int64]) -> NDArray[np.float64]:
+def matrix_of(rows: HashedRows, buckets: Ints) -> Floats:
     """Return the values of some buckets as a dense matrix with a column of ones behind."""
     dense = rows.to_csr()[:, buckets].toarray().astype(np.float64)
     return np.column_stack([dense, np.ones(len(dense))])
 
 
-def predicted(trainer: Trainer, rows: HashedRows) -> NDArray[np.float64]:
+def predicted(trainer: Trainer, rows: HashedRows) -> Floats:
     """Return what a trainer holds for the probability of 1 of each row."""
     with foreign("The trainer failed to predict"):
         predictions = as_numbers(trainer.predict(rows))

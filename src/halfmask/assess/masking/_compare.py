@@ -38,8 +38,9 @@ from halfmask.assess.utility import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from halfmask.assess._arrays import Ints
     from halfmask.assess.attacks import Attack, AttackReport
 
 #: The most pairs of people and rows that linkage compares, while it has the fewest people.
@@ -254,7 +255,7 @@ def _check_sizes(table: pl.DataFrame, columns: Sequence[str]) -> None:
             )
 
 
-def _owners(rows: ArrayLike | None, before: pl.DataFrame, after: pl.DataFrame) -> NDArray[np.int64]:
+def _owners(rows: ArrayLike | None, before: pl.DataFrame, after: pl.DataFrame) -> Ints:
     """Return for each masked row the number of its original row."""
     if not after.height:
         raise DataError("The masked table has no rows.")
@@ -299,7 +300,7 @@ def _linkage(
 
 
 def _intervals(
-    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], width: float, tolerance: float
+    pairs: Sequence[ColumnPair], owners: Ints, width: float, tolerance: float
 ) -> tuple[Finding, ...]:
     """Return the interval disclosure of each column of numbers, compared with unmasked ones."""
     findings = []

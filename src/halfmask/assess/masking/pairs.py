@@ -9,18 +9,15 @@ import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.assess.attacks.tables._matching import match
-from halfmask.assess.utility import (
-    IntervalOverlap,
-    PropensityFit,
-    interval_overlap,
-    propensity_mse,
-)
+from halfmask.assess.utility import IntervalOverlap, PropensityFit, interval_overlap, propensity_mse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
     from numpy.typing import NDArray
+
+    from halfmask.assess._arrays import Floats, Ints
 
 
 #: A model sees so many categories of a column, the most frequent ones; the others are one.
@@ -86,9 +83,7 @@ def has_few_categories(pair: ColumnPair) -> bool:
     return bool(len(there)) and int(there.max()) < MAX_CATEGORIES
 
 
-def stacked_columns(
-    pairs: Sequence[ColumnPair],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def stacked_columns(pairs: Sequence[ColumnPair]) -> tuple[Floats, Floats]:
     """Return columns of both tables as (rows, columns)."""
     if not pairs:
         return np.empty((0, 0)), np.empty((0, 0))
@@ -113,9 +108,7 @@ def propensity_features(
     return _joined(parts, pairs)
 
 
-def regression_features(
-    pairs: Sequence[ColumnPair],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def regression_features(pairs: Sequence[ColumnPair]) -> tuple[Floats, Floats]:
     """Return the features of all rows of both tables for a regression; NaN where missing."""
     kept = [pair for pair in pairs if np.isnan(pair.original).mean() <= MAX_MISSING]
     parts = [
@@ -126,31 +119,27 @@ def regression_features(
     return _joined(parts, pairs)
 
 
-def _indicators(values: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _indicators(values: Floats, codes: Ints) -> Floats:
     missing = np.isnan(values)[:, None]
     return np.hstack([values[:, None] == codes[None, :], missing]).astype(np.float64)
 
 
-def _as_columns(
-    original: NDArray[np.float64], masked: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _as_columns(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
     return original[:, None], masked[:, None]
 
 
-def _filled(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _filled(pair: ColumnPair) -> tuple[Floats, Floats]:
     before, after = pair.standardised()
     return _as_columns(np.nan_to_num(before), np.nan_to_num(after))
 
 
-def _gaps(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _gaps(pair: ColumnPair) -> tuple[Floats, Floats]:
     return _as_columns(
         np.isnan(pair.original).astype(np.float64), np.isnan(pair.masked).astype(np.float64)
     )
 
 
-def _products(
-    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def _products(parts: list[tuple[Floats, Floats]]) -> list[tuple[Floats, Floats]]:
     return [
         (left[0] * right[0], left[1] * right[1])
         for place, left in enumerate(parts)
@@ -159,8 +148,8 @@ def _products(
 
 
 def _joined(
-    parts: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]], pairs: Sequence[ColumnPair]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    parts: Sequence[tuple[Floats, Floats]], pairs: Sequence[ColumnPair]
+) -> tuple[Floats, Floats]:
     empty = (np.empty((len(pairs[0].original), 0)), np.empty((len(pairs[0].masked), 0)))
     before, after = zip(empty, *parts, strict=True)
     return np.hstack(before), np.hstack(after)
@@ -172,7 +161,7 @@ CONFIDENCE = 0.95
 
 
 def _sampled(
-    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], most: int, random_state: int
+    pairs: Sequence[ColumnPair], owners: Ints, most: int, random_state: int
 ) -> tuple[ColumnPair, ...]:
     """Return so many rows at most; the same people in both tables where both are complete."""
     rng = np.random.default_rng(random_state)
@@ -220,7 +209,7 @@ def regression_target(name: str | None, pairs: Sequence[ColumnPair]) -> ColumnPa
 
 
 def regression_overlap(
-    pairs: Sequence[ColumnPair], aim: ColumnPair, owners: NDArray[np.int64], random_state: int
+    pairs: Sequence[ColumnPair], aim: ColumnPair, owners: Ints, random_state: int
 ) -> IntervalOverlap | None:
     """Return the overlap of intervals; None where the original can't be fitted."""
     some = _sampled(pairs, owners, REGRESSION_ROWS, random_state)
@@ -236,7 +225,7 @@ def regression_overlap(
         return None
 
 
-def _most_frequent(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _most_frequent(pair: ColumnPair) -> tuple[Floats, Floats]:
     """Return 1 for the most frequent category and 0 for the others; NaN where missing."""
     codes = pair.original[~np.isnan(pair.original)].astype(np.int64)
     most = int(np.bincount(codes).argmax())

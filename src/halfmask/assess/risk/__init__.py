@@ -32,12 +32,7 @@ says so, and by which model.
 from __future__ import annotations
 
 from halfmask.assess._risk import Risk, listed, percent
-from halfmask.assess.risk._assessment import (
-    CountedRisk,
-    RiskAssessment,
-    assess_risk,
-    counted_risk,
-)
+from halfmask.assess.risk._assessment import CountedRisk, RiskAssessment, assess_risk, counted_risk
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,
     Alike,
@@ -68,16 +63,9 @@ from halfmask.assess.risk._individual import (
     individual_risk,
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
-from halfmask.assess.risk._log_linear import (
-    LogLinearMethod,
-    LogLinearRisk,
-    log_linear_risk,
-)
+from halfmask.assess.risk._log_linear import LogLinearMethod, LogLinearRisk, log_linear_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
-from halfmask.assess.risk._population_uniqueness import (
-    PopulationUniqueness,
-    population_uniqueness,
-)
+from halfmask.assess.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from halfmask.assess.risk._reidentification import (
     LinkedRows,
     Reidentification,
@@ -86,11 +74,7 @@ from halfmask.assess.risk._reidentification import (
     linked_rows,
     table_risk,
 )
-from halfmask.assess.risk._separation import (
-    SeparationRisk,
-    SetSeparation,
-    separation,
-)
+from halfmask.assess.risk._separation import SeparationRisk, SetSeparation, separation
 from halfmask.assess.risk._suda import (
     ColumnShare,
     SpecialUniques,

@@ -390,10 +390,7 @@ def assess_risk(
 
 
 def _per_row(
-    table: pl.DataFrame,
-    names: Sequence[str],
-    individual: IndividualRisk | None,
-    unique: SudaRisk,
+    table: pl.DataFrame, names: Sequence[str], individual: IndividualRisk | None, unique: SudaRisk
 ) -> pl.DataFrame:
     """Return the risk of each row: of both readings of missing cells, the higher one."""
     columns: dict[str, npt.NDArray[np.generic]] = {

@@ -21,7 +21,7 @@ from halfmask.assess._risk import Risk, percent, row_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Ints = npt.NDArray[np.int64]
+    from halfmask.assess._arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -404,8 +404,7 @@ def marketer_risk(alike: Alike) -> MarketerRisk:
     people = alike.sample if alike.population is None else alike.population
     guess = alike.guess_in_population if known else 1.0 / alike.n_rows
     return MarketerRisk(
-        linked=Risk.counted(alike.mean_chance(people), baseline=guess),
-        against_population=known,
+        linked=Risk.counted(alike.mean_chance(people), baseline=guess), against_population=known
     )
 
 
@@ -443,7 +442,7 @@ def class_sizes(alike: Alike) -> ClassSizes:
 
 
 def shares_above(
-    alike: Alike, chance: npt.NDArray[np.float64], thresholds: Sequence[float]
+    alike: Alike, chance: Floats, thresholds: Sequence[float]
 ) -> tuple[ShareAbove, ...]:
     """Return for each threshold the share of rows whose chance is above it.
 

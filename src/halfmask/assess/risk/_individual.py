@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
@@ -26,8 +25,8 @@ from halfmask.guarantees import class_of_row
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+    from halfmask.assess._arrays import Floats, Ints
+
 #: Rows of the table and people of the population that agree with each row, in each reading.
 Pairs: TypeAlias = "Sequence[tuple[Ints, Floats]]"
 

@@ -8,7 +8,6 @@ from math import prod
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._facts import Facts
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+    from halfmask.assess._arrays import Floats, Ints
+
 
 #: How the weights of a survey enter the model.
 LogLinearMethod: TypeAlias = Literal[

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
@@ -16,14 +15,12 @@ from halfmask.guarantees import class_of_row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
+
 
 def given_table(table: object) -> pl.DataFrame:
     """Return a frame as polars; one of polars as it is."""
     return table if isinstance(table, pl.DataFrame) else to_polars(table)
-
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Combinations(NamedTuple):
@@ -32,7 +29,7 @@ class Combinations(NamedTuple):
     of_row: Ints
     first: Ints
     codes: Ints
-    missing: npt.NDArray[np.bool_]
+    missing: Bools
 
     @classmethod
     def of(cls, table: pl.DataFrame, columns: Sequence[str]) -> Combinations:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
 from halfmask.assess._risk import percent
@@ -17,9 +16,9 @@ from halfmask.guarantees import UniquesEstimate, class_of_row, estimate_uniques
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from halfmask.assess._arrays import Ints
     from halfmask.guarantees import UniquesEstimator
 
-Ints = npt.NDArray[np.int64]
 
 _ESTIMATORS: tuple[UniquesEstimator, ...] = ("pitman", "snb", "zayatz")
 _HOW = {

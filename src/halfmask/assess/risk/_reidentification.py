@@ -37,6 +37,8 @@ from halfmask.guarantees import Classes, class_of_row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from halfmask.assess._arrays import Ints
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedRows(Facts):
@@ -104,8 +106,6 @@ def linked_rows(classes: Classes) -> LinkedRows | None:
     )
 
 
-Ints = npt.NDArray[np.int64]
-
 _VALUE, _WILDCARD = "a value of their own", "any value"
 
 
@@ -133,13 +133,7 @@ class Reidentification(Facts):
     @property
     def sentences(self) -> tuple[str, ...]:
         """One sentence for each risk."""
-        parts = (
-            self.uniqueness,
-            self.prosecutor,
-            self.journalist,
-            self.marketer,
-            self.class_sizes,
-        )
+        parts = (self.uniqueness, self.prosecutor, self.journalist, self.marketer, self.class_sizes)
         return tuple(part.sentence for part in parts if part is not None)
 
 

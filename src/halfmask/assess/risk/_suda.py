@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.kernels.uniques.minimal import Alone
 
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: The search keeps a bit for each candidate and set of columns: so many bytes at most.
 MAX_BYTES = 1 << 31

@@ -50,12 +50,7 @@ from halfmask.assess.utility._information_loss import (
     publisher_payout,
 )
 from halfmask.assess.utility._interval_overlap import IntervalOverlap, interval_overlap
-from halfmask.assess.utility._model_utility import (
-    LabelledRows,
-    ModelUtility,
-    Score,
-    model_utility,
-)
+from halfmask.assess.utility._model_utility import LabelledRows, ModelUtility, Score, model_utility
 from halfmask.assess.utility._propensity import PropensityFit, PropensityModel, propensity_mse
 from halfmask.assess.utility._table_changes import (
     AssociationChange,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Ints
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassSizeUtility(Facts):
@@ -136,7 +138,7 @@ def class_size_utility(sizes: NDArray[np.int64], *, suppressed: int, k: int) -> 
     )
 
 
-def _sum_of_squares(sizes: NDArray[np.int64]) -> int:
+def _sum_of_squares(sizes: Ints) -> int:
     """Return the sum of squares; in Python's integers, for ten billion rows overflow 64 bits."""
     values, counts = np.unique(sizes, return_counts=True)
     return sum(int(value) ** 2 * int(count) for value, count in zip(values, counts, strict=True))

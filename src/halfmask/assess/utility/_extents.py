@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.assess._arrays import Floats, Ints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+
+Integers = Ints
 
 
 class Members(NamedTuple):
@@ -349,11 +350,11 @@ def features_of_cells(cells: CellExtents, plan: FeaturePlan) -> NDArray[np.float
     return out
 
 
-def _width(group: NDArray[np.int64] | None) -> int:
+def _width(group: Ints | None) -> int:
     return 1 if group is None else int(group.max(initial=-1)) + 1
 
 
-def _grouped(column: ColumnExtents, most: int) -> NDArray[np.int64]:
+def _grouped(column: ColumnExtents, most: int) -> Ints:
     n_leaves = column.n_leaves
     if n_leaves <= most:
         return np.arange(n_leaves)
@@ -364,9 +365,7 @@ def _grouped(column: ColumnExtents, most: int) -> NDArray[np.int64]:
     return group
 
 
-def _fill_spans(
-    block: NDArray[np.float32], column: ColumnExtents, group: NDArray[np.int64]
-) -> None:
+def _fill_spans(block: NDArray[np.float32], column: ColumnExtents, group: Ints) -> None:
     stated = ~np.isnan(column.low)
     first = (column.low[stated] - column.domain_low).astype(np.int64)
     last = (column.high[stated] - column.domain_low).astype(np.int64)
@@ -376,9 +375,7 @@ def _fill_spans(
         block[stated, feature] = (below[last + 1] - below[first]) / (last + 1 - first)
 
 
-def _fill_members(
-    block: NDArray[np.float32], column: ColumnExtents, group: NDArray[np.int64]
-) -> None:
+def _fill_members(block: NDArray[np.float32], column: ColumnExtents, group: Ints) -> None:
     if column.members is None:
         return
     lengths = np.diff(column.members.offsets)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.utility._extents import CellExtents, ColumnExtents
 
 
@@ -220,7 +221,7 @@ def publisher_payout(
     )
 
 
-def _bits(cells: CellExtents) -> NDArray[np.float64]:
+def _bits(cells: CellExtents) -> Floats:
     """Return the log2 of the combinations that each class covers."""
     bits = np.zeros(len(cells.sizes))
     for name, column in cells.columns.items():
@@ -357,26 +358,26 @@ def information_loss(cells: CellExtents, *, suppressed: int) -> InformationLoss:
     )
 
 
-def _widths(column: ColumnExtents) -> NDArray[np.float64]:
+def _widths(column: ColumnExtents) -> Floats:
     width = column.domain_high - column.domain_low
     if width == 0:
         return np.zeros(len(column))
     return np.nan_to_num((column.high - column.low) / width, nan=0.0)
 
 
-def _penalties(column: ColumnExtents) -> NDArray[np.float64]:
+def _penalties(column: ColumnExtents) -> Floats:
     if not column.categorical:
         return _widths(column)
     covered = column.covered()
     return np.where(covered > 1, covered / column.n_leaves, 0.0)
 
 
-def _losses(column: ColumnExtents) -> NDArray[np.float64]:
+def _losses(column: ColumnExtents) -> Floats:
     if not column.categorical:
         return _widths(column)
     return np.maximum(column.covered() - 1.0, 0.0) / max(column.n_leaves - 1, 1)
 
 
-def _mean(scores: NDArray[np.float64], sizes: NDArray[np.int64], suppressed: int) -> float:
+def _mean(scores: Floats, sizes: Ints, suppressed: int) -> float:
     rows = int(sizes.sum()) + suppressed
     return float(scores @ sizes + suppressed) / rows if rows else 0.0

@@ -14,6 +14,8 @@ from halfmask._facts import Facts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnChange(Facts):
@@ -127,8 +129,8 @@ def categorical_change(
 
 
 def _checked(
-    original: ArrayLike, masked: ArrayLike, rows: NDArray[np.int64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    original: ArrayLike, masked: ArrayLike, rows: Ints | None
+) -> tuple[Floats, Floats, Floats]:
     """Return the original numbers, those of the masked rows, and the masked ones."""
     everyone, after = (np.asarray(each, dtype=np.float64) for each in (original, masked))
     before = everyone if rows is None else everyone[rows]
@@ -140,7 +142,7 @@ def _checked(
     return everyone, before, after
 
 
-def _shares(before: NDArray[np.float64], after: NDArray[np.float64]) -> dict[str, float]:
+def _shares(before: Floats, after: Floats) -> dict[str, float]:
     there, gone = ~np.isnan(before), np.isnan(after)
     differs = (before != after) & ~(np.isnan(before) & gone)
     lost = int((there & gone).sum())
@@ -260,9 +262,7 @@ def cramers_v_change(original: ArrayLike, masked: ArrayLike) -> AssociationChang
     return _change(np.array(apart, dtype=np.float64))
 
 
-def _tables(
-    original: ArrayLike, masked: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _tables(original: ArrayLike, masked: ArrayLike) -> tuple[Floats, Floats]:
     before, after = (np.asarray(each, dtype=np.float64) for each in (original, masked))
     if before.ndim != 2 or after.ndim != 2 or before.shape[1] != after.shape[1]:
         raise ParameterError(
@@ -272,7 +272,7 @@ def _tables(
     return before, after
 
 
-def _change(apart: NDArray[np.float64]) -> AssociationChange:
+def _change(apart: Floats) -> AssociationChange:
     there = apart[np.isfinite(apart)]
     return AssociationChange(
         pairs=len(there),
@@ -281,9 +281,7 @@ def _change(apart: NDArray[np.float64]) -> AssociationChange:
     )
 
 
-def _moments(
-    table: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _moments(table: Floats) -> tuple[Floats, Floats]:
     """Return covariances, and variances of each column over the rows of each pair.
 
     Both are over rows with both numbers; NaN where there are fewer than two.
@@ -302,7 +300,7 @@ def _moments(
     return covariances, variances
 
 
-def _correlations(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _correlations(table: Floats) -> Floats:
     covariances, variances = _moments(table)
     # What centring leaves of a constant column isn't spread.
     scale = np.nanmax(np.abs(table), axis=0, initial=0.0)
@@ -311,7 +309,7 @@ def _correlations(table: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(covariances / np.sqrt(variances * variances.T))
 
 
-def cramers_v(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+def cramers_v(left: Floats, right: Floats) -> float:
     """Return Cramér's V of two columns of codes; NaN where one has a single category."""
     rows, columns = (
         np.unique(np.where(np.isnan(each), -1, each), return_inverse=True)[1]

@@ -17,6 +17,7 @@ from halfmask.data.arrays import is_missing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._targets import ModelTarget
 
 
@@ -25,8 +26,8 @@ class SecretColumn:
     """A column's values as numbers."""
 
     column: str | int
-    members: NDArray[np.int64]
-    non_members: NDArray[np.int64]
+    members: Ints
+    non_members: Ints
     candidates: NDArray[Any]
     positive: int = -1
 
@@ -76,7 +77,7 @@ def secret_of(
     )
 
 
-def factorised(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def factorised(values: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Return a number for each value, the same for equal ones, and the values by number.
 
     What is missing among objects comes last; a text that reads like it is another value.
@@ -92,7 +93,7 @@ def factorised(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     return codes, np.concatenate([present[first], values[gone][:1]])
 
 
-def _same(values: NDArray[np.generic], wanted: Any) -> NDArray[np.bool_]:  # noqa: ANN401 # a value
+def _same(values: NDArray[np.generic], wanted: Any) -> Bools:  # noqa: ANN401 # a value
     """Return which values are the one that is wanted; what is missing is none."""
     nothing = np.zeros(len(values), dtype=np.bool_)
     if not _is_value(wanted):
@@ -111,7 +112,7 @@ def origin_of(values: NDArray[Any]) -> int:
     return least if max(-least, most) > 2**53 else 0
 
 
-def numbers_apart(values: NDArray[Any], origin: int) -> NDArray[np.float64]:
+def numbers_apart(values: NDArray[Any], origin: int) -> Floats:
     """Return how far numbers are from an origin, which keeps their differences; 0: as they are."""
     if not origin:
         return values.astype(np.float64)
@@ -134,7 +135,7 @@ def _is_value(wanted: object) -> bool:
     return not is_missing(wanted) and not isinstance(wanted, list | tuple | np.ndarray)
 
 
-def _binned(values: NDArray[np.float64], cuts: Any) -> NDArray[np.int64]:  # noqa: ANN401 # numbers
+def _binned(values: Floats, cuts: Any) -> Ints:  # noqa: ANN401 # numbers
     """Return the number of each value's bin; what is missing has a bin of its own."""
     return np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="right"))
 
@@ -148,9 +149,9 @@ class Imputation:
     """A fitted classifier of the secret column."""
 
     model: Any
-    frequencies: NDArray[np.float64]
+    frequencies: Floats
 
-    def chances(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+    def chances(self, features: Floats) -> Floats:
         """Return for each row the chance of each value: (rows, values)."""
         chances = np.zeros((len(features), len(self.frequencies)))
         with foreign("The attacker's learner failed to predict"):
@@ -160,8 +161,8 @@ class Imputation:
 
 def fitted_imputation(
     learner: Any,  # noqa: ANN401 # a classifier of scikit-learn
-    features: NDArray[np.float64],
-    secret: NDArray[np.int64],
+    features: Floats,
+    secret: Ints,
     *,
     n_values: int,
     rng: np.random.Generator,
@@ -198,12 +199,12 @@ MAX_KNOWN = 20_000
 class Subpopulation:
     """A subpopulation: some of the members, or some of the non-members."""
 
-    places: NDArray[np.int64]
+    places: Ints
     rows: Any
-    labels: NDArray[np.int64]
+    labels: Ints
     true: NDArray[Any]
-    features: NDArray[np.float64]
-    secret: NDArray[np.int64]
+    features: Floats
+    secret: Ints
 
     def __len__(self) -> int:
         return len(self.secret)
@@ -252,7 +253,7 @@ def inference_setup(
     features = _features(target, column, pooled)
     labels = _places(pooled, classes_of_model(target.model, pooled))
 
-    def people(places: NDArray[np.int64], *, members: bool) -> Subpopulation:
+    def people(places: Ints, *, members: bool) -> Subpopulation:
         at = places if members else places + n_members
         return Subpopulation(
             places=places,
@@ -276,7 +277,7 @@ def inference_setup(
     )
 
 
-def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> NDArray[np.float64]:
+def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> Floats:
     """Return the other columns and the label of members and then non-members, as numbers."""
     columns = [name for name in column_names(target.members) if name != secret]
     found = [
@@ -288,13 +289,13 @@ def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> N
     return np.column_stack([_present(numbers_apart(each, origin_of(each))) for each in numbers])
 
 
-def _present(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _present(values: Floats) -> Floats:
     """Put missing and infinite values below all numbers: not every learner takes them."""
     there = np.isfinite(values)
     return np.where(there, values, values[there].min() - 1 if there.any() else 0.0)
 
 
-def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+def _places(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     """Return the place of each label among the model's classes; -1 if it isn't there."""
     order = np.argsort(classes)
     places = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]

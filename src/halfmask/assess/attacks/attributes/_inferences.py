@@ -35,8 +35,7 @@ from halfmask.assess.attacks.attributes._inference_setup import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._trees import Trees
     from halfmask.assess.attacks.attributes._inference_setup import (
         InferenceSetup,
@@ -46,10 +45,7 @@ if TYPE_CHECKING:
 
 
 def outcomes_of(
-    name: str,
-    target: ModelTarget,
-    setup: InferenceSetup,
-    guess: Callable[[Subpopulation], NDArray[np.int64]],
+    name: str, target: ModelTarget, setup: InferenceSetup, guess: Callable[[Subpopulation], Ints]
 ) -> Iterator[Outcome]:
     """Compare guesses about members with those about non-members, and with imputation.
 
@@ -89,7 +85,7 @@ def outcomes_of(
 
 def _groups(
     target: ModelTarget, targets: Subpopulation, controls: Subpopulation
-) -> Iterator[tuple[str, NDArray[np.bool_], NDArray[np.bool_]]]:
+) -> Iterator[tuple[str, Bools, Bools]]:
     """Return everyone, and each subgroup that is large enough on both sides."""
     yield EVERYONE, np.ones(len(targets), bool), np.ones(len(controls), bool)
     if target.groups is None:
@@ -103,23 +99,21 @@ def _groups(
             yield name, chosen, compared
 
 
-def _right(
-    guessed: NDArray[np.int64], people: Subpopulation, chosen: NDArray[np.bool_]
-) -> SuccessCount:
+def _right(guessed: Ints, people: Subpopulation, chosen: Bools) -> SuccessCount:
     return SuccessCount(int((guessed == people.secret)[chosen].sum()), int(chosen.sum()))
 
 
-def _among_guessed(guessed: NDArray[np.int64], people: Subpopulation, value: int) -> SuccessCount:
+def _among_guessed(guessed: Ints, people: Subpopulation, value: int) -> SuccessCount:
     positive = guessed == value
     return SuccessCount(int((positive & (people.secret == value)).sum()), int(positive.sum()))
 
 
-def _among_true(guessed: NDArray[np.int64], people: Subpopulation, value: int) -> SuccessCount:
+def _among_true(guessed: Ints, people: Subpopulation, value: int) -> SuccessCount:
     true = people.secret == value
     return SuccessCount(int((true & (guessed == value)).sum()), int(true.sum()))
 
 
-def output_of(target: ModelTarget, rows: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any rows
+def output_of(target: ModelTarget, rows: Any) -> Floats:  # noqa: ANN401 # any rows
     """Return the model's probabilities of its own classes: (rows, classes).
 
     Of a regressor it is one column, what it predicts.
@@ -131,9 +125,7 @@ def output_of(target: ModelTarget, rows: Any) -> NDArray[np.float64]:  # noqa: A
     return answers(target.model, rows, classes, who="The model")
 
 
-def chances_of_label(
-    target: ModelTarget, people: Subpopulation, secret: SecretColumn
-) -> NDArray[np.float64]:
+def chances_of_label(target: ModelTarget, people: Subpopulation, secret: SecretColumn) -> Floats:
     """Return what the model gives the true label with each candidate in place: (rows, values)."""
     found = np.empty((len(people), len(secret)))
     queries = ModelQueries.of(target)
@@ -212,7 +204,7 @@ class AttributeInference(DeclaredAttack, target=ModelTarget):
 
     def _guesser(
         self, target: ModelTarget, setup: InferenceSetup, random_state: int
-    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
+    ) -> Callable[[Subpopulation], Ints]:
         """Return a function that guesses the secret of a subpopulation."""
         raise NotImplementedError
 
@@ -245,8 +237,8 @@ class BlackBoxInference(AttributeInference, name="attributes/black_box"):
 
     def _guesser(
         self, target: ModelTarget, setup: InferenceSetup, random_state: int
-    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
-        def shown(people: Subpopulation) -> NDArray[np.float64]:
+    ) -> Callable[[Subpopulation], Ints]:
+        def shown(people: Subpopulation) -> Floats:
             return np.column_stack([people.features, output_of(target, people.rows)])
 
         rng = np.random.default_rng([random_state, 1])
@@ -284,8 +276,8 @@ class QueryInference(AttributeInference, name="attributes/queries"):
         target: ModelTarget,
         setup: InferenceSetup,
         random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
-        def guess(people: Subpopulation) -> NDArray[np.int64]:
+    ) -> Callable[[Subpopulation], Ints]:
+        def guess(people: Subpopulation) -> Ints:
             sure = np.maximum(chances_of_label(target, people, setup.secret), MIN_CHANCE)
             return np.asarray((setup.imputed.chances(people.features) * sure).argmax(axis=1))
 
@@ -347,10 +339,10 @@ class WhiteBoxTreeInference(AttributeInference, name="attributes/white_box_tree"
         target: ModelTarget,
         setup: InferenceSetup,
         random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Subpopulation], NDArray[np.int64]]:
+    ) -> Callable[[Subpopulation], Ints]:
         trees = trees_of(target.model)
 
-        def guess(people: Subpopulation) -> NDArray[np.int64]:
+        def guess(people: Subpopulation) -> Ints:
             before = setup.imputed.frequencies
             if self.prior == "imputed":
                 before = setup.imputed.chances(people.features)
@@ -360,9 +352,7 @@ class WhiteBoxTreeInference(AttributeInference, name="attributes/white_box_tree"
         return guess
 
 
-def _held(
-    trees: Trees, people: Subpopulation, secret: SecretColumn, counts: str
-) -> NDArray[np.float64]:
+def _held(trees: Trees, people: Subpopulation, secret: SecretColumn, counts: str) -> Floats:
     """Return how much the paths of each candidate hold: (rows, values).
 
     Of each person's label, or of all.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
@@ -15,6 +15,9 @@ from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import is_text, read_numbers, recast
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
+
+if TYPE_CHECKING:
+    from halfmask.assess._arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +150,6 @@ class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=Tabl
 
 #: Classes are compared with the table in blocks of so many numbers at most.
 BLOCK = 1 << 22
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,12 +101,7 @@ def ends_of_texts(texts: pl.Series, population: pl.Series) -> pl.DataFrame:
     both = parted
     for end, suffix in (("low", ""), ("high", "_high")):
         both = both.join(
-            known,
-            left_on=end,
-            right_on="text",
-            how="left",
-            suffix=suffix,
-            maintain_order="left",
+            known, left_on=end, right_on="text", how="left", suffix=suffix, maintain_order="left"
         )
     inside = pl.col("up_to_high").cast(pl.Int64) - pl.col("up_to") + pl.col("n")
     return pl.concat(
@@ -338,8 +333,7 @@ def _classes(columns: Sequence[Restored]) -> pl.DataFrame:
         nodes = each.nodes.filter(pl.col("prior").max().over("label") > MOST)
         places = nodes.select("label", "child", "place")
         priors = nodes.group_by("label").agg(
-            first=pl.col("prior").max(),
-            second=pl.col("prior").filter(pl.col("place") == 1).first(),
+            first=pl.col("prior").max(), second=pl.col("prior").filter(pl.col("place") == 1).first()
         )
         cells = (
             each.rows.select("label", "child")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
@@ -24,11 +23,8 @@ from halfmask.guarantees import Classes, Histogram
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.guarantees import Guarantee
-
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Finer(NamedTuple):
@@ -124,7 +120,7 @@ def _sides(
     return sides
 
 
-def _missed(sides: Ints, guarantees: Sequence[Guarantee], column: str) -> NDArray[np.bool_]:
+def _missed(sides: Ints, guarantees: Sequence[Guarantee], column: str) -> Bools:
     """Return for each world whether a side misses a guarantee."""
     n_worlds, n_sides, n_values = sides.shape
     if not n_worlds:

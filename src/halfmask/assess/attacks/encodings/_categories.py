@@ -24,7 +24,7 @@ from halfmask.assess.attacks.encodings._cells import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,19 +33,19 @@ class CategoryColumn:
 
     name: str
     holder: str
-    code: NDArray[np.int64]
+    code: Ints
     n_codes: int
-    truth: NDArray[np.int64]
+    truth: Ints
     n_values: int
-    sampled: NDArray[np.int64]
+    sampled: Ints
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """How many rows have each code."""
         return np.bincount(self.code, minlength=self.n_codes)
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """How frequent each category is in the population, none quite absent."""
         counts = np.bincount(self.sampled, minlength=self.n_values) + 0.5
         return np.asarray(counts / counts.sum())
@@ -61,7 +61,7 @@ class CategoryColumn:
         right = self.truth == int(np.argmax(self.shares))
         return SuccessCount(int(right.sum()), len(right))
 
-    def by_rank(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def by_rank(self, counts: Ints) -> Ints:
         """Return the category of each code: the first for the most frequent one, and so on.
 
         Codes beyond the last category are taken for the last.
@@ -71,7 +71,7 @@ class CategoryColumn:
         place[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
         return np.asarray(ranked[np.minimum(place, len(ranked) - 1)])
 
-    def by_tail(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def by_tail(self, counts: Ints) -> Ints:
         """Return the same for an attacker who knows that frequent categories are split.
 
         From the rarest on, a code is taken for the rarest category that is left while their
@@ -87,25 +87,25 @@ class CategoryColumn:
             meaning[code] = value
         return meaning
 
-    def by_frequency(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def by_frequency(self, counts: Ints) -> Ints:
         """Return the category of each code by ranks, or by the tail where that names more rows."""
         both = (self.by_rank(counts), self.by_tail(counts))
         shares = [float((meaning[self.code] == self.truth).mean()) for meaning in both]
         return both[int(np.argmax(shares))]
 
-    def named(self, groups: NDArray[np.int64]) -> SuccessCount:
+    def named(self, groups: Ints) -> SuccessCount:
         """Return how many rows are named if codes of one group are one code."""
         counts = np.bincount(groups[self.code], minlength=int(groups.max()) + 1)
         return self.right(self.by_rank(counts)[groups])
 
-    def right(self, meaning: NDArray[np.int64]) -> SuccessCount:
+    def right(self, meaning: Ints) -> SuccessCount:
         """Return how many rows are named rightly if each code means this category."""
         return SuccessCount(int((meaning[self.code] == self.truth).sum()), len(self.truth))
 
 
 def category_columns(
     target: EncodingTarget, n_rows: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[CategoryColumn]]:
+) -> tuple[Ints, Ints, list[CategoryColumn]]:
     """Return which rows are attacked, which of the population are known, and the columns."""
     population = required(target.population, "a sample of the population")
     rows = some_rows(target.original.height, n_rows, rng)
@@ -160,12 +160,10 @@ _BINS = 10
 
 
 #: Columns as far as they can be read: numbers of cells of encoded rows, and of the population's.
-Context: TypeAlias = Sequence["tuple[NDArray[np.int64], NDArray[np.int64]]"]
+Context: TypeAlias = Sequence["tuple[Ints, Ints]"]
 
 
-def binned_numbers(
-    target: EncodingTarget, rows: NDArray[np.int64], others: NDArray[np.int64]
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def binned_numbers(target: EncodingTarget, rows: Ints, others: Ints) -> list[tuple[Ints, Ints]]:
     """Return each ordered column as tenths of its own order: of encoded rows, of the population.
 
     An increasing map doesn't move a cell out of its tenth. The attacker
@@ -186,10 +184,7 @@ def binned_numbers(
     return found
 
 
-def named_by_context(
-    column: CategoryColumn,
-    context: Context,
-) -> NDArray[np.int64]:
+def named_by_context(column: CategoryColumn, context: Context) -> Ints:
     """Return the most likely category of each code, given its context.
 
     Notes
@@ -216,13 +211,11 @@ def named_by_context(
     return meaning
 
 
-def _table(
-    first: NDArray[np.int64], second: NDArray[np.int64], n: int, m: int
-) -> NDArray[np.float64]:
+def _table(first: Ints, second: Ints, n: int, m: int) -> Floats:
     return np.bincount(first * m + second, minlength=n * m).reshape(n, m).astype(np.float64)
 
 
-def _tenths(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _tenths(values: Floats) -> Ints:
     """Return the tenth of a column in which each cell lies; a tenth more for missing ones."""
     from scipy.stats import rankdata  # noqa: PLC0415 # scipy loads late
 

@@ -10,8 +10,7 @@ import polars as pl
 from halfmask.assess.attacks._arms import Resampled
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._encoding_target import EncodingTarget
 
 
@@ -26,7 +25,7 @@ def is_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype.is_temporal()
 
 
-def numbers(column: pl.Series) -> NDArray[np.float64]:
+def numbers(column: pl.Series) -> Floats:
     """Return an ordered column as floats, NaN where a cell is missing or infinite."""
     ticks = column.to_physical() if column.dtype.is_temporal() else column
     values = ticks.cast(pl.Float64).fill_null(np.nan).to_numpy().astype(np.float64)
@@ -55,12 +54,12 @@ def mixed_columns(frame: pl.DataFrame) -> list[str]:
     return broken or [name for name in ordered if frame[name].n_unique() >= _FEWEST_VALUES]
 
 
-def _whole(values: NDArray[np.float64]) -> bool:
+def _whole(values: Floats) -> bool:
     present = values[np.isfinite(values)]
     return bool((present == np.rint(present)).all())
 
 
-def filled(frame: pl.DataFrame, names: list[str]) -> NDArray[np.float64]:
+def filled(frame: pl.DataFrame, names: list[str]) -> Floats:
     """Return ordered columns as a matrix, the mean in place of what is missing; 0 without any."""
     matrix = np.column_stack([numbers(frame[name]) for name in names])
     present = np.isfinite(matrix)
@@ -68,7 +67,7 @@ def filled(frame: pl.DataFrame, names: list[str]) -> NDArray[np.float64]:
     return np.where(present, matrix, means)
 
 
-def codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:
+def codes(column: pl.Series) -> tuple[Ints, int]:
     """Return a number for each different cell, missing ones alike, and how many there are."""
     plain = column.cast(pl.String) if isinstance(column.dtype, _WORDS) else column
     ranked = plain.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
@@ -77,7 +76,7 @@ def codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     return dense, int(dense.max()) + 1 if len(dense) else 0
 
 
-def table_codes(first: pl.Series, second: pl.Series) -> tuple[NDArray[np.int64], ...]:
+def table_codes(first: pl.Series, second: pl.Series) -> tuple[Ints, ...]:
     """Return numbers of the cells of two columns, equal where the cells are equal."""
     if first.dtype != second.dtype:
         first, second = first.cast(pl.String), second.cast(pl.String)
@@ -85,7 +84,7 @@ def table_codes(first: pl.Series, second: pl.Series) -> tuple[NDArray[np.int64],
     return both[: len(first)], both[len(first) :]
 
 
-def some_rows(n: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def some_rows(n: int, most: int, rng: np.random.Generator) -> Ints:
     """Return at most so many rows, drawn without repetition, ascending."""
     if n <= most:
         return np.arange(n, dtype=np.int64)
@@ -144,16 +143,14 @@ def category_holders(target: EncodingTarget) -> dict[str, str]:
     return found
 
 
-def _accuracy_of_codes(
-    truth: NDArray[np.int64], n_values: int, of_row: NDArray[np.int64], n: int
-) -> float:
+def _accuracy_of_codes(truth: Ints, n_values: int, of_row: Ints, n: int) -> float:
     counts = np.zeros((n, n_values))
     np.add.at(counts, (of_row[::2], truth[::2]), 1)
     odd = counts.argmax(axis=1)[of_row[1::2]] == truth[1::2]
     return float(odd.mean()) if len(odd) else 0.0
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(values: Floats) -> Floats:
     """Return centred ranks of length 1, zero where a cell is missing."""
     from scipy.stats import rankdata  # noqa: PLC0415 # scipy loads late
 
@@ -169,7 +166,7 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 _REPLICATES = 200
 
 
-def variance_recovered(truth: NDArray[np.float64], guess: NDArray[np.float64]) -> float:
+def variance_recovered(truth: Floats, guess: Floats) -> float:
     """Return the mean over columns of the variance that a guess explains, none below 0.
 
     A guess of the mean explains 0, the truth 1. What is missing at home isn't judged.
@@ -177,18 +174,14 @@ def variance_recovered(truth: NDArray[np.float64], guess: NDArray[np.float64]) -
     return float(_shares(np.ones((1, len(truth))), truth, guess)[0])
 
 
-def recovered(
-    truth: NDArray[np.float64], guess: NDArray[np.float64], rng: np.random.Generator
-) -> Resampled:
+def recovered(truth: Floats, guess: Floats, rng: np.random.Generator) -> Resampled:
     """Return the same as an arm, its rows resampled."""
     n = len(truth)
     weights = rng.multinomial(n, np.full(n, 1 / n), _REPLICATES).astype(np.float64)
     return Resampled.of(variance_recovered(truth, guess), _shares(weights, truth, guess), n)
 
 
-def _shares(
-    weights: NDArray[np.float64], truth: NDArray[np.float64], guess: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _shares(weights: Floats, truth: Floats, guess: Floats) -> Floats:
     present = np.isfinite(truth)
     cells = np.where(present, truth, 0.0)
     wrong = np.where(present, (cells - guess) ** 2, 0.0)

@@ -16,14 +16,15 @@ from halfmask.assess.attacks.encodings._cells import number_columns, numbers
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
+
+    from halfmask.assess._arrays import Floats, Ints
 
 
 #: The views: an encoding that masks a level may show it in changes, or in their size.
 VIEWS = ("level", "change", "size of level", "size of change")
 
 
-def carried(column: pl.Series) -> NDArray[np.float64]:
+def carried(column: pl.Series) -> Floats:
     """Return a column as numbers, the one before in place of each that is missing."""
     values = numbers(column)
     present = np.isfinite(values)
@@ -32,13 +33,13 @@ def carried(column: pl.Series) -> NDArray[np.float64]:
     return np.where(np.isfinite(found), found, np.nanmean(values))
 
 
-def _view(series: NDArray[np.float64], which: str) -> NDArray[np.float64]:
+def _view(series: Floats, which: str) -> Floats:
     changes = which.endswith("change")
     seen = np.diff(series, prepend=series[0]) if changes else series - series.mean()
     return np.abs(seen) if which.startswith("size") else seen
 
 
-def profile(series: NDArray[np.float64], period: int, which: str) -> NDArray[np.float64]:
+def profile(series: Floats, period: int, which: str) -> Floats:
     """Return what is usual at each place of a cycle, smoothed over a fiftieth of it."""
     seen = _view(series, which)
     at = np.arange(len(seen)) % period
@@ -50,9 +51,7 @@ def profile(series: NDArray[np.float64], period: int, which: str) -> NDArray[np.
     return np.convolve(around, kernel, mode="same")[width:-width]
 
 
-def phases(
-    windows: NDArray[np.float64], usual: NDArray[np.float64], which: str
-) -> NDArray[np.int64]:
+def phases(windows: Floats, usual: Floats, which: str) -> Ints:
     """Return for each window at which place of the cycle it seems to begin.
 
     Notes
@@ -73,7 +72,7 @@ def phases(
     return np.asarray(fits.argmax(axis=1), dtype=np.int64)
 
 
-def _symmetric(fits: NDArray[np.float64]) -> bool:
+def _symmetric(fits: Floats) -> bool:
     """Return whether windows fit the profile upside down better than as it is."""
     return bool(-fits.min(axis=1).mean() > fits.max(axis=1).mean())
 
@@ -131,8 +130,8 @@ class DateRecovery(DeclaredAttack, name="encodings/date-recovery", target=Encodi
 
     def _dated(
         self,
-        known: list[NDArray[np.float64]],
-        sent: list[NDArray[np.float64]],
+        known: list[Floats],
+        sent: list[Floats],
         half: int,
         period: int,
         rng: np.random.Generator,
@@ -217,7 +216,7 @@ class FoldedCycle(DeclaredAttack, name="encodings/folded-cycle", target=Encoding
             self._outcome(columns, period, view) for period in target.periods for view in _VIEWS
         )
 
-    def _outcome(self, columns: list[NDArray[np.float64]], period: int, view: str) -> Outcome:
+    def _outcome(self, columns: list[Floats], period: int, view: str) -> Outcome:
         found = np.concatenate([self._ordinates(_seen(each, view), period) for each in columns])
         if not len(found):
             raise DataError(f"There are too few rows for a period of {period}.")
@@ -233,7 +232,7 @@ class FoldedCycle(DeclaredAttack, name="encodings/folded-cycle", target=Encoding
             details={"peaks": float(high.mean()), "holes": float(low.mean())},
         )
 
-    def _ordinates(self, seen: NDArray[np.float64], period: int) -> NDArray[np.float64]:
+    def _ordinates(self, seen: Floats, period: int) -> Floats:
         """Return the spectrum at a period's harmonics, by the mean of what lies around each."""
         cycles = len(seen) // period
         if cycles < 4 or period < 3:
@@ -251,7 +250,7 @@ class FoldedCycle(DeclaredAttack, name="encodings/folded-cycle", target=Encoding
         return np.asarray(power[at] / local[at], dtype=np.float64)
 
 
-def _seen(series: NDArray[np.float64], view: str) -> NDArray[np.float64]:
+def _seen(series: Floats, view: str) -> Floats:
     if view == "products":
         centred = series - series.mean()
         seen = centred[1:] * centred[:-1]

@@ -30,7 +30,7 @@ from halfmask.assess.attacks.tables import Expected
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Floats, Ints
 
 
 _PENALTIES = (1e-8, 1e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -38,18 +38,14 @@ _NEIGHBOURS = 5
 _HIDDEN = 64
 
 
-def linear(
-    known: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def linear(known: Floats, values: Floats, rows: Floats) -> Floats:
     """Solve the linear system of the known rows; the shortest solution where there are many."""
     center, mean = known.mean(axis=0), values.mean(axis=0)
     solution = np.linalg.lstsq(known - center, values - mean, rcond=1e-10)[0]
     return np.asarray((rows - center) @ solution + mean)
 
 
-def ridge(
-    known: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def ridge(known: Floats, values: Floats, rows: Floats) -> Floats:
     """Regress with a penalty that is chosen by leaving known rows out, one by one."""
     center, mean = known.mean(axis=0), values.mean(axis=0)
     u, s, vt = np.linalg.svd(known - center, full_matrices=False)
@@ -66,9 +62,7 @@ def ridge(
     return np.asarray((rows - center) @ best + mean)
 
 
-def neighbours(
-    known: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def neighbours(known: Floats, values: Floats, rows: Floats) -> Floats:
     """Return the mean of the nearest known rows, near ones counting more."""
     from sklearn.neighbors import KNeighborsRegressor  # noqa: PLC0415 # sklearn loads late
 
@@ -76,9 +70,7 @@ def neighbours(
     return np.asarray(model.fit(known, values).predict(rows)).reshape(len(rows), -1)
 
 
-def network(
-    known: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def network(known: Floats, values: Floats, rows: Floats) -> Floats:
     """Return the predictions of a one-layer network, trained on the known rows."""
     from sklearn.neural_network import MLPRegressor  # noqa: PLC0415 # sklearn loads late
 
@@ -99,9 +91,7 @@ def network(
     return np.asarray(model.predict(rows).reshape(len(rows), -1) * scale + center)
 
 
-def interpolated(
-    known: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def interpolated(known: Floats, values: Floats, rows: Floats) -> Floats:
     """Return for one column what lies between the known values around each encoded one."""
     distinct, which = np.unique(known, return_inverse=True)
     means = np.bincount(which.ravel(), weights=values) / np.bincount(which.ravel())
@@ -109,10 +99,12 @@ def interpolated(
 
 
 #: Regressions of all columns on all encoded ones: known rows, their values, rows to predict.
-REGRESSIONS: dict[
-    str,
-    Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]],
-] = {"linear": linear, "ridge": ridge, "neighbours": neighbours, "network": network}
+REGRESSIONS: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
+    "linear": linear,
+    "ridge": ridge,
+    "neighbours": neighbours,
+    "network": network,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +158,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         return tuple(found)
 
     def _numbers(
-        self,
-        target: EncodingTarget,
-        pool: NDArray[np.int64],
-        read: NDArray[np.int64],
-        rng: np.random.Generator,
+        self, target: EncodingTarget, pool: Ints, read: Ints, rng: np.random.Generator
     ) -> Outcome:
         from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
 
@@ -193,11 +181,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         )
 
     def _categories(
-        self,
-        target: EncodingTarget,
-        held: dict[str, str],
-        pool: NDArray[np.int64],
-        read: NDArray[np.int64],
+        self, target: EncodingTarget, held: dict[str, str], pool: Ints, read: Ints
     ) -> Outcome:
         known = min(self.known, len(pool))
         steps = [k for k in (1, 10, 50, 100, 300, 1000, known) if k <= len(pool)]
@@ -231,16 +215,16 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
 class _Setup:
     """Known rows and rows to decode, standardised."""
 
-    encoded: NDArray[np.float64]
-    values: NDArray[np.float64]
-    truth: NDArray[np.float64]
+    encoded: Floats
+    values: Floats
+    truth: Floats
     mixed: tuple[int, ...]
     held: tuple[int, ...]
-    pool: NDArray[np.int64]
-    read: NDArray[np.int64]
+    pool: Ints
+    read: Ints
 
     @classmethod
-    def of(cls, target: EncodingTarget, pool: NDArray[np.int64], read: NDArray[np.int64]) -> _Setup:
+    def of(cls, target: EncodingTarget, pool: Ints, read: Ints) -> _Setup:
         ordered = number_columns(target.encoded)
         names = number_columns(target.original)
         encoded, values = filled(target.encoded, ordered), filled(target.original, names)
@@ -257,7 +241,7 @@ class _Setup:
             read=read,
         )
 
-    def best(self, k: int) -> NDArray[np.float64]:
+    def best(self, k: int) -> Floats:
         """Return the rows as the best of the regressions on the first k known rows decodes them."""
         known, values = self.encoded[self.pool[:k]], self.values[self.pool[:k]]
         rows = self.encoded[self.read]

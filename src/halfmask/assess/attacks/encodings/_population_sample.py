@@ -27,7 +27,7 @@ from halfmask.assess.attacks.encodings._cells import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +93,7 @@ class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", targe
         )
 
 
-def matched_quantiles(
-    encoded: NDArray[np.float64], known: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def matched_quantiles(encoded: Floats, known: Floats) -> Floats:
     """Return for each number what stands at its place among known ones; missing ones the mean.
 
     Examples
@@ -123,13 +121,13 @@ _STEPS = 30
 class Whitened:
     """Rows along their principal axes, all of variance 1, and the way back."""
 
-    rows: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    axes: NDArray[np.float64]
-    scales: NDArray[np.float64]
+    rows: Floats
+    mean: Floats
+    axes: Floats
+    scales: Floats
 
     @classmethod
-    def of(cls, matrix: NDArray[np.float64]) -> Whitened:
+    def of(cls, matrix: Floats) -> Whitened:
         """Whiten rows; axes along which they don't vary are left out."""
         mean = matrix.mean(axis=0)
         _, s, vt = np.linalg.svd(matrix - mean, full_matrices=False)
@@ -139,14 +137,14 @@ class Whitened:
         rows = (matrix - mean) @ axes.T / scales
         return cls(rows=rows, mean=mean, axes=axes, scales=scales)
 
-    def back(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def back(self, rows: Floats) -> Floats:
         """Return whitened rows in the matrix's own columns."""
         return np.asarray((rows * self.scales) @ self.axes + self.mean)
 
 
 def alignments(
-    encoded: NDArray[np.float64], sample: NDArray[np.float64], rng: np.random.Generator
-) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    encoded: Floats, sample: Floats, rng: np.random.Generator
+) -> Iterator[tuple[str, Floats]]:
     """Return guesses of the rows in the sample's columns, each with the name of its way.
 
     - ``columns``: each encoded column is one of the sample's, matched by the shape of its
@@ -174,9 +172,7 @@ def alignments(
             yield measure, there.back(np.column_stack([mine @ each.T, rest]))
 
 
-def distance_to(
-    guess: NDArray[np.float64], sample: NDArray[np.float64], rng: np.random.Generator
-) -> float:
+def distance_to(guess: Floats, sample: Floats, rng: np.random.Generator) -> float:
     """Return how far guessed rows lie from those of a sample: what an attacker can judge by."""
     from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
@@ -188,7 +184,7 @@ def distance_to(
     return float(there.mean() + back.mean())
 
 
-def _by_columns(encoded: NDArray[np.float64], sample: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_columns(encoded: Floats, sample: Floats) -> Floats:
     here, there, sign = _matched(_standardised(encoded), _standardised(sample))
     guess = np.empty((len(encoded), sample.shape[1]))
     for mine, theirs in zip(here, there, strict=True):
@@ -197,7 +193,7 @@ def _by_columns(encoded: NDArray[np.float64], sample: NDArray[np.float64]) -> ND
     return guess
 
 
-def _by_shape(mine: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _by_shape(mine: Floats, theirs: Floats) -> Floats:
     """Return the signed permutation that lays components on those of the same distribution."""
     here, there, sign = _matched(mine, theirs)
     rotation = np.zeros((theirs.shape[1], mine.shape[1]))
@@ -205,9 +201,7 @@ def _by_shape(mine: NDArray[np.float64], theirs: NDArray[np.float64]) -> NDArray
     return rotation
 
 
-def _matched(
-    mine: NDArray[np.float64], theirs: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _matched(mine: Floats, theirs: Floats) -> tuple[Ints, Ints, Floats]:
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
 
     ours, known = np.quantile(mine, _GRID, axis=0), np.quantile(theirs, _GRID, axis=0)
@@ -217,11 +211,11 @@ def _matched(
     return here, there, np.where(up <= down, 1.0, -1.0)
 
 
-def _standardised(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standardised(matrix: Floats) -> Floats:
     return np.asarray((matrix - matrix.mean(axis=0)) / np.maximum(matrix.std(axis=0), 1e-12))
 
 
-def _independent(rows: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64] | None:
+def _independent(rows: Floats, rng: np.random.Generator) -> Floats | None:
     """Return the turn of whitened rows whose components are most independent."""
     from sklearn.decomposition import FastICA  # noqa: PLC0415 # sklearn loads late
 
@@ -237,11 +231,8 @@ def _independent(rows: NDArray[np.float64], rng: np.random.Generator) -> NDArray
 
 
 def _nearer(
-    mine: NDArray[np.float64],
-    theirs: NDArray[np.float64],
-    rotation: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], float]:
+    mine: Floats, theirs: Floats, rotation: Floats, rng: np.random.Generator
+) -> tuple[Floats, float]:
     """Turn rows onto the nearest of a sample, again and again."""
     from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
@@ -320,7 +311,7 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
         )
 
 
-def _standard(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standard(matrix: Floats) -> Floats:
     """Return rows with all columns scaled by one number: angles and distances stay."""
     spread = float(np.sqrt(matrix.var(axis=0).mean())) or 1.0
     return np.asarray((matrix - matrix.mean(axis=0)) / spread)

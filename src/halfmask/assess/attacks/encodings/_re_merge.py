@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks.encodings._categories import CategoryColumn
 
 
@@ -37,8 +38,8 @@ class Features:
     """
 
     rows: NDArray[np.float32]
-    products: NDArray[np.float64]
-    column: NDArray[np.int64]
+    products: Floats
+    column: Ints
 
     @classmethod
     def of(cls, encoded: pl.DataFrame) -> Features:
@@ -78,7 +79,7 @@ def _cell_by_cell(column: pl.Series) -> list[NDArray[np.float32]]:
     return [one_hot - one_hot.mean(axis=0)]
 
 
-def _standard(values: NDArray[np.float64]) -> NDArray[np.float32]:
+def _standard(values: Floats) -> NDArray[np.float32]:
     scaled = (values - values.mean()) / max(float(values.std()), 1e-12)
     return np.asarray(scaled.astype(np.float32)[:, None])
 
@@ -89,18 +90,14 @@ _ENDS = (0.02, 0.98)
 _NEVER = 1e6
 
 
-def by_context(
-    code: NDArray[np.int64], n_codes: int, features: Features, n_groups: int
-) -> NDArray[np.int64]:
+def by_context(code: Ints, n_codes: int, features: Features, n_groups: int) -> Ints:
     """Return a group for each code: those with the most similar mean company are merged (Ward)."""
     if n_codes <= n_groups or not features.rows.shape[1]:
         return np.arange(n_codes, dtype=np.int64)
     return _ward(_means(code, n_codes, features.rows), n_groups)
 
 
-def by_chains(
-    code: NDArray[np.int64], n_codes: int, features: Features, n_groups: int
-) -> NDArray[np.int64]:
+def by_chains(code: Ints, n_codes: int, features: Features, n_groups: int) -> Ints:
     """Return a group for each code: slices along one direction that continue each other are one.
 
     Siblings of a keyed split are slices of their category along a direction through the other
@@ -134,9 +131,7 @@ def by_chains(
     return _chained({int(i): int(j) for i, j in linked if cost[i, j] < _NEVER}, n_codes)
 
 
-def by_counts(
-    code: NDArray[np.int64], n_codes: int, features: Features, n_groups: int
-) -> NDArray[np.int64]:
+def by_counts(code: Ints, n_codes: int, features: Features, n_groups: int) -> Ints:
     """Return a group for each code: those of about the same number of rows are merged.
 
     A category that is cut into equal parts has codes of the same frequency to a row, and another
@@ -155,9 +150,7 @@ def by_counts(
     return groups
 
 
-def cut_direction(
-    code: NDArray[np.int64], means: NDArray[np.float64], features: Features
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def cut_direction(code: Ints, means: Floats, features: Features) -> tuple[Floats, Floats]:
     """Return where each row lies along the direction that codes cut most sharply.
 
     And how much each feature goes with it, over all rows.
@@ -175,7 +168,7 @@ def cut_direction(
     return scores[:, best], along
 
 
-def agreement(groups: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
+def agreement(groups: Ints, truth: Ints) -> float:
     """Return the adjusted Rand index of two ways to group: 1 for the same, 0 for chance.
 
     Hubert and Arabie, "Comparing partitions" (1985).
@@ -190,10 +183,10 @@ def agreement(groups: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
     return agreement_of(table)
 
 
-def agreement_of(table: NDArray[np.float64]) -> float:
+def agreement_of(table: Floats) -> float:
     """Return the same of a table of counts."""
 
-    def pairs(counts: NDArray[np.float64]) -> float:
+    def pairs(counts: Floats) -> float:
         return float((counts * (counts - 1) / 2).sum())
 
     both, first, second = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
@@ -202,16 +195,14 @@ def agreement_of(table: NDArray[np.float64]) -> float:
     return 1.0 if most == expected else (both - expected) / (most - expected)
 
 
-def _overlap(code: NDArray[np.int64], n_codes: int, score: NDArray[np.float64]) -> float:
+def _overlap(code: Ints, n_codes: int, score: Floats) -> float:
     """Return how long the intervals of codes are, of all the length that there is."""
     low, high, _ = _intervals(code, n_codes, score)
     whole = np.quantile(score, _ENDS)
     return float((high - low).mean() / max(whole[1] - whole[0], 1e-12))
 
 
-def _intervals(
-    code: NDArray[np.int64], n_codes: int, score: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _intervals(code: Ints, n_codes: int, score: Floats) -> tuple[Floats, Floats, Floats]:
     order = np.lexsort((score, code))
     ordered, starts = score[order], np.searchsorted(code[order], np.arange(n_codes + 1))
     counts = np.diff(starts)
@@ -222,9 +213,7 @@ def _intervals(
     return at[0], at[1], at[2]
 
 
-def _means(
-    code: NDArray[np.int64], n_codes: int, rows: NDArray[np.float32] | NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _means(code: Ints, n_codes: int, rows: NDArray[np.float32] | Floats) -> Floats:
     """Return the mean company of each code."""
     order = np.argsort(code, kind="stable")
     starts = np.searchsorted(code[order], np.arange(n_codes))
@@ -233,20 +222,20 @@ def _means(
     return np.asarray(sums.astype(np.float64) / counts[:, None])
 
 
-def _ward(profiles: NDArray[np.float64], n_groups: int) -> NDArray[np.int64]:
+def _ward(profiles: Floats, n_groups: int) -> Ints:
     from sklearn.cluster import AgglomerativeClustering  # noqa: PLC0415 # sklearn loads late
 
     model = AgglomerativeClustering(n_clusters=n_groups)
     return np.asarray(model.fit_predict(profiles), dtype=np.int64)
 
 
-def _distances(profiles: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distances(profiles: Floats) -> Floats:
     squares = (profiles**2).sum(axis=1)
     apart = squares[:, None] + squares[None, :] - 2 * profiles @ profiles.T
     return np.asarray(np.sqrt(np.maximum(apart, 0.0)))
 
 
-def _chained(follows: dict[int, int], n_codes: int) -> NDArray[np.int64]:
+def _chained(follows: dict[int, int], n_codes: int) -> Ints:
     group = np.full(n_codes, -1, dtype=np.int64)
     heads = [code for code in range(n_codes) if code not in set(follows.values())]
     for number, head in enumerate(heads):
@@ -327,14 +316,14 @@ class ReMerge(
         return agreeing, naming
 
 
-def _owners(column: CategoryColumn) -> NDArray[np.int64]:
+def _owners(column: CategoryColumn) -> Ints:
     """Return the category that most rows of each code have."""
     counts = np.zeros((column.n_codes, column.n_values))
     np.add.at(counts, (column.code, column.truth), 1)
     return np.asarray(counts.argmax(axis=1), dtype=np.int64)
 
 
-def _arm(column: CategoryColumn, groups: NDArray[np.int64], rng: np.random.Generator) -> Resampled:
+def _arm(column: CategoryColumn, groups: Ints, rng: np.random.Generator) -> Resampled:
     table = np.zeros((int(groups.max()) + 1, column.n_values))
     np.add.at(table, (groups[column.code], column.truth), 1)
     n = len(column.truth)

@@ -23,7 +23,7 @@ from halfmask.assess.attacks.encodings._cells import (
 from halfmask.assess.attacks.tables import Expected
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class NullPatterns(DeclaredAttack, name="encodings/null-patterns", target=Encodi
         )
 
 
-def _masks(encoded: pl.DataFrame) -> list[NDArray[np.bool_]]:
+def _masks(encoded: pl.DataFrame) -> list[Bools]:
     """Return the indicators of missing cells: missing cells themselves, and columns of 0 and 1."""
     found = []
     for column in encoded.iter_columns():
@@ -96,7 +96,7 @@ def _masks(encoded: pl.DataFrame) -> list[NDArray[np.bool_]]:
     return found
 
 
-def _phi(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
+def _phi(first: Bools, second: Bools) -> float:
     """Return how far two masks agree: their correlation."""
     spread = float(first.std() * second.std())
     both = float((first & second).mean())
@@ -198,7 +198,7 @@ def _words(table: pl.DataFrame, names: list[str]) -> pl.Series:
     return table.select(pl.concat_str(cells, separator="\x1f").alias("row")).to_series()
 
 
-def _fingerprints(table: pl.DataFrame) -> NDArray[np.float64]:
+def _fingerprints(table: pl.DataFrame) -> Floats:
     """Return for each row its distance from the mean, and how frequent its cells are, sorted."""
     counted, mixed = [], []
     ordered = set(number_columns(table))
@@ -221,9 +221,7 @@ def _fingerprints(table: pl.DataFrame) -> NDArray[np.float64]:
     return np.concatenate(parts, axis=1) if parts else np.zeros((table.height, 1))
 
 
-def _linked(
-    attack: str, measure: str, right: NDArray[np.float64], details: dict[str, float], n: int
-) -> Outcome:
+def _linked(attack: str, measure: str, right: Floats, details: dict[str, float], n: int) -> Outcome:
     return Outcome(
         attack=attack,
         measure=measure,

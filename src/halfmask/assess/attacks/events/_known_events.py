@@ -15,6 +15,7 @@ from halfmask.assess.attacks.events._traces import doubles, link_outcome, share
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.events._linking_setup import KnownPeople
 
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 class KnownFacts:
     """KnownFacts about some targets, one target after the other."""
 
-    entity: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    item: NDArray[np.int64]
-    time: NDArray[np.float64]
-    numbers: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    needed: NDArray[np.int64]
+    entity: Ints
+    offsets: Ints
+    item: Ints
+    time: Floats
+    numbers: Floats
+    weight: Floats
+    needed: Ints
 
 
 def drawn_facts(
@@ -72,13 +73,13 @@ def drawn_facts(
 
 
 def _picked(
-    entity: NDArray[np.int64],
-    time: NDArray[np.float64],
+    entity: Ints,
+    time: Floats,
     n_events: int,
     consecutive: bool,  # noqa: FBT001 # private
     most: int,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Return the events that are known of each person drawn, and who these are."""
     key = time if consecutive else rng.random(len(entity))
     order = np.lexsort((key, entity))
@@ -98,10 +99,10 @@ _MIN_DECAY = 1.0
 class TargetScores:
     """Scores of the scoreboard for each target."""
 
-    top: NDArray[np.int64]
-    lead: NDArray[np.float64]
-    n_fit: NDArray[np.int64]
-    sole: NDArray[np.int64]
+    top: Ints
+    lead: Floats
+    n_fit: Ints
+    sole: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,10 +111,10 @@ class Board:
 
     setup: LinkingSetup
     trace: NDArray[np.int32]
-    time: NDArray[np.float64]
-    numbers: NDArray[np.float64]
-    item_of: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    time: Floats
+    numbers: Floats
+    item_of: Ints
+    starts: Ints
 
     @classmethod
     def of(cls, setup: LinkingSetup) -> Self:
@@ -155,12 +156,8 @@ class Board:
 
 
 def _first_of_its_kind(
-    trace: NDArray[np.int64],
-    time: NDArray[np.float64],
-    item: NDArray[np.int64],
-    numbers: NDArray[np.float64],
-    order: NDArray[np.int64],
-) -> NDArray[np.bool_]:
+    trace: Ints, time: Floats, item: Ints, numbers: Floats, order: Ints
+) -> Bools:
     """Return which sorted rows differ from the one before: coarse rows repeat."""
     cells = (trace, time, item, *numbers.T)
     differs = np.ones(len(order), dtype=np.bool_)
@@ -289,7 +286,7 @@ class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarge
             ),
         ]  # fmt: skip
 
-    def _claimed(self, scores: TargetScores) -> NDArray[np.int64]:
+    def _claimed(self, scores: TargetScores) -> Ints:
         """Return the targets whose trace is claimed: those that are sure, or the surest."""
         sure = np.flatnonzero(scores.lead >= self.eccentricity)
         if len(sure) >= self.fewest:

@@ -26,9 +26,9 @@ from halfmask.assess.attacks.events._traces import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._outcome import Outcome
 
 
@@ -109,11 +109,11 @@ class IntervalFingerprint(DeclaredAttack, name="events/intervals", target=Events
 class Hits:
     """Which traces fit which targets."""
 
-    of: NDArray[np.int64]
-    trace: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    of: Ints
+    trace: Ints
+    counts: Ints
 
-    def right(self, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+    def right(self, truth: Ints) -> Floats:
         """Return how probably the link of each target hits a trace, ties broken at random."""
         hit = np.zeros(len(self.counts), dtype=np.bool_)
         hit[self.of[self.trace == truth[self.of]]] = True
@@ -124,19 +124,14 @@ class Hits:
 class Gaps:
     """The time from each event of a person to the next one; NaN after the last."""
 
-    who: NDArray[np.int64]
-    gap: NDArray[np.float64]
+    who: Ints
+    gap: Floats
     low: float
     high: float
 
     @classmethod
     def of(
-        cls,
-        who: NDArray[np.int64],
-        event: NDArray[np.int64],
-        time: NDArray[np.float64],
-        *,
-        released_time: NDArray[np.float64] | None = None,
+        cls, who: Ints, event: Ints, time: Floats, *, released_time: Floats | None = None
     ) -> Gaps:
         """Take each event of each person once, in the order of time."""
         kept = np.flatnonzero((who >= 0) & np.isfinite(time))
@@ -152,9 +147,7 @@ class Gaps:
             who=who[order], gap=_steps(who[order], time[order]), low=float(low), high=float(high)
         )
 
-    def runs(
-        self, n: int, most: int, rng: np.random.Generator
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def runs(self, n: int, most: int, rng: np.random.Generator) -> tuple[Floats, Ints]:
         """Return n consecutive gaps of people who have so many, drawn at random, and who."""
         starts = np.flatnonzero(self.who[n:] == self.who[: max(0, len(self.who) - n)])
         starts = rng.permutation(starts)
@@ -162,7 +155,7 @@ class Gaps:
         starts = starts[rng.permutation(first)][:most]
         return self.gap[starts[:, None] + np.arange(n)], self.who[starts]
 
-    def matches(self, runs: NDArray[np.float64], low: float, high: float) -> Hits:
+    def matches(self, runs: Floats, low: float, high: float) -> Hits:
         """Return which people have a run of gaps somewhere."""
         order = np.argsort(self.gap, kind="stable")  # NaN is last
         gaps = self.gap[order]
@@ -192,7 +185,7 @@ class Gaps:
         )
 
 
-def _steps(who: NDArray[np.int64], time: NDArray[np.float64]) -> NDArray[np.float64]:
+def _steps(who: Ints, time: Floats) -> Floats:
     """Return the time to the next event of the same person; NaN after the last."""
     steps = np.full(len(time), np.nan)
     if len(time) > 1:
@@ -253,7 +246,7 @@ class JoinedReleases(DeclaredAttack, name="events/joined-releases", target=Event
         people, controls = entity[some], entity[far]
         truth = doubles(people, len(far), rng) if len(far) else np.roll(people, 1)
         rates: dict[str, float] = {}
-        best: tuple[float, NDArray[np.float64], NDArray[np.float64]] | None = None
+        best: tuple[float, Floats, Floats] | None = None
         for view, mine, theirs in _views(target):
             words = Words.of(one, other, mine, theirs)
             right = words.right(trace[some], other, people)
@@ -288,13 +281,7 @@ class Words:
     other: csr_matrix
 
     @classmethod
-    def of(
-        cls,
-        one: TraceOwners,
-        other: TraceOwners,
-        mine: NDArray[np.int64],
-        theirs: NDArray[np.int64],
-    ) -> Words:
+    def of(cls, one: TraceOwners, other: TraceOwners, mine: Ints, theirs: Ints) -> Words:
         """Weigh the codes of both releases' rows."""
         from scipy import sparse  # noqa: PLC0415 # scipy loads late
 
@@ -317,9 +304,7 @@ class Words:
             both.append((sparse.diags(scale) @ weighted).tocsr())
         return cls(one=both[0], other=both[1])
 
-    def right(
-        self, traces: NDArray[np.int64], other: TraceOwners, people: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def right(self, traces: Ints, other: TraceOwners, people: Ints) -> Floats:
         """Return how probably the link of each trace is to a trace of that person."""
         found = np.zeros(len(traces))
         step = max(1, _MAX_AT_ONCE // max(1, other.n))
@@ -340,7 +325,7 @@ class Words:
         return found
 
 
-def _views(target: EventsTarget) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
+def _views(target: EventsTarget) -> Iterator[tuple[str, Ints, Ints]]:
     """Return by what rows are compared, and the codes of both releases' rows."""
     one, other = (frame for frame, _ in target.releases)
     items = [target.released_name(name) for name in target.items if target.released_name(name)]

@@ -19,14 +19,11 @@ from halfmask.data.value_patterns import names_nobody
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._events_target import EventsTarget
 
 
-def merged_codes(
-    frames: Sequence[tuple[pl.DataFrame, Sequence[str]]],
-) -> list[NDArray[np.int64]]:
+def merged_codes(frames: Sequence[tuple[pl.DataFrame, Sequence[str]]]) -> list[Ints]:
     """Return a code for each row of some frames: alike where all of the named cells are, as text.
 
     Texts are those of leaves of hierarchies: 7 and 7.0 are the same number.
@@ -51,7 +48,7 @@ def merged_codes(
 _MICROSECONDS = 1e6
 
 
-def floats(columns: Sequence[pl.Series]) -> list[NDArray[np.float64]]:
+def floats(columns: Sequence[pl.Series]) -> list[Floats]:
     """Return numbers and what spells them; NaN where one is missing, infinite, or none.
 
     Numbers of more digits than a float has are measured from one origin, so that they differ.
@@ -61,7 +58,7 @@ def floats(columns: Sequence[pl.Series]) -> list[NDArray[np.float64]]:
     return [reader.numbers(each).fill_null(np.nan).to_numpy() for each in plain]
 
 
-def seconds(column: pl.Series) -> NDArray[np.float64]:
+def seconds(column: pl.Series) -> Floats:
     """Return dates, times, ISO 8601 texts or numbers as seconds; NaN where missing or infinite.
 
     Examples
@@ -103,9 +100,7 @@ def _read(column: pl.Series) -> pl.Series:
 _MAX_AT_ONCE = 4_000_000
 
 
-def laid_out(
-    starts: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def laid_out(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return which range each number is of, and the numbers of all ranges, one after the other.
 
     Examples
@@ -118,7 +113,7 @@ def laid_out(
     return which, starts[which] + inner
 
 
-def blocks_of(counts: NDArray[np.int64]) -> Iterator[slice]:
+def blocks_of(counts: Ints) -> Iterator[slice]:
     """Cut ranges into blocks of a few million numbers in all; a longer range is alone."""
     start, total = 0, 0
     for place, count in enumerate(counts.tolist()):
@@ -134,20 +129,20 @@ def blocks_of(counts: NDArray[np.int64]) -> Iterator[slice]:
 class TraceOwners:
     """Which trace each released row belongs to, and whose traces are."""
 
-    trace: NDArray[np.int64]
-    event: NDArray[np.int64]
+    trace: Ints
+    event: Ints
     n: int
     n_entities: int
-    owned: NDArray[np.int64]
-    crowd: NDArray[np.int64]
+    owned: Ints
+    crowd: Ints
 
     @classmethod
     def of(
         cls,
         left: pl.DataFrame,
         pseudonym: str,
-        entity: NDArray[np.int64],
-        event: NDArray[np.int64],
+        entity: Ints,
+        event: Ints,
         n_entities: int,
         rng: np.random.Generator,
     ) -> Self:
@@ -170,7 +165,7 @@ class TraceOwners:
             crowd=np.bincount(owned // max(n_entities, 1), minlength=len(distinct)),
         )
 
-    def right(self, trace: NDArray[np.int64], entity: NDArray[np.int64]) -> NDArray[np.float64]:
+    def right(self, trace: Ints, entity: Ints) -> Floats:
         """Return how probably each link is right: 1/m in a trace of m people, 0 without a trace."""
         if not len(self.owned):
             return np.zeros(len(trace))
@@ -196,9 +191,9 @@ def ownerships(target: EventsTarget, rng: np.random.Generator) -> list[TraceOwne
 class RowOwners:
     """The entity (-1: none) and event of each original row, and of each control row."""
 
-    entity: NDArray[np.int64]
-    event: NDArray[np.int64]
-    others: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    entity: Ints
+    event: Ints
+    others: tuple[Ints, Ints] | None
     n: int
 
     @classmethod
@@ -222,12 +217,12 @@ class RowOwners:
         )
 
 
-def share(which: NDArray[np.bool_]) -> float:
+def share(which: Bools) -> float:
     """Return the share of true values; 0 of none."""
     return float(which.mean()) if len(which) else 0.0
 
 
-def doubles(entity: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def doubles(entity: Ints, n: int, rng: np.random.Generator) -> Ints:
     """Return for each of n links of people who aren't in the release a person who is.
 
     A link of a control person counts as right if it hits this double's trace: the same attack,
@@ -241,8 +236,8 @@ def link_outcome(
     measure: str,
     *,
     released: TraceOwners,
-    right: NDArray[np.float64],
-    by_chance: NDArray[np.float64],
+    right: Floats,
+    by_chance: Floats,
     needed: int,
     needed_of: str,
     details: Mapping[str, float],

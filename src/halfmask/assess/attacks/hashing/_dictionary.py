@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Ints
+
 
 #: The buckets of a column's values, as an attacker computes them.
 Hashed: TypeAlias = "Callable[[str, list[str]], NDArray[np.uint32]]"
@@ -80,13 +82,13 @@ def unkeyed_best(
     return best, most, n_schemes
 
 
-def seen(target: HashingTarget) -> NDArray[np.int64]:
+def seen(target: HashingTarget) -> Ints:
     """Return the buckets that rows have, each with its column's place, ascending."""
     places = np.arange(target.buckets.shape[1], dtype=np.int64) << 32
     return np.unique(target.buckets.astype(np.int64) | places)
 
 
-def n_seen(there: NDArray[np.int64], place: NDArray[np.int64], buckets: NDArray[np.uint32]) -> int:
+def n_seen(there: Ints, place: Ints, buckets: NDArray[np.uint32]) -> int:
     """Return how many different buckets of all these are seen in their columns."""
     keys = np.unique(buckets.astype(np.int64) | place.astype(np.int64) << 32)
     at = np.minimum(np.searchsorted(there, keys), len(there) - 1)

@@ -18,8 +18,7 @@ from halfmask.assess.attacks.encodings._categories import (
 from halfmask.assess.attacks.encodings._cells import some_rows, table_codes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Ints
     from halfmask.assess.attacks._outcome import Outcome
 
 
@@ -36,7 +35,7 @@ class BucketColumn(CategoryColumn):
 
 def bucket_columns(
     target: HashingTarget, *, n_rows: int, max_values: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[BucketColumn]]:
+) -> tuple[Ints, Ints, list[BucketColumn]]:
     """Return which rows are attacked, which of the population are known, and the columns.
 
     The `max_values` most frequent buckets and values of each column are distinguished. Columns of
@@ -79,14 +78,14 @@ def lacking_population(target: HashingTarget) -> str:
     return "" if several else "columns of several values"
 
 
-def _most_frequent(codes: NDArray[np.int64], max_values: int) -> tuple[NDArray[np.int64], int]:
+def _most_frequent(codes: Ints, max_values: int) -> tuple[Ints, int]:
     """Return numbers of codes, the most frequent one 0; the rare ones share the last."""
     number, n = _places(codes, max_values)
     found = np.array([number.get(int(code), n) for code in codes], dtype=np.int64)
     return found, int(found.max(initial=-1)) + 1
 
 
-def _places(codes: NDArray[np.int64], max_values: int) -> tuple[dict[int, int], int]:
+def _places(codes: Ints, max_values: int) -> tuple[dict[int, int], int]:
     """Return the rank of each of the most frequent codes, and how many those are."""
     seen, counts = np.unique(codes, return_counts=True)
     ranked = seen[np.argsort(-counts, kind="stable")][:max_values]
@@ -166,7 +165,7 @@ class CoOccurrence(
         )
         if not columns:
             return ()
-        context: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        context: list[tuple[Ints, Ints]] = []
         if target.labels is not None and target.population_labels is not None:
             seen = np.unique(np.concatenate([target.labels, target.population_labels]))
             labels, known = target.labels[rows], target.population_labels[others]
@@ -177,11 +176,7 @@ class CoOccurrence(
             named_outcome(self.name, "cells of a column named by co-occurrence", columns, named),
         )
 
-    def _meaning(
-        self,
-        columns: list[BucketColumn],
-        context: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-    ) -> list[NDArray[np.int64]]:
+    def _meaning(self, columns: list[BucketColumn], context: list[tuple[Ints, Ints]]) -> list[Ints]:
         """Return the value of each bucket of each column, as it is read in the last turn."""
         meaning = [column.by_rank(column.counts) for column in columns]
         for _ in range(self.n_iter):

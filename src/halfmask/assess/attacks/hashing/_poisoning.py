@@ -16,11 +16,10 @@ from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import TrainerTarget, labels_of, picked, predicted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Ints
     from halfmask.hashing import HashedRows
 
-    _Recipe: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+    _Recipe: TypeAlias = tuple[Ints, Ints]
 
 
 INTRUDER = "the attacker"
@@ -31,7 +30,7 @@ _REPLICATES = 200
 class Trained:
     """What came of a stream: for each row held out whether it is predicted rightly."""
 
-    right: NDArray[np.bool_]
+    right: Bools
     refused: int
 
     @property

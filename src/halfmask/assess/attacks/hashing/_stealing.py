@@ -21,8 +21,7 @@ from halfmask.assess.attacks._trainer_target import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.hashing import HashedRows
 
 _CLIP = 1e-7
@@ -85,15 +84,15 @@ class ModelStealing(
         )
 
 
-def _agreement(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> SuccessCount:
+def _agreement(one: Bools, other: Bools) -> SuccessCount:
     return SuccessCount(int((one == other).sum()), len(one))
 
 
-def _rows(rows: HashedRows, places: NDArray[np.int64]) -> HashedRows:
+def _rows(rows: HashedRows, places: Ints) -> HashedRows:
     return picked(rows, places, labels=labels_of(rows)[places])
 
 
-def _answers(target: TrainerTarget, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+def _answers(target: TrainerTarget, predictions: Floats) -> Floats:
     """Return the answers that a client gets; noise may put them outside [0, 1]."""
     if target.answer is None:
         return predictions
@@ -102,12 +101,7 @@ def _answers(target: TrainerTarget, predictions: NDArray[np.float64]) -> NDArray
     return numbers_of(answered, predictions.shape, who="The way to answer", what="answers")
 
 
-def _copied(
-    known: NDArray[np.float64],
-    answered: NDArray[np.float64],
-    judged: NDArray[np.float64],
-    random_state: int,
-) -> NDArray[np.float64]:
+def _copied(known: Floats, answered: Floats, judged: Floats, random_state: int) -> Floats:
     """Return a copy's predictions of the judged rows, given answers about known rows."""
     if np.isin(answered, (0.0, 1.0)).all():
         return _by_labels(known, answered, judged, random_state)
@@ -121,12 +115,7 @@ def _copied(
     return np.asarray(1 / (1 + np.exp(-np.clip(judged @ weights, -500, 500))))
 
 
-def _by_labels(
-    known: NDArray[np.float64],
-    answered: NDArray[np.float64],
-    judged: NDArray[np.float64],
-    random_state: int,
-) -> NDArray[np.float64]:
+def _by_labels(known: Floats, answered: Floats, judged: Floats, random_state: int) -> Floats:
     if len(np.unique(answered)) < 2:
         return np.full(len(judged), answered[0])
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # sklearn loads late

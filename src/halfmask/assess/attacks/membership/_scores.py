@@ -16,8 +16,7 @@ from halfmask.assess.attacks.membership._view import ORIGINAL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Floats
     from halfmask.assess.attacks.membership._view import View
 
 
@@ -46,7 +45,7 @@ class Area:
     trials: int
 
     @classmethod
-    def of(cls, scores: NDArray[np.float64], member: NDArray[np.bool_]) -> Area:
+    def of(cls, scores: Floats, member: Bools) -> Area:
         """Measure scores, higher for likelier members; a half without members or non-members."""
         from scipy.stats import rankdata  # noqa: PLC0415 # scipy loads late
 
@@ -95,30 +94,24 @@ MIN_GROUP = 25
 class MembershipScores:
     """Scores of an attack for everyone in a view."""
 
-    values: NDArray[np.float64]
-    choosing: NDArray[np.bool_]
-    judged: NDArray[np.bool_]
-    ranked: NDArray[np.bool_]
+    values: Floats
+    choosing: Bools
+    judged: Bools
+    ranked: Bools
     threshold: float | None = None
     ranks: bool = True
     details: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def unlearned(
-        cls, values: NDArray[np.float64], view: View, **details: float
-    ) -> MembershipScores:
+    def unlearned(cls, values: Floats, view: View, **details: float) -> MembershipScores:
         """Return scores of an attack that isn't trained: only the threshold is chosen."""
         everyone = np.ones(len(values), dtype=bool)
         return cls(
-            values=values,
-            choosing=view.known,
-            judged=~view.known,
-            ranked=everyone,
-            details=details,
+            values=values, choosing=view.known, judged=~view.known, ranked=everyone, details=details
         )
 
 
-def best_threshold(values: NDArray[np.float64], member: NDArray[np.bool_]) -> float:
+def best_threshold(values: Floats, member: Bools) -> float:
     """Return the threshold (at or above: member) with the highest balanced accuracy.
 
     Examples
@@ -136,7 +129,7 @@ def best_threshold(values: NDArray[np.float64], member: NDArray[np.bool_]) -> fl
 
 
 def caught_at(
-    values: NDArray[np.float64], member: NDArray[np.bool_], rate: float, *, random_state: int
+    values: Floats, member: Bools, rate: float, *, random_state: int
 ) -> tuple[SuccessCount, SuccessCount]:
     """Return how many members are caught at a false positive rate, and the control.
 
@@ -202,8 +195,8 @@ def _accuracy(
     attack: str,
     view: View,
     scores: MembershipScores,
-    who: NDArray[np.bool_],
-    choosing: NDArray[np.bool_],
+    who: Bools,
+    choosing: Bools,
     group: str,
     details: Mapping[str, float],
 ) -> Outcome:
@@ -237,7 +230,7 @@ def _area(
     attack: str,
     view: View,
     scores: MembershipScores,
-    who: NDArray[np.bool_],
+    who: Bools,
     group: str,
     details: Mapping[str, float],
 ) -> Outcome:
@@ -304,5 +297,5 @@ def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Out
     return tuple(found)
 
 
-def _sides(view: View) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _sides(view: View) -> tuple[Bools, Bools]:
     return view.member, ~view.member

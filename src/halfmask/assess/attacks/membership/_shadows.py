@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._outcome import Outcome
 
 
@@ -30,10 +31,7 @@ TRAIN = "'train', which trains shadow models as the owner trains"
 LACKS_TRAIN = given("train", TRAIN)
 
 #: Scores: answers of the model, those of shadow models, who is inside of these, and the view.
-ShadowScorer: TypeAlias = (
-    "Callable[[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], View], "
-    "MembershipScores]"
-)
+ShadowScorer: TypeAlias = "Callable[[Floats, Floats, Bools, View], MembershipScores]"
 #: Shadow models of each target, as long as it lives: by seed and number of the model.
 _TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, int], Shadow]] = WeakKeyDictionary()
 
@@ -42,18 +40,18 @@ _TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, int], Shadow]] = WeakKe
 class Shadow:
     """The answers of one shadow model about everyone, members first and then non-members."""
 
-    inside: NDArray[np.bool_]
+    inside: Bools
     probabilities: dict[str, NDArray[np.float32]]
-    of_truth: dict[str, NDArray[np.float64]]
-    truth: NDArray[np.int64]
+    of_truth: dict[str, Floats]
+    truth: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shadows:
     """The answers of all shadow models."""
 
-    inside: NDArray[np.bool_]
-    of_truth: dict[str, NDArray[np.float64]]
+    inside: Bools
+    of_truth: dict[str, Floats]
 
 
 class ShadowAttack(DeclaredAttack, target=ModelTarget, needs=(LACKS_TRAIN,)):
@@ -100,7 +98,7 @@ def check_even(attack: Any) -> None:  # noqa: ANN401 # an attack with shadow mod
         )
 
 
-def balanced_splits(n_people: int, n_models: int, *, random_state: int) -> NDArray[np.bool_]:
+def balanced_splits(n_people: int, n_models: int, *, random_state: int) -> Bools:
     """Return whose rows train which model: both sides of each random split train one.
 
     So everyone is inside exactly half of the models, members and non-members alike, and the number
@@ -221,11 +219,7 @@ class Lira(ShadowAttack, name="membership/lira"):
         return self._scores
 
     def _scores(
-        self,
-        seen: NDArray[np.float64],
-        by_shadows: NDArray[np.float64],
-        inside: NDArray[np.bool_],
-        view: View,
+        self, seen: Floats, by_shadows: Floats, inside: Bools, view: View
     ) -> MembershipScores:
         ratios = likelihood_ratios(
             logits(seen, self.clip),
@@ -237,21 +231,16 @@ class Lira(ShadowAttack, name="membership/lira"):
         return MembershipScores.unlearned(ratios, view)
 
 
-def logits(right: NDArray[np.float64], clip: float) -> NDArray[np.float64]:
+def logits(right: Floats, clip: float) -> Floats:
     """Return log(p / (1 - p)) of probabilities, held away from 0 and 1."""
     held = right.clip(clip, 1 - clip)
-    scaled: NDArray[np.float64] = np.log(held) - np.log1p(-held)
+    scaled: Floats = np.log(held) - np.log1p(-held)
     return scaled
 
 
 def likelihood_ratios(
-    seen: NDArray[np.float64],
-    by_shadows: NDArray[np.float64],
-    inside: NDArray[np.bool_],
-    *,
-    online: bool,
-    per_person_spread: bool,
-) -> NDArray[np.float64]:
+    seen: Floats, by_shadows: Floats, inside: Bools, *, online: bool, per_person_spread: bool
+) -> Floats:
     """Return each person's score, higher for likelier members.
 
     Examples
@@ -273,9 +262,7 @@ def likelihood_ratios(
     return (out_distance**2 - in_distance**2) / 2 + np.log(out_spread) - np.log(in_spread)
 
 
-def _normal(
-    by_shadows: NDArray[np.float64], used: NDArray[np.bool_], *, per_person_spread: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _normal(by_shadows: Floats, used: Bools, *, per_person_spread: bool) -> tuple[Floats, Floats]:
     """Return mean and spread of each person over the models that are used."""
     count = used.sum(axis=0)
     mean = np.where(used, by_shadows, 0.0).sum(axis=0) / count
@@ -324,12 +311,7 @@ class Rmia(ShadowAttack, name="membership/rmia"):
         weight = None if self.online else best_weight(trained, rows)
         details = {} if weight is None else {"a": weight}
 
-        def scores(
-            seen: NDArray[np.float64],
-            by_shadows: NDArray[np.float64],
-            inside: NDArray[np.bool_],
-            view: View,
-        ) -> MembershipScores:
+        def scores(seen: Floats, by_shadows: Floats, inside: Bools, view: View) -> MembershipScores:
             ratio = seen / typical(by_shadows, inside, weight=weight)
             z = ratio[view.known & ~view.member]
             return MembershipScores.unlearned(dominated(ratio, z, self.gamma), view, **details)
@@ -337,22 +319,18 @@ class Rmia(ShadowAttack, name="membership/rmia"):
         return scores
 
 
-def typical(
-    by_shadows: NDArray[np.float64], inside: NDArray[np.bool_], *, weight: float | None
-) -> NDArray[np.float64]:
+def typical(by_shadows: Floats, inside: Bools, *, weight: float | None) -> Floats:
     """Return p(x): the mean probability of each label, over models with and without the person."""
     outside = np.where(inside, 0.0, by_shadows).sum(axis=0) / (~inside).sum(axis=0)
     if weight is None:
         within = np.where(inside, by_shadows, 0.0).sum(axis=0) / inside.sum(axis=0)
     else:
         within = weight * outside + 1 - weight
-    mean: NDArray[np.float64] = ((within + outside) / 2).clip(LEAST)
+    mean: Floats = ((within + outside) / 2).clip(LEAST)
     return mean
 
 
-def dominated(
-    ratio: NDArray[np.float64], z: NDArray[np.float64], gamma: float
-) -> NDArray[np.float64]:
+def dominated(ratio: Floats, z: Floats, gamma: float) -> Floats:
     """Return for each ratio the share of `z` that it is at least `gamma` times as large as.
 
     Sorted once, so that millions of pairs cost a search each and not a comparison.
@@ -362,7 +340,7 @@ def dominated(
     >>> dominated(np.array([1.0, 4.0]), np.array([0.5, 1.0, 3.0]), 2.0).round(2).tolist()
     [0.33, 0.67]
     """
-    found: NDArray[np.float64] = np.searchsorted(np.sort(z) * gamma, ratio, side="right") / len(z)
+    found: Floats = np.searchsorted(np.sort(z) * gamma, ratio, side="right") / len(z)
     return found
 
 

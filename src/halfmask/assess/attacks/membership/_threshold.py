@@ -26,8 +26,7 @@ from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED, features
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.membership._shadows import Shadow
     from halfmask.assess.attacks.membership._view import View
@@ -42,21 +41,16 @@ class LearnedAttack:
     """An attack model that was chosen on rows that it didn't learn from."""
 
     model: Any
-    held: NDArray[np.int64]
+    held: Ints
     areas: dict[str, float]
 
-    def scores(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def scores(self, inputs: Floats) -> Floats:
         """Return the probability that each row is of a member, in [0, 1]."""
         return np.asarray(self.model.predict_proba(inputs), dtype=np.float64)[:, 1]
 
 
 def learn(
-    inputs: NDArray[np.float64],
-    member: NDArray[np.bool_],
-    *,
-    hidden: tuple[int, ...],
-    trees: int,
-    random_state: int,
+    inputs: Floats, member: Bools, *, hidden: tuple[int, ...], trees: int, random_state: int
 ) -> LearnedAttack:
     """Train a network and a forest on two thirds of the rows, and keep the better on the last.
 
@@ -64,7 +58,7 @@ def learn(
     """
     rng = np.random.default_rng((random_state, 3))
     held = np.zeros(len(member), dtype=bool)
-    training_rows: list[NDArray[np.int64]] = []
+    training_rows: list[Ints] = []
     sides = [rng.permutation(np.flatnonzero(member == side)) for side in (True, False)]
     if min(len(side) for side in sides) < 3:
         raise DataError("An attack model needs at least 3 known members and 3 known non-members.")
@@ -124,7 +118,7 @@ def reference_view(target: ModelTarget, view: View, *, random_state: int) -> Vie
     )
 
 
-def held_out(target: ModelTarget, *, random_state: int) -> NDArray[np.bool_]:
+def held_out(target: ModelTarget, *, random_state: int) -> Bools:
     """Return the people who didn't train the reference model."""
     return ~shadow(target, 0, random_state=random_state).inside
 

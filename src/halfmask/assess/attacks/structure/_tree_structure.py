@@ -15,8 +15,7 @@ from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks._trees import trees_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._arms import Arm
     from halfmask.assess.attacks._trees import Trees
 
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 class GroupCounts:
     """How many rows each group has, by label where the labels are known."""
 
-    sizes: NDArray[np.int64]
-    by_label: NDArray[np.int64] | None = None
+    sizes: Ints
+    by_label: Ints | None = None
 
     @classmethod
-    def of(cls, group_of_row: NDArray[np.int64], labels: NDArray[np.int64]) -> Self:
+    def of(cls, group_of_row: Ints, labels: Ints) -> Self:
         """Count the rows of each group and label; numbers without rows are no group."""
         there, group = np.unique(group_of_row, return_inverse=True)
         n_labels = int(labels.max()) + 1
@@ -71,7 +70,7 @@ class GroupCounts:
 def groups_of(
     trees: Trees,
     rows: Any,  # noqa: ANN401 # a frame or an array
-    labels: NDArray[np.int64],
+    labels: Ints,
 ) -> tuple[GroupCounts, ...]:
     """Return the leaves of each tree as groups of the rows that fall into them.
 
@@ -223,7 +222,7 @@ class TreeStructure(DeclaredAttack, name="structure/trees", target=ModelTarget):
         )
 
 
-def _alike(chances: NDArray[np.float64]) -> NDArray[np.int64]:
+def _alike(chances: Floats) -> Ints:
     """Return the same number for rows of the same output, to the twelfth digit."""
     rounded = np.ascontiguousarray(np.round(np.asarray(chances, dtype=np.float64), 12) + 0.0)
     whole = rounded.view(np.dtype((np.void, rounded.dtype.itemsize * rounded.shape[1])))

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     import polars as pl
-    from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._arms import Expected
     from halfmask.assess.attacks._targets import TableTarget
     from halfmask.assess.attacks.tables._matching import Matched
@@ -89,7 +89,7 @@ def lacking_links(target: TableTarget) -> str:
     return target.missing_owners or ("" if target.released.height else "released rows")
 
 
-def sample(rng: np.random.Generator, n: int, most: int) -> NDArray[np.int64]:
+def sample(rng: np.random.Generator, n: int, most: int) -> Ints:
     """Return at most so many of the numbers below n, in order."""
     if n <= most:
         return np.arange(n, dtype=np.int64)
@@ -99,7 +99,7 @@ def sample(rng: np.random.Generator, n: int, most: int) -> NDArray[np.int64]:
 Metric: TypeAlias = Literal["gower", "standardised"]
 Silence: TypeAlias = Literal["anything", "average", "nothing"]
 #: By column what is known of people, as `Matched.known` has it.
-Known: TypeAlias = "Mapping[str, NDArray[np.float64]]"
+Known: TypeAlias = "Mapping[str, Floats]"
 
 #: Pairs in a block: 32 MB of distances.
 PAIRS_PER_BLOCK = 4_000_000
@@ -125,7 +125,7 @@ class Comparison:
         """Whether a cell of these columns holds no information."""
         return any(bool(column.cells.silent.any()) for column in self.columns)
 
-    def blocks(self, known: Known) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def blocks(self, known: Known) -> Iterator[tuple[slice, Floats]]:
         """Yield which people, and their distances to all released rows: (people, rows)."""
         n_people = len(known[self.columns[0].name])
         n_rows = len(self.columns[0].cells)
@@ -134,7 +134,7 @@ class Comparison:
             some = slice(start, min(start + step, n_people))
             yield some, self._distances(known, some, n_rows)
 
-    def _distances(self, known: Known, some: slice, n_rows: int) -> NDArray[np.float64]:
+    def _distances(self, known: Known, some: slice, n_rows: int) -> Floats:
         from halfmask.kernels.attacks import linkage  # noqa: PLC0415 # numba loads late
 
         out = np.zeros((some.stop - some.start, n_rows), dtype=np.float64)
@@ -159,15 +159,13 @@ class Comparison:
         return out
 
 
-def nearest(distances: NDArray[np.float64]) -> NDArray[np.bool_]:
+def nearest(distances: Floats) -> Bools:
     """Return which rows are nearest to each person, all that tie."""
     least = distances.min(axis=1, keepdims=True)
     return np.asarray(distances <= least * (1 + SLACK) + NOTHING)
 
 
-def nearest_few(
-    distances: NDArray[np.float64], n: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def nearest_few(distances: Floats, n: int, rng: np.random.Generator) -> Ints:
     """Return the numbers of the n rows nearest to each person, drawn at random where they tie."""
     n = min(n, distances.shape[1])
     edge = np.partition(distances, n - 1, axis=1)[:, n - 1 : n]
@@ -192,9 +190,9 @@ class Linkable:
 
     columns: tuple[Matched, ...]
     quasi_identifiers: tuple[Matched, ...]
-    people: NDArray[np.int64]
+    people: Ints
     known: Known
-    owners: NDArray[np.int64]
+    owners: Ints
 
     @classmethod
     def of(cls, target: TableTarget, n_attacks: int, rng: np.random.Generator) -> Linkable:
@@ -212,11 +210,7 @@ class Linkable:
         )
 
 
-def expected_right(
-    blocks: Iterable[tuple[slice, NDArray[np.float64]]],
-    people: NDArray[np.int64],
-    owners: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def expected_right(blocks: Iterable[tuple[slice, Floats]], people: Ints, owners: Ints) -> Floats:
     """Return for each person the probability of the right link, ties broken at random."""
     right = np.zeros(len(people))
     for some, distances in blocks:
@@ -224,9 +218,7 @@ def expected_right(
     return right
 
 
-def right_of_block(
-    distances: NDArray[np.float64], people: NDArray[np.int64], owners: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def right_of_block(distances: Floats, people: Ints, owners: Ints) -> Floats:
     """Return the same for the people of one block."""
     tied = nearest(distances)
     is_owner = owners[None, :] == people[:, None]

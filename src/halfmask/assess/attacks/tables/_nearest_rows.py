@@ -28,8 +28,8 @@ from halfmask.assess.attacks.tables._links import (
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks.tables._links import Known
     from halfmask.assess.attacks.tables._matching import Matched
 
@@ -122,7 +122,7 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
 
     def _linked(
         self, sides: list[Comparison], people: pl.DataFrame, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    ) -> Bools:
         """Return for each person whether the two parts share a released row."""
         found = np.zeros(people.height, dtype=np.bool_)
         known: list[Known] = [known_people(side.columns, people) for side in sides]
@@ -212,7 +212,7 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
             with_secret = people.filter(people[secret].is_not_null())
             groups.append(with_secret[sample(rng, with_secret.height, self.n_attacks)])
         reach, usual = _reach(offers, comparison, rng), offers.usual()
-        rights: list[dict[str, NDArray[np.bool_]]] = []
+        rights: list[dict[str, Bools]] = []
         for people in groups:
             truth = secret_column.known(people[secret])
             nearest_guess, far = offers.guesses(
@@ -228,12 +228,7 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
             )
         return self._worst(secret, *rights)
 
-    def _worst(
-        self,
-        secret: str,
-        original: dict[str, NDArray[np.bool_]],
-        control: dict[str, NDArray[np.bool_]],
-    ) -> Outcome:
+    def _worst(self, secret: str, original: dict[str, Bools], control: dict[str, Bools]) -> Outcome:
         """Return the outcome of the attacker with the higher excess."""
         right, of_control = (
             {way: SuccessCount(int(each.sum()), len(each)) for way, each in of.items()}
@@ -264,8 +259,8 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
 class _Offers:
     """The guess of each released row for the secret."""
 
-    codes: NDArray[np.int64]
-    values: NDArray[np.float64]
+    codes: Ints
+    values: Floats
     n_codes: int
     within: float
 
@@ -292,8 +287,8 @@ class _Offers:
         return float(self._most(np.zeros(len(coded), dtype=np.int64), coded, 1)[0])
 
     def guesses(
-        self, comparison: Comparison, known: Known, *, excluded: NDArray[np.int64] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, comparison: Comparison, known: Known, *, excluded: Ints | None = None
+    ) -> tuple[Floats, Floats]:
         """Return the guess for each person, NaN for none, and how far its rows are.
 
         With ``excluded``, each is a released row of this number, which isn't used for the guess.
@@ -310,15 +305,13 @@ class _Offers:
             far[some] = distances.min(axis=1)
         return guessed, far
 
-    def right(self, guesses: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def right(self, guesses: Floats, truth: Floats) -> Bools:
         """Return which guesses are right; none is wrong."""
         slack = 1e-9 * max(1.0, self.within)
         with np.errstate(invalid="ignore"):
             return np.asarray(np.abs(guesses - truth) <= self.within + slack)
 
-    def _most(
-        self, person: NDArray[np.int64], row: NDArray[np.int64], n_people: int
-    ) -> NDArray[np.float64]:
+    def _most(self, person: Ints, row: Ints, n_people: int) -> Floats:
         """Return the mean of the code that most of each person's rows have; NaN without rows."""
         n_codes = max(1, self.n_codes)
         pair = person * n_codes + self.codes[row]
@@ -345,9 +338,7 @@ def _reach(offers: _Offers, comparison: Comparison, rng: np.random.Generator) ->
     return farthest_worthwhile(far[tried], by_nearest[tried], by_usual[tried])
 
 
-def farthest_worthwhile(
-    far: NDArray[np.float64], by_nearest: NDArray[np.bool_], by_usual: NDArray[np.bool_]
-) -> float:
+def farthest_worthwhile(far: Floats, by_nearest: Bools, by_usual: Bools) -> float:
     """Return the largest distance up to which the nearest row is no worse a guess.
 
     Notes

@@ -9,8 +9,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks.tables._links import Known
     from halfmask.assess.attacks.tables._matching import Matched
 
@@ -41,7 +41,7 @@ class Test:
             return self.column.name, self.kind, low, low, null
         return self.column.name, self.kind, low, high, null
 
-    def holds(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def holds(self, values: Floats) -> Bools:
         """Return for which known values it is true."""
         cells, row = self.column.cells, self.row
         if cells.null[row]:
@@ -61,7 +61,7 @@ class Test:
             true = true | np.isnan(values)
         return np.asarray(true)
 
-    def may_hold(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def may_hold(self, rows: Ints) -> Bools:
         """Return where it may be true; cells without information don't count."""
         cells, row = self.column.cells, self.row
         if cells.null[row]:
@@ -95,11 +95,11 @@ class Test:
 class _ByCode:
     """Whether a cell of each code may hold one of some categories."""
 
-    mine: NDArray[np.bool_]
+    mine: Bools
     code: int
-    meets: NDArray[np.bool_]
+    meets: Bools
 
-    def __getitem__(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def __getitem__(self, codes: Ints) -> Bools:
         true = codes == self.code
         plain = (codes >= 0) & (codes < len(self.mine))
         true[plain] |= self.mine[codes[plain]]
@@ -120,7 +120,7 @@ class Predicate:
         return frozenset(test.key for test in self.tests)
 
 
-def possible_rows(predicate: Predicate, n_rows: int) -> NDArray[np.int64]:
+def possible_rows(predicate: Predicate, n_rows: int) -> Ints:
     """Return those of the first released rows for which a predicate may be true."""
     rows = np.arange(n_rows, dtype=np.int64)
     for test in predicate.tests:
@@ -128,7 +128,7 @@ def possible_rows(predicate: Predicate, n_rows: int) -> NDArray[np.int64]:
     return rows
 
 
-def count_known(predicates: list[Predicate], known: Known) -> NDArray[np.int64]:
+def count_known(predicates: list[Predicate], known: Known) -> Ints:
     """Return of how many known people each predicate is true."""
     counts = np.zeros(len(predicates), dtype=np.int64)
     for place, predicate in enumerate(predicates):
@@ -140,9 +140,7 @@ def count_known(predicates: list[Predicate], known: Known) -> NDArray[np.int64]:
     return counts
 
 
-def _between(
-    low: NDArray[np.float64], high: NDArray[np.float64], least: float, most: float
-) -> NDArray[np.bool_]:
+def _between(low: Floats, high: Floats, least: float, most: float) -> Bools:
     """Return where two intervals share a number."""
     return np.asarray((high >= least) & (low <= most))
 
@@ -239,7 +237,7 @@ def _points_at_one(predicate: Predicate) -> bool:
     return len(rows) > 0 and _may_point_at_one(predicate, rows)
 
 
-def _may_point_at_one(predicate: Predicate, rows: NDArray[np.int64]) -> bool:
+def _may_point_at_one(predicate: Predicate, rows: Ints) -> bool:
     """Return whether these rows, of those that may meet it, don't speak against one person."""
     if len(rows) <= 1:
         return True
@@ -251,7 +249,7 @@ def _is_range_end(test: Test) -> bool:
     return test.kind != "within" and not bool(test.column.cells.single[test.row])
 
 
-def _same_cells(test: Test, rows: NDArray[np.int64]) -> bool:
+def _same_cells(test: Test, rows: Ints) -> bool:
     """Return whether these rows have the cell of the test's own row."""
     cells, row = test.column.cells, test.row
     if not test.column.is_number:

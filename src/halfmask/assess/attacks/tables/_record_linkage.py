@@ -30,8 +30,7 @@ from halfmask.assess.attacks.tables._links import (
 from halfmask.assess.attacks.tables._matching import finite_scale, usual_numbers
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.tables._links import Metric, Silence
     from halfmask.assess.attacks.tables._matching import Matched
@@ -127,10 +126,10 @@ class DistanceLinkage(
 
 def worst_links(
     linkable: Linkable, rng: np.random.Generator
-) -> tuple[dict[str, tuple[NDArray[np.float64], Comparison]], dict[str, float]]:
+) -> tuple[dict[str, tuple[Floats, Comparison]], dict[str, float]]:
     """Link by what an attacker may know, in every way of comparing."""
     rates: dict[str, float] = {}
-    worst: dict[str, tuple[NDArray[np.float64], Comparison]] = {}
+    worst: dict[str, tuple[Floats, Comparison]] = {}
     for measure, scenario, columns in _scenarios(linkable, rng):
         for comparison in _comparisons(columns):
             blocks = comparison.blocks(linkable.known)
@@ -267,16 +266,14 @@ def _ranks_of_cells(column: Matched) -> Matched:
     )
 
 
-def _ranks_of_people(
-    column: Matched, values: NDArray[np.float64], target: TableTarget
-) -> NDArray[np.float64]:
+def _ranks_of_people(column: Matched, values: Floats, target: TableTarget) -> Floats:
     """Return the ranks that people's numbers have in the original."""
     if not column.is_number:
         return values
     return _shares(values, among=column.known(target.original[column.name]))
 
 
-def _shares(values: NDArray[np.float64], *, among: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shares(values: Floats, *, among: Floats) -> Floats:
     """Return which share of some numbers is below each value, equal ones by half; NaN stays."""
     ordered = np.sort(among[~np.isnan(among)])
     first, last = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
@@ -346,7 +343,7 @@ class AssignmentLinkage(
 
 def _right(
     target: TableTarget, names: tuple[str, ...], most: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return for each person of a part the probability of the right link."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
 
@@ -367,7 +364,7 @@ def _right(
     return np.asarray((is_owner & in_class).sum(axis=1) / sizes)
 
 
-def _classes(released: pl.DataFrame, names: tuple[str, ...]) -> NDArray[np.int64]:
+def _classes(released: pl.DataFrame, names: tuple[str, ...]) -> Ints:
     """Return for each released row the number of the class of rows with the same cells."""
     # Columns have any names: here their places name them.
     places = [str(place) for place in range(len(names))]
@@ -377,9 +374,7 @@ def _classes(released: pl.DataFrame, names: tuple[str, ...]) -> NDArray[np.int64
     return np.unique(first.to_numpy(), return_inverse=True)[1].astype(np.int64)
 
 
-def _whole_classes(
-    classes: NDArray[np.int64], most: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _whole_classes(classes: Ints, most: int, rng: np.random.Generator) -> Ints:
     """Return rows of whole classes drawn at random, in a random order, or of one if none fits."""
     sizes = np.bincount(classes)
     order = rng.permutation(len(sizes))

@@ -31,13 +31,14 @@ from halfmask.assess.attacks.tables._links import (
 from halfmask.assess.attacks.tables._predicates import count_known, guesses_of_many, guesses_of_one
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks.tables._matching import Matched
     from halfmask.assess.attacks.tables._predicates import Predicate
 
 
-def alone_arm(counts: NDArray[np.int64], n_guesses: int, *, size: int, part: int) -> Arm:
+def alone_arm(counts: Ints, n_guesses: int, *, size: int, part: int) -> Arm:
     """Return how often guesses single out a person in a random part of a table.
 
     Notes
@@ -52,7 +53,7 @@ def alone_arm(counts: NDArray[np.int64], n_guesses: int, *, size: int, part: int
     return Combined((Expected(total / most, n_guesses),), (most,))
 
 
-def alone_in_part(counts: ArrayLike, size: int, part: int) -> NDArray[np.float64]:
+def alone_in_part(counts: ArrayLike, size: int, part: int) -> Floats:
     """Return the probability that exactly one of those counted is in a random part of a table.
 
     Examples
@@ -66,7 +67,7 @@ def alone_in_part(counts: ArrayLike, size: int, part: int) -> NDArray[np.float64
     possible = (m >= 1) & (size - m >= part - 1)
     safe = np.where(possible, m, 1.0)
 
-    def log_choose(n: ArrayLike, k: float) -> NDArray[np.float64]:
+    def log_choose(n: ArrayLike, k: float) -> Floats:
         n = np.asarray(n, dtype=np.float64)
         return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 

@@ -14,8 +14,7 @@ import polars as pl
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from halfmask.assess.masking._fits import separation
-from halfmask.assess.masking.pairs import column_pairs
+from halfmask.assess.masking.pairs import column_pairs, separation
 from halfmask.assess.synthesis.marginals import marginal_distances
 from halfmask.kernels.partition.mdav import nearest_points
 

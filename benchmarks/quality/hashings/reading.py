@@ -9,7 +9,7 @@ import numpy as np
 
 from bars import Bar, say
 from halfmask.assess.attacks import HashingTarget
-from halfmask.assess.attacks._murmur3 import murmur3
+from halfmask.assess.attacks._hashes import murmur3
 from halfmask.assess.attacks.hashing import (
     BruteForce,
     BucketFrequencies,

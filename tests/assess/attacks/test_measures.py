@@ -6,7 +6,7 @@ import pytest
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import Outcome, SuccessCount
-from halfmask.assess.attacks._measures import only, wanted_measures, without_outcome
+from halfmask.assess.attacks._report import only, wanted_measures, without_outcome
 
 
 def outcome(measure: str, column: str = "") -> Outcome:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._numbers import numbers_of, probabilities_of
+from halfmask.assess.attacks._answers import numbers_of, probabilities_of
 
 
 def numbers(given, shape, **more):

@@ -27,7 +27,7 @@ from halfmask.assess.attacks import (
     structure,
     tables,
 )
-from halfmask.assess.attacks._registry import named
+from halfmask.assess.attacks._battery import named
 
 TARGETS = (ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget, EventsTarget)
 FAMILIES = {

@@ -8,7 +8,7 @@ import pytest
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import encodings, events, hashing, membership, tables
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._inputs import several
 
 CANARY = "xqcanary"
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
-from halfmask.assess.masking import MaskingAssessment, _compare, _fits, compare_masked
+from halfmask.assess.masking import MaskingAssessment, _compare, compare_masked, pairs
 from halfmask.release import html_page
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -138,7 +138,7 @@ def test_sampled_rows_are_judged_by_their_owners(original):
 
 
 def test_models_see_the_same_people_of_reordered_rows(original, monkeypatch):
-    monkeypatch.setattr(_fits, "PROPENSITY_ROWS", 100)
+    monkeypatch.setattr(pairs, "PROPENSITY_ROWS", 100)
     owners = np.random.default_rng(3).permutation(500)
 
     found = compare_masked(original, original[owners], rows=owners)

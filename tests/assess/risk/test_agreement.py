@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from halfmask.assess.risk import matching_rows
-from halfmask.assess.risk._agreement import Combinations, agreeing
+from halfmask.assess.risk._matching import Combinations, agreeing
 from halfmask.guarantees import agreeing_rows
 
 

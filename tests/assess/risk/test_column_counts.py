@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.assess.risk import ColumnSetCounter, _column_counts, worst_sets
+from halfmask.assess.risk import ColumnSetCounter, _column_sets, worst_sets
 
 CELLS = {
     "text": st.sampled_from(["", "a", "b", None]),
@@ -56,7 +56,7 @@ def test_categories_are_the_same_in_each_batch():
 
 def test_too_many_keys_are_estimated_and_that_is_said(monkeypatch):
     """Beyond the memory a random part of the classes is counted: the shares are near the truth."""
-    monkeypatch.setattr(_column_counts, "MAX_KEYS", 20_000)
+    monkeypatch.setattr(_column_sets, "MAX_KEYS", 20_000)
     rng = np.random.default_rng(3)
     values = np.concatenate([np.arange(30_000), np.repeat(np.arange(30_000, 50_000), 3)])
     counter = ColumnSetCounter([("it",)], rows=90_000, k=5)

@@ -1,20 +1,79 @@
-"""What a model answers and what labels are, checked before an attack of any family uses them."""
+"""What a model, a trainer or other code of a caller answers, checked before any attack uses it.
+
+One answer that is NaN can make all of an attack's guesses wrong, and a theft look resisted.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
-from halfmask.assess.attacks._numbers import as_numbers, probabilities_of
 from halfmask.data.arrays import unmasked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._targets import ModelTarget
+
+
+#: A network in half precision is this far off.
+SLACK = 1e-3
+
+
+def as_numbers(values: Any) -> Floats:  # noqa: ANN401 # the output of foreign code
+    """Return numbers as an array; what is masked as NaN, which :func:`numbers_of` refuses.
+
+    Examples
+    --------
+    >>> as_numbers(np.ma.masked_array([0.5, 0.25], mask=[False, True]))
+    array([0.5, nan])
+    >>> as_numbers([np.ma.masked_all(2), [0.0, 1.0]])
+    array([[nan, nan],
+           [ 0.,  1.]])
+    """
+    if isinstance(values, list | tuple) and any(np.ma.isMaskedArray(each) for each in values):
+        values = np.ma.stack([np.ma.asarray(each) for each in values])
+    if np.ma.isMaskedArray(values):
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    return np.asarray(values, dtype=np.float64)
+
+
+def numbers_of(
+    values: Floats, shape: tuple[int, ...], *, who: str, what: str, of: str = "rows"
+) -> Floats:
+    """Return numbers as they are, those of one column as an array of one dimension.
+
+    Examples
+    --------
+    >>> numbers_of(np.array([[0.5], [1.0]]), (2,), who="The trainer", what="predictions")
+    array([0.5, 1. ])
+    """
+    given = values[:, 0] if values.shape == (*shape, 1) and len(shape) == 1 else values
+    if given.shape != shape:
+        raise DataError(f"{who} must give {what} of shape {shape}. Got {given.shape}.")
+    broken = int((~np.isfinite(given)).any(axis=tuple(range(1, given.ndim))).sum())
+    if broken:
+        raise DataError(f"{who} gave NaN or infinite {what} for {broken:,} {of}.")
+    return given
+
+
+def probabilities_of(values: Floats, shape: tuple[int, ...], *, who: str) -> Floats:
+    """Return probabilities unchanged: of several classes, or of one of two."""
+    given = numbers_of(values, shape, who=who, what="probabilities")
+    every = given if given.ndim > 1 else np.column_stack([1 - given, given])
+    off = (every < -SLACK).any(axis=1) | (np.abs(every.sum(axis=1) - 1) > SLACK)
+    if off.any():
+        one_row = "that add up to 1, " if given.ndim > 1 else ""
+        raise DataError(
+            f"{who} gave what are no probabilities for {int(off.sum()):,} rows.",
+            hint=f"Give probabilities in [0, 1] {one_row}not scores or logits.",
+        )
+    return given
 
 
 def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # any column of labels
@@ -66,7 +125,7 @@ def answers(
     classes: NDArray[Any],
     *,
     who: str,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the model's probabilities (rows, classes), one column for each of these classes."""
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
@@ -89,7 +148,7 @@ def _predicted(
     classes: NDArray[Any],
     *,
     who: str,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return 1 for the class that a model predicts of each row, 0 for all others."""
     if not hasattr(model, "predict"):
         raise DataError(f"{who} must have predict_proba or predict, or be callable.")
@@ -100,7 +159,7 @@ def _predicted(
         raise DataError(f"{who} must predict a label for each of {len(rows):,} rows.")
     if (labels.dtype.kind == "U") != (classes.dtype.kind == "U"):
         raise DataError(f"{who} predicts labels of another type than those of the people.")
-    hits: NDArray[np.bool_] = labels[:, None] == classes[None, :]
+    hits: Bools = labels[:, None] == classes[None, :]
     strange = int((~hits.any(axis=1)).sum())
     if strange:
         raise DataError(
@@ -108,3 +167,110 @@ def _predicted(
             hint="Give the regressor itself, as scikit-learn knows it, or labels with fractions.",
         )
     return hits.astype(np.float64)
+
+
+#: The missing input of a target whose model predicts numbers.
+LACKS_CLASSES = (
+    "a classifier: predicted numbers are never exactly right. Use membership/yeom, which measures "
+    "the error"
+)
+#: How much wider a normal distribution is than its median distance from the mean.
+OF_MEDIAN = 1.4826
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ModelQueries:
+    """Queries to models of a target, members first and then non-members.
+
+    A regressor has three answers, as if they were classes: right, too high and too low. Right has
+    the likelihood of the true number around the predicted one, by a normal distribution whose
+    spread is that of the attacked model's errors on non-members; it is 1 at no error.
+    """
+
+    labels: NDArray[Any]
+    truth: Ints
+    classes: NDArray[Any] | None
+    spread: float = 1.0
+
+    @classmethod
+    def of(cls, target: ModelTarget) -> ModelQueries:
+        """Return the queries that fit the target's model."""
+        labels = pool_labels(target)
+        if is_regressor(target.model, labels):
+            predicted = predicted_numbers(target.model, target.non_members, who="The model")
+            errors = np.abs(predicted - labels[target.n_members :].astype(np.float64))
+            spread = OF_MEDIAN * float(np.median(errors)) if len(errors) else 0.0
+            truth = np.zeros(len(labels), dtype=np.int64)
+            return cls(
+                labels=labels.astype(np.float64),
+                truth=truth,
+                classes=None,
+                spread=spread or float(np.std(labels)) or 1.0,
+            )
+        classes = classes_of(target.model, labels)
+        truth = np.searchsorted(classes, labels).astype(np.int64)
+        return cls(labels=labels, truth=truth, classes=classes)
+
+    def answers(
+        self,
+        model: Any,  # noqa: ANN401 # any model
+        rows: Any,  # noqa: ANN401 # any frame or array
+        first: int,
+        *,
+        who: str,
+    ) -> Floats:
+        """Return a model's answers for rows, which begin at the number `first` of all people."""
+        if self.classes is not None:
+            return answers(model, rows, self.classes, who=who)
+        over = predicted_numbers(model, rows, who=who) - self.labels[first : first + len(rows)]
+        right = self._likelihood(over)
+        wrong, is_high = 1 - right, over > 0
+        return np.column_stack([right, wrong * is_high, wrong * ~is_high])
+
+    def nearness(
+        self,
+        model: Any,  # noqa: ANN401 # any model
+        rows: Any,  # noqa: ANN401 # any frame or array
+        labels: NDArray[Any],
+        *,
+        who: str,
+    ) -> Floats:
+        """Return the likelihood that a regressor gives the true numbers of rows."""
+        return self._likelihood(predicted_numbers(model, rows, who=who) - labels)
+
+    def _likelihood(self, over: Floats) -> Floats:
+        found: Floats = np.exp(-((over / self.spread) ** 2) / 2)
+        return found
+
+
+def is_regressor(model: Any, labels: Any) -> bool:  # noqa: ANN401 # any model and labels
+    """Return whether a model predicts numbers, and no classes.
+
+    One that gives probabilities, names its classes, or is a mere function does not. What
+    scikit-learn doesn't know is a regressor if the labels have fractions.
+    """
+    from sklearn.base import is_regressor as has_regressor_tag  # noqa: PLC0415 # sklearn loads late
+
+    if hasattr(model, "predict_proba") or not hasattr(model, "predict"):
+        return False
+    if hasattr(model, "__sklearn_tags__"):
+        return bool(has_regressor_tag(model))
+    if hasattr(model, "classes_") or callable(model):
+        return False
+    try:
+        found = label_array(labels, whose="people")
+    except DataError:  # the caller that needs them raises it
+        return False
+    return found.dtype.kind == "f" and bool((found != np.rint(found)).any())
+
+
+def predicted_numbers(
+    model: Any,  # noqa: ANN401 # any model
+    rows: Any,  # noqa: ANN401 # any frame or array
+    *,
+    who: str,
+) -> Floats:
+    """Return what a regressor predicts of rows."""
+    with foreign(f"{who} failed to predict"):
+        predicted = as_numbers(model.predict(rows))
+    return numbers_of(predicted, (len(rows),), who=who, what="predictions")

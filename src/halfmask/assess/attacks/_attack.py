@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, r
 
 from halfmask._errors import ParameterError
 from halfmask._validation import check_fields
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._inputs import several
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._outcome import Outcome

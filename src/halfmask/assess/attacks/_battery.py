@@ -1,7 +1,8 @@
-"""The battery: run each attack on the protected target and on the unprotected one."""
+"""The battery: which attacks there are, each run on a target and on an unprotected one."""
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
 import platform
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -10,21 +11,34 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._optional import need
 from halfmask._progress import silent
 from halfmask._validation import fraction, integer_at_least, number_between
+from halfmask.assess.attacks import (
+    attributes,
+    classes,
+    encodings,
+    events,
+    hashing,
+    membership,
+    structure,
+    tables,
+)
 from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import Attack
 from halfmask.assess.attacks._finding import Finding
-from halfmask.assess.attacks._inputs import as_number
-from halfmask.assess.attacks._measures import affordable, only, wanted_measures, without_outcome
+from halfmask.assess.attacks._inputs import as_number, several
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._registry import ATTACKS, named
-from halfmask.assess.attacks._report import AttackReport
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._report import (
+    AttackReport,
+    affordable,
+    only,
+    wanted_measures,
+    without_outcome,
+)
 from halfmask.assess.attacks._targets import ModelTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halfmask._progress import Progress
-    from halfmask.assess.attacks._attack import Attack
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks._hashing_target import HashingTarget
@@ -34,6 +48,39 @@ if TYPE_CHECKING:
     Target: TypeAlias = (
         ModelTarget | TableTarget | EncodingTarget | HashingTarget | TrainerTarget | EventsTarget
     )
+
+
+#: Every attack by its name, in the order in which a battery runs them.
+ATTACKS: dict[str, type[Attack]] = {
+    each.name: each
+    for family in (membership, attributes, structure, tables, classes, encodings, hashing, events)
+    for each in family.ATTACKS
+}
+
+
+def named(attack: Attack | str) -> Attack:
+    """Return an attack with its usual settings by its name, or the attack itself."""
+    if isinstance(attack, type) and isinstance(attack, Attack):  # a class has all that it makes has
+        raise ParameterError(
+            f"{attack.__name__} is a class of attacks, not one of them.",
+            hint=f"Write {attack.__name__}(), with its settings in the brackets.",
+        )
+    if isinstance(attack, Attack):
+        return attack
+    if not isinstance(attack, str):
+        raise ParameterError(
+            "Each of the attacks must be an attack or the name of one. "
+            f"Got a value of type {type(attack).__name__}.",
+            hint="Write Gap() or 'membership/gap'.",
+        )
+    if attack not in ATTACKS:
+        close = difflib.get_close_matches(attack, ATTACKS, n=1)
+        raise ParameterError(
+            f"There is no attack {attack!r}.",
+            hint=f"Did you mean {close[0]!r}?" if close else f"There are {sorted(ATTACKS)}.",
+        )
+    return ATTACKS[attack]()
+
 
 LIBRARIES = ("halfmask", "numpy", "scipy", "scikit-learn", "polars")
 

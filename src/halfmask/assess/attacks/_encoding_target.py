@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Self
@@ -11,12 +10,12 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._frames import plain_frame
-from halfmask.assess.attacks._inputs import TakenInputs, listed
+from halfmask.assess.attacks._inputs import TakenInputs, listed, plain_frame, several
 from halfmask.assess.attacks._reading import recast
-from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from halfmask.encode import Codec
 
 

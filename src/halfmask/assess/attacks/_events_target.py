@@ -10,17 +10,20 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.assess.attacks._frames import as_frame, check_plain
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
+    as_frame,
     as_whole_numbers,
     check_owners,
+    check_plain,
     listed,
+    several,
 )
-from halfmask.assess.attacks._several import several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from halfmask.assess._arrays import Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -157,8 +160,6 @@ class EventsTarget(TakenInputs):
         **roles
             As of the class, except for ``event``, which is the event itself.
         """
-        from halfmask.assess.attacks.events._flattening import flattened  # noqa: PLC0415 # imports this
-
         wanted = [entity, *(it for it in (roles.get("time", ""),) if it)]
         wanted += [*roles.get("items", ()), *roles.get("numbers", ())]
         names = dict(roles.get("names", {}))
@@ -239,11 +240,11 @@ class EventsTarget(TakenInputs):
         return name if name in self.released.columns else ""
 
 
-def _owners(frame: pl.DataFrame, owners: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _owners(frame: pl.DataFrame, owners: Ints | None) -> Ints:
     return np.arange(frame.height, dtype=np.int64) if owners is None else np.asarray(owners)
 
 
-def _with_event(number: NDArray[np.int64], cells: dict[str, list[object]]) -> pl.DataFrame:
+def _with_event(number: Ints, cells: dict[str, list[object]]) -> pl.DataFrame:
     return pl.DataFrame({"_EVENT": number, **cells}, strict=False)
 
 
@@ -252,3 +253,42 @@ def _require(names: Sequence[str], frame: pl.DataFrame, where: str) -> None:
     if absent:
         raise ColumnNotFoundError.of(absent, frame.columns, where=where)
     check_plain(frame, names, where=where)
+
+
+def flattened(
+    events: Sequence[Mapping[str, Any]], paths: Sequence[str]
+) -> tuple[Ints, dict[str, list[object]]]:
+    """Return the number of each row's event, and a column for each path.
+
+    An event whose array is empty or absent has one row. What is missing is ``None``, and so is a
+    container: it has no value of its own.
+
+    Examples
+    --------
+    >>> order = {"who": "ann", "products": [{"id": "x"}, {"id": "y"}]}
+    >>> flattened([order], ["who", "products[].id"])
+    (array([0, 0]), {'who': ['ann', 'ann'], 'products[].id': ['x', 'y']})
+    """
+    arrays = sorted({path.split("[]")[0] for path in paths if "[]" in path})
+    if len(arrays) > 1:
+        raise ParameterError("Roles must name fields of one array of events at most.")
+    columns: dict[str, list[object]] = {path: [] for path in paths}
+    within = {path: path.split("[]", 1)[1].lstrip(".") for path in paths if "[]" in path}
+    number: list[int] = []
+    for place, event in enumerate(events):
+        elements = _at(event, arrays[0], leaf=False) if arrays else None
+        parts = elements if isinstance(elements, list) and elements else [None]
+        number += [place] * len(parts)
+        for path in paths:
+            if path in within:
+                columns[path].extend(_at(part, within[path]) for part in parts)
+            else:
+                columns[path].extend([_at(event, path)] * len(parts))
+    return np.asarray(number, dtype=np.int64), columns
+
+
+def _at(value: object, path: str, *, leaf: bool = True) -> object:
+    """Return what stands at a path without arrays; ``None`` where nothing does."""
+    for name in path.split(".") if path else ():
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return None if leaf and isinstance(value, Mapping | list) else value

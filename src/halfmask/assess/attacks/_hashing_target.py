@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -11,20 +10,27 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._validation import integer_at_least, one_of
-from halfmask.assess.attacks._frames import as_frame, check_plain
-from halfmask.assess.attacks._inputs import TakenInputs, as_whole_numbers
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._inputs import (
+    TakenInputs,
+    as_frame,
+    as_whole_numbers,
+    check_plain,
+    several,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
+    from halfmask.assess._arrays import Floats
     from halfmask.hashing import HashedRows
     from halfmask.vault import Secret
 
 MAX_BITS = 31
 _ROWS_TO_TELL = 500
 #: The weights of the model that a trainer makes of buckets (rows, columns) and labels 0 and 1.
-TrainWeights: TypeAlias = "Callable[[NDArray[np.uint32], NDArray[np.float64]], NDArray[np.float64]]"
+TrainWeights: TypeAlias = "Callable[[NDArray[np.uint32], Floats], Floats]"
 #: The buckets of rows as their owner hashes them, by a secret: all but the secret is known.
 Rehash: TypeAlias = "Callable[[Secret, pl.DataFrame], NDArray[np.uint32]]"
 
@@ -155,7 +161,7 @@ class HashingTarget(TakenInputs):
         known = _texts(self.population.select(names), "population")
         object.__setattr__(self, "population", known)
 
-    def _checked_labels(self, which: str, n_rows: int) -> NDArray[np.float64]:
+    def _checked_labels(self, which: str, n_rows: int) -> Floats:
         labels = as_whole_numbers(getattr(self, which), parameter=which, owner="HashingTarget")
         if len(labels) != n_rows:
             raise ParameterError(f"{which} must be as many as rows.")
@@ -217,7 +223,7 @@ class HashingTarget(TakenInputs):
             The seed of murmur3, or the key of SipHash as a number. 0 is the usual default; what
             is large must be searched.
         """
-        from halfmask.assess.attacks.hashing._hash_schemes import HashScheme  # noqa: PLC0415 # it imports this
+        from halfmask.assess.attacks._hashes import HashScheme  # noqa: PLC0415 # it imports this
 
         one_of(("murmur3", "siphash"), owner="HashingTarget.unprotected", hash=hash)
         scheme = HashScheme(base=hash, seed=seed)

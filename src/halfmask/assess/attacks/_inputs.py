@@ -5,6 +5,7 @@ A field of a target is taken by the function ``take`` of its metadata: see `Take
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,15 +13,39 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ParameterError
-from halfmask.assess.attacks._several import several
+from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import to_polars
 from halfmask.data.arrays import unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Ints
+
+
+def several(
+    values: object, *, parameter: str, owner: str, of: str, or_none: bool = False
+) -> tuple[Any, ...]:
+    """Return a list of any kind as a tuple; the same value may be in it twice.
+
+    Examples
+    --------
+    >>> several([2, 4], parameter="known", owner="KnownEvents", of="numbers")
+    (2, 4)
+    """
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be a list of {of}. "
+            f"Got a value of type {type(values).__name__}.",
+            hint="Put one into a list, too.",
+        )
+    found = tuple(values)
+    if not found and not or_none:
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be a list of {of}, at least one. "
+            "Got an empty one."
+        )
+    return found
 
 
 #: Returns a given value in the form that attacks use, or refuses it: value, parameter and owner.
@@ -46,7 +71,7 @@ def listed(of: str) -> Take:
 
 
 def check_owners(
-    owners: NDArray[np.int64] | None, n_rows: int, n_original: int, *, hint: str | None = None
+    owners: Ints | None, n_rows: int, n_original: int, *, hint: str | None = None
 ) -> None:
     """Raise unless there is an original row for each released row."""
     if owners is None:
@@ -87,7 +112,7 @@ def as_listed(values: object, *, parameter: str, owner: str, of: str) -> tuple[A
     return found
 
 
-def as_whole_numbers(values: object, *, parameter: str, owner: str) -> NDArray[np.int64]:
+def as_whole_numbers(values: object, *, parameter: str, owner: str) -> Ints:
     """Return whole numbers of any kind, a list or a column, as an array."""
     try:
         found = np.asarray(unmasked(values, name=parameter))
@@ -119,3 +144,31 @@ def row_count(rows: Any, *, parameter: str) -> int:  # noqa: ANN401 # any rows
             f"{parameter} must be a frame or an array. Got a value of type {type(rows).__name__}.",
             hint="Turn a sparse matrix into an array, and collect a lazy frame.",
         ) from None
+
+
+def as_frame(table: object, **_: str) -> pl.DataFrame:
+    """Return a frame of polars as it is, and one of another library, or a lazy one, as polars.
+
+    Bytes are turned into text: the digits that spell them.
+    """
+    frame = table if isinstance(table, pl.DataFrame) else as_table(table)
+    spelt = [each.bin.encode("hex") for each in frame.iter_columns() if each.dtype == pl.Binary]
+    return frame.with_columns(spelt) if spelt else frame
+
+
+def plain_frame(table: object, *, parameter: str, **_: str) -> pl.DataFrame:
+    """Return a table whose cells are all plain, as :func:`as_frame` does."""
+    taken = as_frame(table)
+    check_plain(taken, taken.columns, where=parameter)
+    return taken
+
+
+def check_plain(frame: pl.DataFrame, names: Iterable[str], *, where: str) -> None:
+    """Raise unless each cell of these columns is one number, text, date, time or truth value."""
+    for name in names:
+        dtype = frame.schema[name]
+        if dtype.is_nested() or dtype == pl.Object:
+            raise SchemaError(
+                f"Column {name!r} of {where} holds values of type {type(dtype).__name__}.",
+                hint="Spread it over plain columns, or leave the column out.",
+            )

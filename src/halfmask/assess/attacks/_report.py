@@ -1,21 +1,96 @@
-"""AttackReport: the findings of a battery, in one value."""
+"""AttackReport: which findings are reported, and all of them in one value and as a table."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halfmask._errors import ParameterError
 from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
+from halfmask.assess.attacks._inputs import several
 from halfmask.data import atomic_file
+from halfmask.plots.svg import AFTER, BAD, BEFORE, SOFT
+from halfmask.plots.words import safe
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import polars as pl
 
-    from halfmask.assess.attacks._finding import Finding
+    from halfmask.assess.attacks._finding import Finding, Verdict
+    from halfmask.assess.attacks._outcome import Outcome
+
+
+def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the words that are asked for, each once; None if every measure is."""
+    if measures is None:
+        return None
+    words = several(measures, parameter="measures", owner="attack", of="names of measures")
+    if isinstance(measures, set | frozenset):
+        words = tuple(sorted(words, key=str))  # so that the report doesn't hang on hashes
+    found: dict[str, str] = {}
+    for word in words:
+        if not isinstance(word, str) or not word.strip():
+            got = repr(word) if isinstance(word, str) else f"a value of type {type(word).__name__}"
+            raise ParameterError(
+                "The 'measures' parameter of attack must be a list of names of measures. "
+                f"Got {got} in it.",
+                hint="Such as ['accuracy', 'AUC'], or other words of the names in a report.",
+            )
+        found.setdefault(word.strip().casefold(), word.strip())
+    return tuple(found.values())
+
+
+def only(outcomes: Iterable[Outcome], words: Iterable[str]) -> tuple[Outcome, ...]:
+    """Return the outcomes whose measure has any of the words in its name, small or large.
+
+    Examples
+    --------
+    >>> from halfmask.assess.attacks import SuccessCount, Outcome
+    >>> arm = SuccessCount(5, 10)
+    >>> rare = Outcome(attack="a", measure="TPR at 0.1 % FPR", success=arm, control=arm)
+    >>> len(only([rare], ["tpr"])), len(only([rare], ["1 % FPR"])), len(only([rare], ["T"]))
+    (1, 0, 0)
+    """
+    return tuple(each for each in outcomes if any(_is_called(each, word) for word in words))
+
+
+def affordable(findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings to report, and those whose measure so few people can't have.
+
+    A measure is only left out if its attack has another one for the same people and column: an
+    attack with too few people by every measure is reported as not shown.
+    """
+    kept = [finding for finding in findings if not _is_short(finding)]
+    there = {_people_of(finding.outcome) for finding in kept}
+    short = [each for each in findings if _is_short(each) and _people_of(each.outcome) in there]
+    return [each for each in findings if each not in short], short
+
+
+def _is_short(finding: Finding) -> bool:
+    """Whether it is undecided for want of the trials that its measure needs at least."""
+    return finding.has_few and finding.verdict == "not shown"
+
+
+def _people_of(outcome: Outcome) -> tuple[str, str, str]:
+    return outcome.attack, outcome.group, outcome.column
+
+
+def without_outcome(outcomes: Iterable[Outcome], words: Iterable[str]) -> list[str]:
+    """Return the words that are in the name of no outcome's measure."""
+    there = list(outcomes)
+    return [word for word in words if not any(_is_called(each, word) for each in there)]
+
+
+def _is_called(outcome: Outcome, word: str) -> bool:
+    """Tell whether whole words of the measure are these; what a column is called doesn't count."""
+    whole = rf"(?<![\w.]){re.escape(word)}(?!\w)"
+    return re.search(whole, outcome.kind, re.IGNORECASE) is not None
+
 
 #: So many broken findings are named in a line.
 NAMED = 3
@@ -83,8 +158,6 @@ class AttackReport:
 
     def _repr_html_(self) -> str:
         """Show the findings as a table in a notebook."""
-        from halfmask.assess.attacks._notebook import as_html  # noqa: PLC0415 # loads late
-
         return as_html(self)
 
     def to_frame(self) -> pl.DataFrame:
@@ -182,3 +255,49 @@ class AttackReport:
         if picture is not None:
             with atomic_file(picture, overwrite=overwrite) as file:
                 file.write(self.to_svg().encode())
+
+
+COLOURS: dict[Verdict, str] = {
+    "broken": BAD,
+    "not shown": BEFORE,
+    "INVALID": SOFT,
+    "nothing to resist": SOFT,
+    "resisted": AFTER,
+}
+HEADS = ("verdict", "attack", "measure", "group", "success", "reference", "excess", "why")
+
+
+def as_html(report: AttackReport) -> str:
+    """Return a table of all findings, those that are broken first; no words become markup."""
+    counted = dict.fromkeys(VERDICTS, 0)
+    for finding in report.findings:
+        counted[finding.verdict] += 1
+    counts = ", ".join(f"{many} {verdict}" for verdict, many in counted.items() if many)
+    heads = "".join(f"<th>{head}</th>" for head in HEADS)
+    order = {verdict: place for place, verdict in enumerate(COLOURS)}
+    rows = sorted(report.findings, key=lambda finding: order[finding.verdict])
+    notes = [f"Not run: {name}, the target lacks {why}." for name, why in report.skipped]
+    notes += [f"Left out: {name}: {why}." for name, why in report.too_few]
+    notes += explain_verdicts(report.findings)
+    return (
+        f"<div><p><b>Attack report:</b> {counts or 'no findings'}</p>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(map(_line, rows))}</tbody></table>"
+        f"{''.join(f'<p><small>{safe(note)}</small></p>' for note in notes)}</div>"
+    )
+
+
+def _line(finding: Finding) -> str:
+    outcome, verdict = finding.outcome, finding.verdict
+    measured = not finding.failure and outcome.trials > 0
+    risk = finding.risk
+    numbers = (
+        f"{risk.value:.3f} [{risk.low:.3f}, {risk.high:.3f}]",
+        f"{outcome.reference.value:.3f}",
+        f"{outcome.excess.value:.3f} [{finding.excess_low:.3f}, {finding.excess_high:.3f}]",
+    )
+    words = (outcome.attack, outcome.measure, outcome.group)
+    cells = [*words, *(numbers if measured else ("-",) * len(numbers)), finding.why]
+    return (
+        f'<tr><td style="color:{COLOURS[verdict]}"><b>{verdict}</b></td>'
+        f"{''.join(f'<td>{safe(cell)}</td>' for cell in cells)}</tr>"
+    )

@@ -18,7 +18,7 @@ from halfmask.assess.attacks._battery import attack
 from halfmask.assess.attacks._reading import spelt
 from halfmask.assess.attacks._targets import UNKNOWN, TableTarget
 from halfmask.assess.attacks.classes import BackgroundKnowledge, Homogeneity, Skewness
-from halfmask.assess.attacks.tables._knowledge import shared_columns
+from halfmask.assess.attacks.tables._links import shared_columns
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
@@ -93,10 +93,7 @@ class Shuffled:
         if not secrets or not known:
             return None
         return TableTarget(
-            released=self.released,
-            original=self.released,
-            quasi_identifiers=known,
-            secrets=secrets,
+            released=self.released, original=self.released, quasi_identifiers=known, secrets=secrets
         )
 
     def raw(self) -> TableTarget:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
-from halfmask.assess.attacks._columns import aligned, kind_of, ordered
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_listed,
@@ -18,15 +17,17 @@ from halfmask.assess.attacks._inputs import (
     check_owners,
     listed,
     row_count,
+    several,
 )
 from halfmask.assess.attacks._outcome import EVERYONE
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._rows import aligned, kind_of, ordered
 from halfmask.data import Hierarchy
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Ints
     from halfmask.guarantees import Guarantee
 
 #: Trains a model as its owner does, protection included: rows, labels, seed -> model.
@@ -126,7 +127,7 @@ class ModelTarget(TakenInputs):
             rows = ordered(self.trained_rows, self.members, parameter=parameter)
             object.__setattr__(self, parameter, rows)
 
-    def _checked_groups(self, groups: tuple[Any, ...]) -> tuple[Sequence[str], NDArray[np.int64]]:
+    def _checked_groups(self, groups: tuple[Any, ...]) -> tuple[Sequence[str], Ints]:
         if len(groups) != 2:
             raise ParameterError("groups must be the descriptions of groups and a list of numbers.")
         owner = "ModelTarget"
@@ -172,7 +173,7 @@ class ModelTarget(TakenInputs):
         return len(self.non_members)
 
 
-def _owners(value: object, *, parameter: str, owner: str) -> NDArray[np.int64] | Literal["unknown"]:
+def _owners(value: object, *, parameter: str, owner: str) -> Ints | Literal["unknown"]:
     if isinstance(value, str) and value == UNKNOWN:
         return UNKNOWN
     return as_whole_numbers(value, parameter=parameter, owner=owner)

@@ -1,22 +1,28 @@
-"""TrainerTarget: who learns online from hashed rows of several clients, and answers them."""
+"""TrainerTarget: who learns online from hashed rows of clients and answers them, and such rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._answers import as_numbers, probabilities_of
 from halfmask.hashing import HashedRows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
+
+
 #: What a client gets of the model's probabilities of 1: fewer digits, or labels alone.
-Answer: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+Answer: TypeAlias = "Callable[[Floats], Floats]"
 
 
 class Trainer(Protocol):
@@ -106,3 +112,44 @@ def _check_rows(rows: object, which: str) -> None:
             "All rows of a TrainerTarget must have labels of 0 or 1. "
             f"Got others, or no rows, from {which!r}."
         )
+
+
+def labels_of(rows: HashedRows) -> Ints:
+    """Return labels of 0 and 1."""
+    return np.asarray(rows.labels, dtype=np.int64)
+
+
+def picked(
+    rows: HashedRows, places: Ints, *, labels: Ints, weight: float | None = None
+) -> HashedRows:
+    """Return some rows under other labels, each with one weight if one is given."""
+    bounds, indices, values = rows.flat()
+    lengths = np.diff(bounds)[places]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
+    taken = np.repeat(bounds[places], lengths) + within
+    width = rows.width
+    shape = (-1,) if width is None else (len(places), width)
+    numbers = rows.labels is not None and rows.labels.dtype == np.float32
+    return HashedRows(
+        indices=indices[taken].reshape(shape),
+        bits=rows.bits,
+        indptr=ends if width is None else None,
+        values=None if values is None else values[taken].reshape(shape),
+        labels=labels.astype(np.float32) if numbers else labels.astype(np.int32),
+        weights=None if weight is None else np.full(len(places), weight, dtype=np.float32),
+        classes=rows.classes,
+    )
+
+
+def matrix_of(rows: HashedRows, buckets: Ints) -> Floats:
+    """Return the values of some buckets as a dense matrix with a column of ones behind."""
+    dense = rows.to_csr()[:, buckets].toarray().astype(np.float64)
+    return np.column_stack([dense, np.ones(len(dense))])
+
+
+def predicted(trainer: Trainer, rows: HashedRows) -> Floats:
+    """Return what a trainer holds for the probability of 1 of each row."""
+    with foreign("The trainer failed to predict"):
+        predictions = as_numbers(trainer.predict(rows))
+    return probabilities_of(predictions, (len(rows),), who="The trainer")

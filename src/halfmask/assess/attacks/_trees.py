@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,7 +29,7 @@ class Trees:
     def _own_counts(self) -> bool:
         return self.kind == "histogram"
 
-    def leaves(self, rows: Any) -> NDArray[np.int64]:  # noqa: ANN401 # a frame or an array
+    def leaves(self, rows: Any) -> Ints:  # noqa: ANN401 # a frame or an array
         """Return the number of the leaf of each row in each tree: (rows, trees)."""
         with foreign("The model failed to find the leaves of rows"):
             ready = rows if self.before is None else self.before.transform(rows)
@@ -37,7 +37,7 @@ class Trees:
         return found.reshape(len(found), -1)
 
     @property
-    def class_counts(self) -> tuple[NDArray[np.float64], ...]:
+    def class_counts(self) -> tuple[Floats, ...]:
         """For each tree how many training rows of each class were at each node: (nodes, classes).
 
         Of trees and forests of classifiers; rows count as often as the forest drew them.
@@ -49,7 +49,7 @@ class Trees:
         )
 
     @property
-    def leaf_rows(self) -> tuple[NDArray[np.int64], ...]:
+    def leaf_rows(self) -> tuple[Ints, ...]:
         """For each tree of a histogram ensemble how many rows it was grown of in each leaf."""
         return tuple(
             tree.nodes["count"][tree.nodes["is_leaf"].astype(bool)].astype(np.int64)

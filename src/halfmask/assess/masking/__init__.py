@@ -10,8 +10,7 @@ propensity-score MSE and the overlap of confidence intervals of a regression.
 
 from __future__ import annotations
 
-from halfmask.assess.masking._assessment import MaskingAssessment
-from halfmask.assess.masking._blocks import arms
+from halfmask.assess.masking._assessment import MaskingAssessment, arms
 from halfmask.assess.masking._compare import compare_masked
 from halfmask.assess.masking._techniques import TechniqueComparison, compare_techniques
 

@@ -1,4 +1,4 @@
-"""MaskingAssessment: the measured risk and utility of one masked table."""
+"""MaskingAssessment: the measured risk and utility of one masked table, as blocks of a page."""
 
 from __future__ import annotations
 
@@ -9,27 +9,202 @@ import numpy as np
 
 from halfmask._facts import Facts
 from halfmask._html_table import html_table
-from halfmask.assess.masking._blocks import (
-    arms,
-    columns_block,
-    intervals_block,
-    linkage_block,
-    uniqueness_block,
-    utility_block,
-)
+from halfmask.assess._risk import Risk
+from halfmask.assess.attacks import explain_verdicts
+from halfmask.assess.attacks.tables._links import LOOK_ALIKE
+from halfmask.assess.risk import listed, percent
+from halfmask.release import TableBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from halfmask.assess.attacks import AttackReport, Finding
-    from halfmask.assess.risk import TableRisk
+    from halfmask.assess.risk import Reidentification, TableRisk
     from halfmask.assess.utility import (
         AssociationChange,
         ColumnChange,
         IntervalOverlap,
         PropensityFit,
     )
-    from halfmask.release import TableBlock
+
+
+_ARMS = ("share right", "95 % interval", "control", "guess", "unmasked", "verdict")
+_NONE = "—"
+_MODELS = {"logistic": "logistic regression", "cart": "classification tree"}
+
+
+def arms(finding: Finding) -> Risk:
+    """Return the risk of a finding, with other people as control.
+
+    Parameters
+    ----------
+    finding
+        Of record linkage or interval disclosure.
+
+    Examples
+    --------
+    >>> from halfmask.assess.attacks import Certain, Finding, Outcome
+    >>> outcome = Outcome(
+    ...     attack="tables/linkage",
+    ...     measure="links",
+    ...     success=Certain(0.5),
+    ...     control=Certain(0.01),
+    ...     details={"look_alike": 0.1},
+    ... )
+    >>> limits = {"tolerance": 0.03, "min_control_effect": 0.05, "error": 0.05}
+    >>> risk = arms(Finding(outcome=outcome, positive_control=None, **limits))
+    >>> risk.value, risk.control, risk.baseline
+    (0.5, 0.1, 0.01)
+    """
+    risk, details = finding.risk, finding.outcome.details
+    return Risk(
+        value=risk.value,
+        low=risk.low,
+        high=risk.high,
+        baseline=risk.control if risk.baseline is None else risk.baseline,
+        control=details.get(LOOK_ALIKE, risk.control),
+    )
+
+
+def linkage_block(findings: Sequence[Finding], people: int, rows: int) -> TableBlock:
+    """Return a table of record linkage, a row for each method and knowledge of the attacker."""
+    return TableBlock(
+        title="Record linkage",
+        columns=("method", "the attacker knows", *_ARMS),
+        rows=[
+            [
+                finding.outcome.attack.rsplit("-", 1)[-1],
+                finding.outcome.measure.rsplit(" by ", 1)[-1].replace(
+                    "quasi-identifiers", "key columns"
+                ),
+                *_three_arms(finding),
+            ]
+            for finding in findings
+        ],
+        caption=f"Share of {people:,} people who are linked to their own row among {rows:,} masked "
+        "rows. The control links by the values of the most similar other person. The guess takes "
+        f"a row at random. {' '.join(explain_verdicts(findings))}",
+    )
+
+
+def intervals_block(findings: Sequence[Finding]) -> TableBlock:
+    """Return a table of interval disclosure, a row for each column and kind of interval."""
+    return TableBlock(
+        title="Interval disclosure",
+        columns=("column and interval", *_ARMS),
+        rows=[
+            [finding.outcome.measure.removeprefix("share within "), *_three_arms(finding)]
+            for finding in findings
+        ],
+        caption="Share of original numbers within an interval around the masked number. The "
+        "control takes the masked number of another person. The guess is one interval for all. "
+        f"{' '.join(explain_verdicts(findings))}",
+    )
+
+
+def uniqueness_block(key_columns: Sequence[str], before: TableRisk, after: TableRisk) -> TableBlock:
+    """Return a table of the rows that are unique on the key columns, before and after."""
+    readings = [
+        ("missing is a value", before.as_value, after.as_value),
+        (
+            "missing may be any value",
+            before.as_wildcard or before.as_value,
+            after.as_wildcard or after.as_value,
+        ),
+    ]
+    return TableBlock(
+        title="Uniqueness before and after",
+        columns=("reading", "unique before", "unique after", "expected right before", "after"),
+        rows=[
+            [
+                name,
+                *(percent(each.uniqueness.share.value) for each in (old, new)),
+                *(percent(_expected(each)) for each in (old, new)),
+            ]
+            for name, old, new in readings
+        ],
+        caption=f"Rows that no other row of the table matches in {listed(list(key_columns))}, and "
+        "the expected share of right links by these columns alone.",
+    )
+
+
+def columns_block(columns: Mapping[str, ColumnChange]) -> TableBlock:
+    """Return a table of what masking changed, a row for each column."""
+    return TableBlock(
+        title="Utility by column",
+        columns=("column", "cells changed", "suppressed", "IL1s", "mean", "deviation", "TVD"),
+        rows=[
+            [
+                name,
+                f"{each.changed:.1%}",
+                f"{each.suppressed:.1%}",
+                _decimal(each.il1s),
+                _NONE if each.mean_shift is None else f"{each.mean_shift:+.3f}",
+                _decimal(each.deviation_ratio),
+                _decimal(each.total_variation),
+            ]
+            for name, each in columns.items()
+        ],
+        caption="IL1s: mean absolute change in units of sqrt(2) deviations. Mean: its change in "
+        "deviations. Deviation: masked over original. TVD: total variation of frequencies.",
+    )
+
+
+def utility_block(
+    il1s: float | None,
+    associations: Mapping[str, AssociationChange],
+    propensity: Iterable[PropensityFit],
+    overlap: IntervalOverlap | None,
+    target: str | None,
+) -> TableBlock:
+    """Return a table of what masking changed in the table as a whole."""
+    rows = [["IL1s, mean over columns", _decimal(il1s), "0"]]
+    for name, change in associations.items():
+        rows += [
+            [f"change of {name}, mean", _decimal(change.mean), "0"],
+            [f"change of {name}, largest", _decimal(change.largest), "0"],
+        ]
+    for fit in propensity:
+        named = _MODELS[fit.model]
+        rows += [
+            [f"pMSE, {named}", f"{fit.pmse:.4f}", "0"],
+            [f"pMSE ratio, {named}", f"{fit.ratio:.3g}", "0 to 1"],
+        ]
+    if overlap is not None:
+        rows += [
+            [f"interval overlap, regression of {target!r}, mean", _decimal(overlap.mean), "1"],
+            [f"interval overlap, regression of {target!r}, least", _decimal(overlap.least), "1"],
+        ]
+    return TableBlock(
+        title="Utility of the table",
+        columns=("measure", "value", "best"),
+        rows=rows,
+        caption="The pMSE ratio divides by the pMSE of rows that are drawn from a correct model.",
+    )
+
+
+def _three_arms(finding: Finding) -> list[str]:
+    risk, raw = arms(finding), finding.positive_control
+    return [
+        f"{risk.value:.1%}",
+        f"{risk.low:.1%} to {risk.high:.1%}",
+        _share(risk.control),
+        _share(risk.baseline),
+        _NONE if raw is None else f"{raw.success.value:.1%}",
+        finding.verdict,
+    ]
+
+
+def _share(value: float | None) -> str:
+    return _NONE if value is None else percent(value)
+
+
+def _decimal(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.3f}"
+
+
+def _expected(risk: Reidentification) -> float:
+    return risk.prosecutor.average.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,15 +17,13 @@ from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_number
 from halfmask.assess.attacks.tables import DistanceLinkage, ProbabilisticLinkage, RankLinkage
 from halfmask.assess.attacks.tables._links import ALL
 from halfmask.assess.masking._assessment import MaskingAssessment
-from halfmask.assess.masking._fits import (
-    regression_overlap,
-    regression_target,
-    separation,
-)
 from halfmask.assess.masking.pairs import (
     ColumnPair,
     column_pairs,
     has_few_categories,
+    regression_overlap,
+    regression_target,
+    separation,
     stacked_columns,
 )
 from halfmask.assess.risk import IntervalScale, interval_disclosure, table_risk
@@ -40,8 +38,9 @@ from halfmask.assess.utility import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from halfmask.assess._arrays import Ints
     from halfmask.assess.attacks import Attack, AttackReport
 
 #: The most pairs of people and rows that linkage compares, while it has the fewest people.
@@ -256,7 +255,7 @@ def _check_sizes(table: pl.DataFrame, columns: Sequence[str]) -> None:
             )
 
 
-def _owners(rows: ArrayLike | None, before: pl.DataFrame, after: pl.DataFrame) -> NDArray[np.int64]:
+def _owners(rows: ArrayLike | None, before: pl.DataFrame, after: pl.DataFrame) -> Ints:
     """Return for each masked row the number of its original row."""
     if not after.height:
         raise DataError("The masked table has no rows.")
@@ -301,7 +300,7 @@ def _linkage(
 
 
 def _intervals(
-    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], width: float, tolerance: float
+    pairs: Sequence[ColumnPair], owners: Ints, width: float, tolerance: float
 ) -> tuple[Finding, ...]:
     """Return the interval disclosure of each column of numbers, compared with unmasked ones."""
     findings = []

@@ -1,4 +1,4 @@
-"""Columns of a table before and after masking, as numbers that can be compared."""
+"""Columns of a table before and after masking as numbers, and models fitted to both."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.assess.attacks.tables._matching import match
+from halfmask.assess.utility import IntervalOverlap, PropensityFit, interval_overlap, propensity_mse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
     from numpy.typing import NDArray
+
+    from halfmask.assess._arrays import Floats, Ints
+
 
 #: A model sees so many categories of a column, the most frequent ones; the others are one.
 PROPENSITY_CATEGORIES, REGRESSION_CATEGORIES = 20, 10
@@ -78,9 +83,7 @@ def has_few_categories(pair: ColumnPair) -> bool:
     return bool(len(there)) and int(there.max()) < MAX_CATEGORIES
 
 
-def stacked_columns(
-    pairs: Sequence[ColumnPair],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def stacked_columns(pairs: Sequence[ColumnPair]) -> tuple[Floats, Floats]:
     """Return columns of both tables as (rows, columns)."""
     if not pairs:
         return np.empty((0, 0)), np.empty((0, 0))
@@ -105,9 +108,7 @@ def propensity_features(
     return _joined(parts, pairs)
 
 
-def regression_features(
-    pairs: Sequence[ColumnPair],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def regression_features(pairs: Sequence[ColumnPair]) -> tuple[Floats, Floats]:
     """Return the features of all rows of both tables for a regression; NaN where missing."""
     kept = [pair for pair in pairs if np.isnan(pair.original).mean() <= MAX_MISSING]
     parts = [
@@ -118,31 +119,27 @@ def regression_features(
     return _joined(parts, pairs)
 
 
-def _indicators(values: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _indicators(values: Floats, codes: Ints) -> Floats:
     missing = np.isnan(values)[:, None]
     return np.hstack([values[:, None] == codes[None, :], missing]).astype(np.float64)
 
 
-def _as_columns(
-    original: NDArray[np.float64], masked: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _as_columns(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
     return original[:, None], masked[:, None]
 
 
-def _filled(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _filled(pair: ColumnPair) -> tuple[Floats, Floats]:
     before, after = pair.standardised()
     return _as_columns(np.nan_to_num(before), np.nan_to_num(after))
 
 
-def _gaps(pair: ColumnPair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _gaps(pair: ColumnPair) -> tuple[Floats, Floats]:
     return _as_columns(
         np.isnan(pair.original).astype(np.float64), np.isnan(pair.masked).astype(np.float64)
     )
 
 
-def _products(
-    parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def _products(parts: list[tuple[Floats, Floats]]) -> list[tuple[Floats, Floats]]:
     return [
         (left[0] * right[0], left[1] * right[1])
         for place, left in enumerate(parts)
@@ -151,8 +148,89 @@ def _products(
 
 
 def _joined(
-    parts: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]], pairs: Sequence[ColumnPair]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    parts: Sequence[tuple[Floats, Floats]], pairs: Sequence[ColumnPair]
+) -> tuple[Floats, Floats]:
     empty = (np.empty((len(pairs[0].original), 0)), np.empty((len(pairs[0].masked), 0)))
     before, after = zip(empty, *parts, strict=True)
     return np.hstack(before), np.hstack(after)
+
+
+#: The most rows of each table that models separate, and that a regression is fitted to.
+PROPENSITY_ROWS, REGRESSION_ROWS = 10_000, 100_000
+CONFIDENCE = 0.95
+
+
+def _sampled(
+    pairs: Sequence[ColumnPair], owners: Ints, most: int, random_state: int
+) -> tuple[ColumnPair, ...]:
+    """Return so many rows at most; the same people in both tables where both are complete."""
+    rng = np.random.default_rng(random_state)
+    n_before, n_after = len(pairs[0].original), len(pairs[0].masked)
+    masked = np.sort(rng.permutation(n_after)[:most])
+    original = owners[masked]
+    if n_after < n_before:
+        original = np.sort(rng.permutation(n_before)[:most])
+    return tuple(
+        ColumnPair(
+            name=pair.name,
+            is_number=pair.is_number,
+            original=pair.original[original],
+            masked=pair.masked[masked],
+        )
+        for pair in pairs
+    )
+
+
+def separation(
+    pairs: Sequence[ColumnPair], owners: NDArray[np.int64], random_state: int
+) -> tuple[PropensityFit, ...]:
+    """Return how well a logistic model and a tree separate the masked rows."""
+    some = _sampled(pairs, owners, PROPENSITY_ROWS, random_state)
+    return (
+        propensity_mse(
+            *propensity_features(some, curved=True), model="logistic", random_state=random_state
+        ),
+        propensity_mse(
+            *propensity_features(some, curved=False), model="cart", random_state=random_state
+        ),
+    )
+
+
+def regression_target(name: str | None, pairs: Sequence[ColumnPair]) -> ColumnPair | None:
+    """Return the target of the regression; None where there is none."""
+    if name is None:
+        return next((pair for pair in pairs if pair.is_number and pair.varies), None)
+    found = [pair for pair in pairs if pair.name == name]
+    if not found:
+        raise ColumnNotFoundError.of(
+            [name], [pair.name for pair in pairs], where="the compared columns"
+        )
+    return found[0] if found[0].varies else None
+
+
+def regression_overlap(
+    pairs: Sequence[ColumnPair], aim: ColumnPair, owners: Ints, random_state: int
+) -> IntervalOverlap | None:
+    """Return the overlap of intervals; None where the original can't be fitted."""
+    some = _sampled(pairs, owners, REGRESSION_ROWS, random_state)
+    target = next(pair for pair in some if pair.name == aim.name)
+    others = [pair for pair in some if pair.name != aim.name]
+    if not others:
+        return None
+    x, z = regression_features(others)
+    y, w = (target.original, target.masked) if target.is_number else _most_frequent(target)
+    try:
+        return interval_overlap((x, y), (z, w), confidence=CONFIDENCE)
+    except DataError:
+        return None
+
+
+def _most_frequent(pair: ColumnPair) -> tuple[Floats, Floats]:
+    """Return 1 for the most frequent category and 0 for the others; NaN where missing."""
+    codes = pair.original[~np.isnan(pair.original)].astype(np.int64)
+    most = int(np.bincount(codes).argmax())
+    before, after = (
+        np.where(np.isnan(each), np.nan, (each == most).astype(np.float64))
+        for each in (pair.original, pair.masked)
+    )
+    return before, after

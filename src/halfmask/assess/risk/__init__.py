@@ -31,14 +31,11 @@ says so, and by which model.
 
 from __future__ import annotations
 
-from halfmask.assess._risk import Risk
-from halfmask.assess.risk._alike import Alike
-from halfmask.assess.risk._assessment import (
-    RiskAssessment,
-    assess_risk,
-)
+from halfmask.assess._risk import Risk, listed, percent
+from halfmask.assess.risk._assessment import CountedRisk, RiskAssessment, assess_risk, counted_risk
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,
+    Alike,
     ClassSizes,
     JournalistRisk,
     MarketerRisk,
@@ -52,13 +49,13 @@ from halfmask.assess.risk._class_risks import (
     prosecutor_risk,
     sample_uniqueness,
 )
-from halfmask.assess.risk._column_counts import ColumnSetCounter, worst_sets
 from halfmask.assess.risk._column_sets import (
+    ColumnSetCounter,
     ColumnSetRisk,
     ReleasedColumnsRisk,
     singling_out_sentence,
+    worst_sets,
 )
-from halfmask.assess.risk._counted_risk import CountedRisk, counted_risk
 from halfmask.assess.risk._individual import (
     IndividualReading,
     IndividualRisk,
@@ -66,28 +63,18 @@ from halfmask.assess.risk._individual import (
     individual_risk,
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
-from halfmask.assess.risk._linked_rows import LinkedRows, linked_rows
-from halfmask.assess.risk._log_linear import (
-    LogLinearMethod,
-    LogLinearRisk,
-    log_linear_risk,
-)
+from halfmask.assess.risk._log_linear import LogLinearMethod, LogLinearRisk, log_linear_risk
 from halfmask.assess.risk._matching import equal_rows, matching_rows
-from halfmask.assess.risk._population_uniqueness import (
-    PopulationUniqueness,
-    population_uniqueness,
-)
+from halfmask.assess.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from halfmask.assess.risk._reidentification import (
+    LinkedRows,
     Reidentification,
     TableRisk,
     classes_risk,
+    linked_rows,
     table_risk,
 )
-from halfmask.assess.risk._separation import (
-    SeparationRisk,
-    SetSeparation,
-    separation,
-)
+from halfmask.assess.risk._separation import SeparationRisk, SetSeparation, separation
 from halfmask.assess.risk._suda import (
     ColumnShare,
     SpecialUniques,
@@ -96,7 +83,6 @@ from halfmask.assess.risk._suda import (
     ValueShare,
     suda,
 )
-from halfmask.assess.risk._wording import listed, percent
 
 __all__ = [
     "THRESHOLDS",

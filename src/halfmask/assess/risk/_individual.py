@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._facts import READINGS, Facts
 from halfmask._validation import number_between
-from halfmask.assess.risk._agreement import Combinations, agreeing
+from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._class_risks import THRESHOLDS, ShareAbove
-from halfmask.assess.risk._given_table import given_table
-from halfmask.assess.risk._matching import equal_rows, matching_rows
-from halfmask.assess.risk._wording import percent, row_text
+from halfmask.assess.risk._matching import (
+    Combinations,
+    agreeing,
+    equal_rows,
+    given_table,
+    matching_rows,
+)
 from halfmask.guarantees import class_of_row
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halfmask.assess._arrays import Floats, Ints
+
 #: Rows of the table and people of the population that agree with each row, in each reading.
 Pairs: TypeAlias = "Sequence[tuple[Ints, Floats]]"
 

@@ -11,7 +11,9 @@ from halfmask._validation import number_between, one_of
 from halfmask.assess._risk import Risk
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from halfmask.assess._arrays import Floats
 
 #: How interval disclosure measures nearness.
 IntervalScale: TypeAlias = Literal["rank", "deviation"]
@@ -88,9 +90,7 @@ def interval_disclosure(
     )
 
 
-def _columns(
-    original: ArrayLike, masked: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _columns(original: ArrayLike, masked: ArrayLike) -> tuple[Floats, Floats]:
     """Return both columns as numbers, without the rows that have no original one."""
     true, released = (np.asarray(each, dtype=np.float64) for each in (original, masked))
     if true.ndim != 1 or true.shape != released.shape:
@@ -104,9 +104,7 @@ def _columns(
     return true[there], released[there]
 
 
-def _intervals(
-    released: NDArray[np.float64], width: float, scale: IntervalScale
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _intervals(released: Floats, width: float, scale: IntervalScale) -> tuple[Floats, Floats]:
     """Return the ends of the interval around each masked number; NaN where it is missing."""
     there = np.sort(released[~np.isnan(released)])
     n = len(there)

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._facts import Facts
 from halfmask._validation import integer_at_least, one_of
-from halfmask.assess.risk._agreement import Combinations
-from halfmask.assess.risk._given_table import given_table
+from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import sampling_weights
-from halfmask.assess.risk._wording import percent
+from halfmask.assess.risk._matching import Combinations, given_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+    from halfmask.assess._arrays import Floats, Ints
+
 
 #: How the weights of a survey enter the model.
 LogLinearMethod: TypeAlias = Literal[

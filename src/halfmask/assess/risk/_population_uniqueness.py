@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
-from halfmask.assess.risk._given_table import given_table
+from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import sampling_weights
-from halfmask.assess.risk._wording import percent
+from halfmask.assess.risk._matching import given_table
 from halfmask.guarantees import UniquesEstimate, class_of_row, estimate_uniques
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from halfmask.assess._arrays import Ints
     from halfmask.guarantees import UniquesEstimator
 
-Ints = npt.NDArray[np.int64]
 
 _ESTIMATORS: tuple[UniquesEstimator, ...] = ("pitman", "snb", "zayatz")
 _HOW = {

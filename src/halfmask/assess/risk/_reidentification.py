@@ -1,18 +1,19 @@
-"""All counted risks of finding a person's row again, of a table or of its classes."""
+"""All counted risks of finding a person's row again: of a table, its classes, or linked rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from halfmask._facts import READINGS, Facts
-from halfmask.assess.risk._agreement import Combinations, agreeing
-from halfmask.assess.risk._alike import Alike
+from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,
+    Alike,
     ClassSizes,
     JournalistRisk,
     MarketerRisk,
@@ -24,12 +25,86 @@ from halfmask.assess.risk._class_risks import (
     prosecutor_risk,
     sample_uniqueness,
 )
-from halfmask.assess.risk._given_table import given_table
-from halfmask.assess.risk._matching import equal_rows, matching_rows
-from halfmask.assess.risk._wording import percent, row_text
+from halfmask.assess.risk._matching import (
+    Combinations,
+    agreeing,
+    equal_rows,
+    given_table,
+    matching_rows,
+)
 from halfmask.guarantees import Classes, class_of_row
 
-Ints = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.assess._arrays import Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedRows(Facts):
+    """How many persons the classes of all their rows single out.
+
+    Parameters
+    ----------
+    persons
+        The persons of the table.
+    in_several
+        Those whose rows lie in more than one class.
+    unique
+        Those whose rows lie in a set of classes that is no other person's.
+
+    Examples
+    --------
+    >>> LinkedRows(persons=100, in_several=20, unique=5).share_unique
+    0.05
+    """
+
+    persons: int
+    in_several: int
+    unique: int
+
+    @property
+    def share_unique(self) -> float:
+        """The share of the persons whose set of classes is no other person's."""
+        return self.unique / self.persons
+
+    @property
+    def sentence(self) -> str:
+        """The numbers in words, for a privacy officer."""
+        return (
+            "Classes count persons one row at a time. An attacker who knows several rows of a "
+            "person and can link the released rows of one person, for example by columns that are "
+            f"released unchanged, can do more: of {self.persons:,} persons, {self.in_several:,} "
+            f"have rows in several classes, and {self.unique:,} ({percent(self.share_unique)}) "
+            "are the only one with rows in their set of classes."
+        )
+
+
+def linked_rows(classes: Classes) -> LinkedRows | None:
+    """Count the persons whose rows lie in a set of classes that is no other person's.
+
+    Parameters
+    ----------
+    classes
+        The classes with their members; without members there is nothing to link.
+
+    Examples
+    --------
+    >>> from halfmask.guarantees import Classes
+    >>> classes = Classes.from_codes([0, 1, 0, 0], 2, person_of_row=[7, 7, 8, 9])
+    >>> linked_rows(classes)
+    LinkedRows(persons=3, in_several=1, unique=1)
+    """
+    if classes.members is None:
+        return None
+    sets = classes.members.persons.sort("class").group_by("person").agg("class")
+    alike = sets.group_by("class").len()
+    return LinkedRows(
+        persons=sets.height,
+        in_several=sets.filter(pl.col("class").list.len() > 1).height,
+        unique=alike.filter(pl.col("len") == 1).height,
+    )
+
 
 _VALUE, _WILDCARD = "a value of their own", "any value"
 
@@ -58,13 +133,7 @@ class Reidentification(Facts):
     @property
     def sentences(self) -> tuple[str, ...]:
         """One sentence for each risk."""
-        parts = (
-            self.uniqueness,
-            self.prosecutor,
-            self.journalist,
-            self.marketer,
-            self.class_sizes,
-        )
+        parts = (self.uniqueness, self.prosecutor, self.journalist, self.marketer, self.class_sizes)
         return tuple(part.sentence for part in parts if part is not None)
 
 

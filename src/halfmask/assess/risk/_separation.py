@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
-from halfmask.assess.risk._agreement import Combinations
-from halfmask.assess.risk._given_table import given_table
-from halfmask.assess.risk._wording import listed, percent
+from halfmask.assess._risk import listed, percent
+from halfmask.assess.risk._matching import Combinations, given_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
-Ints = npt.NDArray[np.int64]
+    from halfmask.assess._arrays import Ints
+
 
 #: So many sets are counted at most.
 MAX_SETS = 200_000
@@ -98,12 +98,7 @@ class SeparationRisk:
             for size in range(1, self.largest + 1)
             for each in [it for it in self.sets if len(it.columns) == size][:LISTED_SETS]
         ]
-        return {
-            "rows": self.rows,
-            "largest": self.largest,
-            "n_sets": len(self.sets),
-            "sets": shown,
-        }
+        return {"rows": self.rows, "largest": self.largest, "n_sets": len(self.sets), "sets": shown}
 
 
 def separation(

@@ -6,8 +6,7 @@ what would be guessed anyway, and tables of them how different two samples are b
 
 from __future__ import annotations
 
-from halfmask.assess.synthesis._assess import assess_synthetic
-from halfmask.assess.synthesis._assessment import SynthesisAssessment
+from halfmask.assess.synthesis._assessment import SynthesisAssessment, assess_synthetic
 from halfmask.assess.synthesis._pictures import Associations, associations, column_pictures
 from halfmask.assess.synthesis._trained_models import LearnerScores, trained_models
 from halfmask.assess.synthesis.marginals import MarginalDistance, marginal_distances

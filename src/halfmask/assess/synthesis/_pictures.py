@@ -21,7 +21,7 @@ from halfmask.assess.utility import (
     date_label,
     numeric_distribution,
 )
-from halfmask.assess.utility._associations import cramers_v
+from halfmask.assess.utility._table_changes import cramers_v
 from halfmask.data.hierarchy.tree import as_text
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats
     from halfmask.assess.masking.pairs import ColumnPair
 
 DAY: Final = 86_400
@@ -139,7 +140,7 @@ def _amounts(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution
     return numeric_distribution(there[0], extents, sizes, min_count=min_count, label=label)
 
 
-def _numbers(cells: pl.Series) -> NDArray[np.float64]:
+def _numbers(cells: pl.Series) -> Floats:
     """Return amounts, or days since 1970; NaN for missing."""
     if cells.dtype.is_temporal():
         cells = cells.dt.epoch("s") / DAY

@@ -12,8 +12,7 @@ from halfmask._facts import Facts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Floats
     from halfmask.assess.masking.pairs import ColumnPair
 
 #: Learners see so many rows at most, and categories of a column.
@@ -93,9 +92,7 @@ def trained_models(
         )
 
 
-def _features(
-    pairs: Sequence[ColumnPair],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _features(pairs: Sequence[ColumnPair]) -> tuple[Floats, Floats]:
     """Return both tables as features: amounts with a mark for missing, categories by 0 and 1."""
     before, after = [], []
     for pair in (pair for pair in pairs if pair.varies):
@@ -110,10 +107,10 @@ def _features(
     return np.hstack([empty[0], *before]), np.hstack([empty[1], *after])
 
 
-Rows = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+Rows = tuple["Floats", "Floats"]
 
 
-def _complete(x: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator) -> Rows:
+def _complete(x: Floats, y: Floats, rng: np.random.Generator) -> Rows:
     rows = np.flatnonzero(~np.isnan(y))
     if len(rows) > MOST_ROWS:
         rows = rng.choice(rows, MOST_ROWS, replace=False)

@@ -13,8 +13,7 @@ from halfmask._facts import Facts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Ints
     from halfmask.assess.masking.pairs import ColumnPair
 
 #: Amounts are cut at quantiles into so many bins; of categories so many are separate.
@@ -50,10 +49,7 @@ class MarginalDistance(Facts):
 
 
 def marginal_distances(
-    pairs: Sequence[ColumnPair],
-    control: Sequence[ColumnPair] | None,
-    *,
-    random_state: int,
+    pairs: Sequence[ColumnPair], control: Sequence[ColumnPair] | None, *, random_state: int
 ) -> tuple[MarginalDistance, ...]:
     """Compare all tables of one, two and three columns.
 
@@ -97,7 +93,7 @@ def marginal_distances(
     return tuple(found)
 
 
-def binned(pair: ColumnPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def binned(pair: ColumnPair) -> tuple[Ints, Ints]:
     """Return both columns in bins of the original's, 0 for missing."""
     known = pair.original[~np.isnan(pair.original)]
     if not len(known):
@@ -120,7 +116,7 @@ def binned(pair: ColumnPair) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return first, second
 
 
-def _distance(columns: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> float:
+def _distance(columns: Sequence[tuple[Ints, Ints]]) -> float:
     shares = []
     for side in (0, 1):
         keys = np.zeros(len(columns[0][side]), dtype=np.int64)

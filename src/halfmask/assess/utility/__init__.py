@@ -15,28 +15,13 @@ in a sentence.
 
 from __future__ import annotations
 
-from halfmask.assess.utility._associations import (
-    AssociationChange,
-    correlation_change,
-    covariance_change,
-    cramers_v_change,
-)
-from halfmask.assess.utility._cell_areas import (
-    PayoutOfRelease,
-    ambiguity,
-    kl_divergence,
-    publisher_payout,
-)
-from halfmask.assess.utility._class_sizes import ClassSizeUtility, class_size_utility
-from halfmask.assess.utility._column_change import (
-    ColumnChange,
-    categorical_change,
-    numeric_change,
-)
-from halfmask.assess.utility._column_entries import (
+from halfmask.assess.utility._class_measures import (
+    ClassSizeUtility,
     ColumnEntries,
     ColumnRise,
     GeneralizationHeight,
+    class_size_utility,
+    classification_metric,
     generalization_height,
     non_uniform_entropy,
     squared_error,
@@ -47,22 +32,35 @@ from halfmask.assess.utility._distributions import (
     date_label,
     numeric_distribution,
 )
-from halfmask.assess.utility._extents import CellExtents, ColumnExtents, Members
-from halfmask.assess.utility._features import FeaturePlan, feature_plan, features_of_cells
+from halfmask.assess.utility._extents import (
+    CellExtents,
+    ColumnExtents,
+    FeaturePlan,
+    Members,
+    feature_plan,
+    features_of_cells,
+)
 from halfmask.assess.utility._information_loss import (
     ColumnLoss,
     InformationLoss,
+    PayoutOfRelease,
+    ambiguity,
     information_loss,
+    kl_divergence,
+    publisher_payout,
 )
 from halfmask.assess.utility._interval_overlap import IntervalOverlap, interval_overlap
-from halfmask.assess.utility._label_purity import classification_metric
-from halfmask.assess.utility._model_utility import (
-    LabelledRows,
-    ModelUtility,
-    Score,
-    model_utility,
-)
+from halfmask.assess.utility._model_utility import LabelledRows, ModelUtility, Score, model_utility
 from halfmask.assess.utility._propensity import PropensityFit, PropensityModel, propensity_mse
+from halfmask.assess.utility._table_changes import (
+    AssociationChange,
+    ColumnChange,
+    categorical_change,
+    correlation_change,
+    covariance_change,
+    cramers_v_change,
+    numeric_change,
+)
 
 __all__ = [
     "AssociationChange",

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
@@ -28,6 +27,9 @@ from halfmask._validation import integer_at_least
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from numpy.typing import NDArray
+
+    from halfmask.assess._arrays import Floats
     from halfmask.assess.utility._extents import ColumnExtents
 
 MAX_BINS = 24
@@ -36,8 +38,6 @@ OTHER = "other"
 _GRID = 512
 #: What is narrower can't be cut into bins in floating point.
 NARROWEST = 1e-300
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,9 @@ from halfmask._facts import Facts
 from halfmask._validation import number_between
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from halfmask.assess._arrays import Floats, Ints
 
 #: A feature counts as repeated if so little of it is left beside the others.
 COLLINEAR = 1e-8
@@ -118,9 +120,7 @@ def interval_overlap(
     )
 
 
-def _complete(
-    features: ArrayLike, target: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _complete(features: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
     x, y = (np.asarray(each, dtype=np.float64) for each in (features, target))
     if x.ndim != 2 or y.shape != x.shape[:1]:
         raise ParameterError(
@@ -131,7 +131,7 @@ def _complete(
     return x[there], y[there]
 
 
-def _independent(features: NDArray[np.float64]) -> NDArray[np.int64]:
+def _independent(features: Floats) -> Ints:
     """Return the features that vary and that no other ones add up to."""
     from scipy.linalg import qr  # noqa: PLC0415 # scipy loads late
 
@@ -149,8 +149,8 @@ def _independent(features: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _intervals(
-    features: NDArray[np.float64], target: NDArray[np.float64], confidence: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    features: Floats, target: Floats, confidence: float
+) -> tuple[Floats, Floats, Floats]:
     """Return each coefficient, half the length of its interval and its standard error.
 
     All are NaN where a coefficient can't be estimated.
@@ -173,9 +173,7 @@ def _intervals(
     return estimates[0], estimates[1], estimates[2]
 
 
-def _overlaps(
-    before: tuple[NDArray[np.float64], ...], after: tuple[NDArray[np.float64], ...]
-) -> NDArray[np.float64]:
+def _overlaps(before: tuple[Floats, ...], after: tuple[Floats, ...]) -> Floats:
     (low, high), (lower, higher) = ((a - half, a + half) for a, half, _ in (before, after))
     shared = np.maximum(np.minimum(high, higher) - np.maximum(low, lower), 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):

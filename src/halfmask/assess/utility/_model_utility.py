@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
+
 MAX_TRAIN_ROWS = 50_000
 MAX_TEST_ROWS = 20_000
 RESAMPLES = 1_000
@@ -204,12 +206,7 @@ class ModelUtility:
 
 
 def model_utility(
-    *,
-    raw: LabelledRows,
-    released: LabelledRows,
-    test: LabelledRows,
-    task: Task,
-    random_state: int,
+    *, raw: LabelledRows, released: LabelledRows, test: LabelledRows, task: Task, random_state: int
 ) -> ModelUtility:
     """Train on raw and on released rows, and test both on held-out raw rows.
 
@@ -288,10 +285,8 @@ def _sample(rows: LabelledRows, most: int, rng: np.random.Generator) -> Labelled
 
 
 def _bootstrap(
-    statistic: Callable[[NDArray[np.float64]], float],
-    gains: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
+    statistic: Callable[[Floats], float], gains: Floats, rng: np.random.Generator
+) -> Floats:
     n_rows = len(gains)
     return np.array(
         [statistic(gains[rng.integers(0, n_rows, size=n_rows)]) for _ in range(RESAMPLES)]
@@ -300,7 +295,7 @@ def _bootstrap(
 
 def _classify(
     raw: LabelledRows, released: LabelledRows, test: LabelledRows, random_state: int
-) -> tuple[list[Score], Callable[[NDArray[np.float64]], float], NDArray[np.float64]]:
+) -> tuple[list[Score], Callable[[Floats], float], Floats]:
     values, truth = _codes_of(raw, released, test)
     n_raw, n_released = len(raw.label), len(released.label)
     parts = (truth[:n_raw], truth[n_raw : n_raw + n_released], truth[n_raw + n_released :])
@@ -319,15 +314,13 @@ def _classify(
     return scores, lambda gains: float(gains.mean()), right[1] - right[0]
 
 
-def _codes_of(
-    raw: LabelledRows, released: LabelledRows, test: LabelledRows
-) -> tuple[int, NDArray[np.int64]]:
+def _codes_of(raw: LabelledRows, released: LabelledRows, test: LabelledRows) -> tuple[int, Ints]:
     together = np.concatenate([rows.label for rows in (raw, released, test)])
     values, codes = np.unique(together.astype(str), return_inverse=True)
     return len(values), codes.astype(np.int64)
 
 
-def _class_score(truth: NDArray[np.int64], chance: NDArray[np.float64]) -> Score:
+def _class_score(truth: Ints, chance: Floats) -> Score:
     right = chance.argmax(axis=1) == truth
     totals = np.bincount(truth, minlength=chance.shape[1])
     hits = np.bincount(truth, weights=right, minlength=chance.shape[1])
@@ -339,7 +332,7 @@ def _class_score(truth: NDArray[np.int64], chance: NDArray[np.float64]) -> Score
     )
 
 
-def _auc(truth: NDArray[np.int64], chance: NDArray[np.float64]) -> float:
+def _auc(truth: Ints, chance: Floats) -> float:
     """Return the area under the curve, each value against the rest, the mean over the values."""
     from sklearn.metrics import roc_auc_score  # noqa: PLC0415 # 1 s to import
 
@@ -351,7 +344,7 @@ def _auc(truth: NDArray[np.int64], chance: NDArray[np.float64]) -> float:
 
 def _regress(
     raw: LabelledRows, released: LabelledRows, test: LabelledRows, random_state: int
-) -> tuple[list[Score], Callable[[NDArray[np.float64]], float], NDArray[np.float64]]:
+) -> tuple[list[Score], Callable[[Floats], float], Floats]:
     raw_label, released_label, truth = (
         rows.label.astype(np.float64) for rows in (raw, released, test)
     )

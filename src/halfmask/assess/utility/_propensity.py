@@ -13,7 +13,9 @@ from halfmask._facts import Facts
 from halfmask._validation import integer_at_least, one_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from halfmask.assess._arrays import Floats, Ints
 
 #: The model that tells masked rows from original ones.
 PropensityModel: TypeAlias = Literal["logistic", "cart"]
@@ -115,8 +117,8 @@ def propensity_mse(
 
 
 def _by_logistic(
-    features: NDArray[np.float64],
-    labels: NDArray[np.int64],
+    features: Floats,
+    labels: Ints,
     random_state: int,  # noqa: ARG001 # a tree's
 ) -> tuple[float, float]:
     """Return the pMSE and its null expectation."""
@@ -126,9 +128,7 @@ def _by_logistic(
     return _distance(chances, share), null
 
 
-def _by_tree(
-    features: NDArray[np.float64], labels: NDArray[np.int64], random_state: int
-) -> tuple[float, float]:
+def _by_tree(features: Floats, labels: Ints, random_state: int) -> tuple[float, float]:
     """Return the pMSE and its null expectation."""
     rng, share = np.random.default_rng(random_state), float(labels.mean())
     pmse, *permuted = (
@@ -138,9 +138,7 @@ def _by_tree(
     return pmse, (1 - share) * float(np.mean(permuted))
 
 
-def _stacked(
-    original: ArrayLike, masked: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _stacked(original: ArrayLike, masked: ArrayLike) -> tuple[Floats, Ints]:
     tables = [np.asarray(each, dtype=np.float64) for each in (original, masked)]
     if any(table.ndim != 2 for table in tables) or tables[0].shape[1] != tables[1].shape[1]:
         raise ParameterError(
@@ -153,13 +151,11 @@ def _stacked(
     return np.concatenate(tables), labels
 
 
-def _distance(chances: NDArray[np.float64], share: float) -> float:
+def _distance(chances: Floats, share: float) -> float:
     return float(((chances - share) ** 2).mean())
 
 
-def _logistic(
-    features: NDArray[np.float64], labels: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], int]:
+def _logistic(features: Floats, labels: Ints) -> tuple[Floats, int]:
     """Return the probability that each row is masked, and the number of coefficients."""
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 # 1 s to import
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # the same
@@ -177,9 +173,7 @@ def _logistic(
         return model.fit(scaled, labels).predict_proba(scaled)[:, 1], 1 + rank
 
 
-def _tree(
-    features: NDArray[np.float64], labels: NDArray[np.int64], random_state: int
-) -> NDArray[np.float64]:
+def _tree(features: Floats, labels: Ints, random_state: int) -> Floats:
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 # 1 s to import
 
     leaf = max(LEAF_ROWS, int(LEAF_SHARE * len(labels)))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
+
 LEARNER = "HistGradientBoosting, its stage chosen on held-back rows"
 STAGES = 100
 #: Bounds the leaves: a sum of gradients is divided by at least this.
@@ -28,12 +30,8 @@ MIN_CHANCE = 1e-6
 
 
 def chances_of(
-    features: NDArray[np.float32],
-    codes: NDArray[np.int64],
-    asked: NDArray[np.float32],
-    *,
-    random_state: int,
-) -> NDArray[np.float64]:
+    features: NDArray[np.float32], codes: Ints, asked: NDArray[np.float32], *, random_state: int
+) -> Floats:
     """Learn classes, and return the probability of each for the rows that are asked about."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 # 1 s to import
 
@@ -42,12 +40,12 @@ def chances_of(
     known, places = np.unique(codes[learnt], return_inverse=True)
     frequencies = np.bincount(codes, minlength=n_values) / len(codes)
 
-    def whole(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def whole(chances: Floats) -> Floats:
         found = np.zeros((len(chances), n_values))
         found[:, known] = chances
         return found
 
-    def loss(chances: NDArray[np.float64]) -> float:
+    def loss(chances: Floats) -> float:
         of_truth = np.take_along_axis(chances, codes[held][:, None], axis=1)
         return float(-np.log(of_truth.clip(MIN_CHANCE)).mean())
 
@@ -68,12 +66,8 @@ def chances_of(
 
 
 def numbers_of(
-    features: NDArray[np.float32],
-    label: NDArray[np.float64],
-    asked: NDArray[np.float32],
-    *,
-    random_state: int,
-) -> NDArray[np.float64]:
+    features: NDArray[np.float32], label: Floats, asked: NDArray[np.float32], *, random_state: int
+) -> Floats:
     """Learn numbers, and return those of the rows that are asked about; as `chances_of`."""
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 # 1 s to import
 
@@ -94,7 +88,7 @@ def numbers_of(
     return _at(model.staged_predict(asked), stage) if stage else np.full(len(asked), mean)
 
 
-def _parts(n_rows: int, random_state: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _parts(n_rows: int, random_state: int) -> tuple[Ints, Ints]:
     """Return which rows are learnt from, and which are held back, at least one."""
     order = np.random.default_rng(random_state).permutation(n_rows)
     n_held = max(1, min(int(n_rows * HELD_BACK), MAX_HELD_BACK))
@@ -106,6 +100,6 @@ def _best_stage(without: float, losses: Iterable[float]) -> int:
     return int(np.argmin([without, *losses]))
 
 
-def _at(stages: Iterable[Any], stage: int) -> NDArray[np.float64]:
+def _at(stages: Iterable[Any], stage: int) -> Floats:
     """Return a model's prediction at a stage, counted from 1."""
     return np.asarray(next(islice(stages, stage - 1, None)), dtype=np.float64)

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import ModelTarget
 from halfmask.assess.attacks.attributes import QueryInference
-from halfmask.assess.attacks.attributes._secret import factorised, secret_of
+from halfmask.assess.attacks.attributes._inference_setup import factorised, secret_of
 
 CANARY = "xqcanary"
 N = 200

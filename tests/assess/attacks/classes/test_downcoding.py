@@ -14,7 +14,7 @@ import halfmask as hm
 from halfmask.anonymize import Level, Ranges
 from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.classes import Downcoding
-from halfmask.assess.attacks.classes._ends import ends_of_texts
+from halfmask.assess.attacks.classes._downcoding import ends_of_texts
 from halfmask.data import Hierarchy
 
 K, CLUSTERS, COLUMNS = 5, 150, 8

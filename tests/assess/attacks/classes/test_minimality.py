@@ -17,7 +17,7 @@ import halfmask as hm
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.classes import Minimality
-from halfmask.assess.attacks.classes._worlds import Finer, believed, worlds
+from halfmask.assess.attacks.classes._minimality import Finer, believed, worlds
 from halfmask.guarantees import Guarantee
 
 

@@ -83,7 +83,7 @@ def test_large_tables_are_compared_in_blocks(monkeypatch):
     frame = pl.DataFrame({"q": rng.integers(0, 50, 500), "pay": rng.integers(0, 30, 500)})
     of = TableTarget(released=frame, original=frame, quasi_identifiers=("q",), secrets=("pay",))
     whole = Skewness().run(of, random_state=0)[0].details["highest_ordered_distance"]
-    monkeypatch.setattr("halfmask.assess.attacks.classes._skewness.BLOCK", 200)
+    monkeypatch.setattr("halfmask.assess.attacks.classes._disclosure.BLOCK", 200)
     assert Skewness().run(of, random_state=0)[0].details["highest_ordered_distance"] == whole
 
 

@@ -18,7 +18,7 @@ from halfmask.assess.attacks.encodings import (
     ReMerge,
     SecretReuse,
 )
-from halfmask.assess.attacks.encodings._merging import agreement, by_chains, by_counts
+from halfmask.assess.attacks.encodings._re_merge import agreement, by_chains, by_counts
 
 
 def _value(attack, target, place=0):
@@ -91,7 +91,7 @@ def test_merging_finds_random_siblings_and_is_told_by_way(encoded):
 
 def test_chains_join_slices_of_one_direction_and_counts_join_equal_parts():
     """Each way has power where it should: made splits are found again."""
-    from halfmask.assess.attacks.encodings._features import Features  # noqa: PLC0415 # one test
+    from halfmask.assess.attacks.encodings._re_merge import Features  # noqa: PLC0415 # one test
 
     rng = np.random.default_rng(0)
     n = 6000

@@ -11,8 +11,7 @@ import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.assess.attacks import EventsTarget
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._times import seconds
+from halfmask.assess.attacks.events._traces import merged_codes, seconds
 
 ORDERS = [
     {

@@ -20,8 +20,7 @@ from halfmask.assess.attacks.events import (
     KnownEvents,
     TrajectoryUniqueness,
 )
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._times import floats, seconds
+from halfmask.assess.attacks.events._traces import floats, merged_codes, seconds
 
 CANARY = "xqcanary"
 N = 120

@@ -11,9 +11,8 @@ import pytest
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import attack
 from halfmask.assess.attacks.events import KnownEvents
-from halfmask.assess.attacks.events._facts import drawn_facts
+from halfmask.assess.attacks.events._known_events import Board, drawn_facts
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
-from halfmask.assess.attacks.events._scoring import Board
 
 TOLERANCE = 0.1
 

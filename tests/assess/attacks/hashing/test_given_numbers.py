@@ -11,6 +11,7 @@ import pytest
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.assess.attacks import HashingTarget, TrainerTarget, attack
+from halfmask.assess.attacks._hashes import HashScheme
 from halfmask.assess.attacks.hashing import (
     Dictionary,
     LabelFlip,
@@ -18,7 +19,6 @@ from halfmask.assess.attacks.hashing import (
     WeightReading,
     WorstCasePoisoning,
 )
-from halfmask.assess.attacks.hashing._hash_schemes import HashScheme
 from halfmask.hashing import HashedRows
 
 if TYPE_CHECKING:

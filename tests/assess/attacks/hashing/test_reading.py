@@ -13,7 +13,7 @@ from sklearn.utils import murmurhash3_32
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks import HashingTarget, attack
-from halfmask.assess.attacks._murmur3 import murmur3
+from halfmask.assess.attacks._hashes import HashScheme, murmur3, siphash, unkeyed_schemes
 from halfmask.assess.attacks.hashing import (
     BruteForce,
     BucketFrequencies,
@@ -21,8 +21,6 @@ from halfmask.assess.attacks.hashing import (
     Dictionary,
     WeightReading,
 )
-from halfmask.assess.attacks.hashing._hash_schemes import HashScheme, unkeyed_schemes
-from halfmask.assess.attacks.hashing._siphash import siphash
 from halfmask.hashing import KeyedHasher
 from halfmask.vault import Secret
 

@@ -9,8 +9,8 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import TrainerTarget, attack
+from halfmask.assess.attacks._trainer_target import matrix_of, picked
 from halfmask.assess.attacks.hashing import LabelFlip, ModelStealing, WorstCasePoisoning
-from halfmask.assess.attacks.hashing._picking import matrix_of, picked
 from halfmask.hashing import HashedRows
 
 WORST = WorstCasePoisoning(share=0.1)

@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks.membership import BlackBox, ShadowModels
-from halfmask.assess.attacks.membership._attack_model import learn
+from halfmask.assess.attacks.membership._threshold import learn
 
 
 def test_what_is_held_back_has_a_third_of_each_side():

@@ -10,8 +10,7 @@ import pytest
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks.membership import Lira
-from halfmask.assess.attacks.membership._lira import likelihood_ratios, logits
-from halfmask.assess.attacks.membership._shadows import balanced_splits
+from halfmask.assess.attacks.membership._shadows import balanced_splits, likelihood_ratios, logits
 
 
 def case(n_people=15, n_models=8):

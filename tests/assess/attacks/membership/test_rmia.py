@@ -7,8 +7,13 @@ import pytest
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks.membership import Rmia
-from halfmask.assess.attacks.membership._rmia import best_weight, dominated, typical
-from halfmask.assess.attacks.membership._shadows import Shadows, balanced_splits
+from halfmask.assess.attacks.membership._shadows import (
+    Shadows,
+    balanced_splits,
+    best_weight,
+    dominated,
+    typical,
+)
 
 
 def naive(own, shadowed, inside, population, *, a, gamma):

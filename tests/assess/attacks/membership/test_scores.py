@@ -11,8 +11,8 @@ from hypothesis import given
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from halfmask.assess.attacks import Finding
-from halfmask.assess.attacks.membership._area import Area
 from halfmask.assess.attacks.membership._scores import (
+    Area,
     MembershipScores,
     best_threshold,
     caught_at,

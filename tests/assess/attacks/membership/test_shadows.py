@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from halfmask.assess.attacks._rows import joined, taken
 from halfmask.assess.attacks.membership import BlackBox, Gap, Lira, Rmia, ShadowModels, Yeom
 from halfmask.assess.attacks.membership import _shadows as module
-from halfmask.assess.attacks.membership._rows import joined, taken
 from halfmask.assess.attacks.membership._shadows import balanced_splits
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import halfmask as hm
 from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.tables import Inference
-from halfmask.assess.attacks.tables._inference import farthest_worthwhile
+from halfmask.assess.attacks.tables._nearest_rows import farthest_worthwhile
 
 
 def test_the_raw_table_is_broken(raw: TableTarget):

@@ -10,7 +10,7 @@ import pytest
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks import TableTarget
 from halfmask.assess.attacks.tables import Linkability
-from halfmask.assess.attacks.tables._distances import nearest_few
+from halfmask.assess.attacks.tables._links import nearest_few
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halfmask as hm
-from halfmask.assess.attacks.tables._distances import Comparison
+from halfmask.assess.attacks.tables._links import Comparison
 from halfmask.assess.attacks.tables._matching import Matched, match
 from halfmask.data import Hierarchy
 

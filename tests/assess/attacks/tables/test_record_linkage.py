@@ -18,9 +18,8 @@ from halfmask.assess.attacks.tables import (
     ProbabilisticLinkage,
     RankLinkage,
 )
-from halfmask.assess.attacks.tables._distances import Comparison
 from halfmask.assess.attacks.tables._fellegi_sunter import agreement_weights
-from halfmask.assess.attacks.tables._knowledge import known_people, matched_columns
+from halfmask.assess.attacks.tables._links import Comparison, known_people, matched_columns
 
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
@@ -206,7 +205,7 @@ def test_blocks_are_bounded_and_together_the_whole(
     columns = matched_columns(raw, ("age", "city"))
     known = known_people(columns, raw.original)
     ((_, whole),) = Comparison(columns=columns).blocks(known)
-    monkeypatch.setattr("halfmask.assess.attacks.tables._distances.PAIRS_PER_BLOCK", 3000)
+    monkeypatch.setattr("halfmask.assess.attacks.tables._links.PAIRS_PER_BLOCK", 3000)
     blocks = list(Comparison(columns=columns).blocks(known))
 
     assert max(block.size for _, block in blocks) <= 3000

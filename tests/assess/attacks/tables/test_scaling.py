@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from halfmask.assess.attacks import SuccessCount
-from halfmask.assess.attacks.tables._expected import Expected
-from halfmask.assess.attacks.tables._scaling import alone_arm, alone_in_part
+from halfmask.assess.attacks._arms import Expected
+from halfmask.assess.attacks.tables._singling_out import alone_arm, alone_in_part
 
 
 @pytest.mark.parametrize("part", [1, 2, 3, 5])

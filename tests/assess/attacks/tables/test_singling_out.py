@@ -14,9 +14,14 @@ import halfmask as hm
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import Attack, TableTarget
 from halfmask.assess.attacks.tables import SinglingOutMultivariate, SinglingOutUnivariate
-from halfmask.assess.attacks.tables._guesses import guesses_of_many, guesses_of_one
-from halfmask.assess.attacks.tables._knowledge import known_people, matched_columns
-from halfmask.assess.attacks.tables._predicates import Predicate, count_known, possible_rows
+from halfmask.assess.attacks.tables._links import known_people, matched_columns
+from halfmask.assess.attacks.tables._predicates import (
+    Predicate,
+    count_known,
+    guesses_of_many,
+    guesses_of_one,
+    possible_rows,
+)
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks.tables._matching import Matched

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks.attributes._black_box import BlackBoxInference
-from halfmask.assess.attacks.attributes._queries import QueryInference
-from halfmask.assess.attacks.attributes._settings import AttributeInference
-from halfmask.assess.attacks.attributes._white_box_tree import WhiteBoxTreeInference
+from halfmask.assess.attacks.attributes._inferences import (
+    AttributeInference,
+    BlackBoxInference,
+    QueryInference,
+    WhiteBoxTreeInference,
+)
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack

@@ -1,28 +1,193 @@
-"""The setup of an attribute inference: targets, controls, known people, imputation."""
+"""The setup of an attribute inference: the secret, targets, controls, known people, imputation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import DataError
+from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import classes_of_model, pool_labels
-from halfmask.assess.attacks.attributes._imputation import Imputation, fitted_imputation
-from halfmask.assess.attacks.attributes._rows import column_names, column_of, taken
-from halfmask.assess.attacks.attributes._secret import (
-    SecretColumn,
-    factorised,
-    numbers_apart,
-    origin_of,
-    secret_of,
-)
+from halfmask.assess.attacks._rows import column_names, column_of, taken
+from halfmask.data.arrays import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._targets import ModelTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SecretColumn:
+    """A column's values as numbers."""
+
+    column: str | int
+    members: Ints
+    non_members: Ints
+    candidates: NDArray[Any]
+    positive: int = -1
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def __repr__(self) -> str:
+        return f"Secret({self.column!r}, {len(self)} values)"
+
+
+def secret_of(
+    members: Any,  # noqa: ANN401 # a frame or an array
+    non_members: Any,  # noqa: ANN401 # the same
+    column: str | int,
+    *,
+    bins: int,
+    positive: Any,  # noqa: ANN401 # a value of the column
+) -> SecretColumn:
+    """Give each value a number; numbers of more values than `bins` are cut at quantiles.
+
+    What is missing has a number of its own, whatever stands for it.
+    """
+    ours, theirs = column_of(members, column), column_of(non_members, column)
+    values = np.concatenate([ours, theirs])
+    codes, there = factorised(values)
+    if values.dtype.kind in "iuf" and len(there) > bins:
+        origin = origin_of(values)
+        numbers = numbers_apart(values, origin)
+        found = numbers[len(ours) :][np.isfinite(theirs)]
+        cuts = np.unique(np.quantile(found, np.arange(1, bins) / bins)) if len(found) else [0.0]
+        used, codes = np.unique(_binned(numbers, cuts), return_inverse=True)
+        middles = [np.median(numbers[codes.ravel() == each]) for each in range(len(used))]
+        there = np.array([int(it) + origin if origin else it for it in middles], values.dtype)
+        places = np.flatnonzero(used == _bin_of(positive, cuts, origin))
+    else:
+        places = np.flatnonzero(_same(there, positive))
+    if len(there) < 2:
+        raise DataError(f"Column {column!r} has one value only: there is nothing to infer.")
+    if positive is not None and not len(places):
+        raise ParameterError(f"The 'positive' parameter is no value of column {column!r}.")
+    return SecretColumn(
+        column=column,
+        members=codes.ravel()[: len(ours)].astype(np.int64),
+        non_members=codes.ravel()[len(ours) :].astype(np.int64),
+        candidates=there,
+        positive=int(places[0]) if positive is not None else -1,
+    )
+
+
+def factorised(values: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+    """Return a number for each value, the same for equal ones, and the values by number.
+
+    What is missing among objects comes last; a text that reads like it is another value.
+    """
+    if values.dtype.kind != "O":
+        _, first, codes = np.unique(values, return_index=True, return_inverse=True)
+        return codes.ravel().astype(np.int64), values[first]
+    gone = np.fromiter(map(is_missing, values), dtype=np.bool_, count=len(values))
+    present = values[~gone]
+    _, first, numbered = np.unique(present.astype(str), return_index=True, return_inverse=True)
+    codes = np.full(len(values), len(first), dtype=np.int64)
+    codes[~gone] = numbered.ravel()
+    return codes, np.concatenate([present[first], values[gone][:1]])
+
+
+def _same(values: NDArray[np.generic], wanted: Any) -> Bools:  # noqa: ANN401 # a value
+    """Return which values are the one that is wanted; what is missing is none."""
+    nothing = np.zeros(len(values), dtype=np.bool_)
+    if not _is_value(wanted):
+        return nothing
+    if values.dtype.kind != "O":
+        found = np.asarray(values == wanted)
+        return found if found.shape == nothing.shape else nothing
+    return np.array([not is_missing(each) and bool(each == wanted) for each in values])
+
+
+def origin_of(values: NDArray[Any]) -> int:
+    """Return where integers that floats don't hold are measured from, the least; else 0."""
+    if values.dtype.kind not in "iu":
+        return 0
+    least, most = int(values.min()), int(values.max())
+    return least if max(-least, most) > 2**53 else 0
+
+
+def numbers_apart(values: NDArray[Any], origin: int) -> Floats:
+    """Return how far numbers are from an origin, which keeps their differences; 0: as they are."""
+    if not origin:
+        return values.astype(np.float64)
+    # Differences of signed integers may be larger than these.
+    return (values.astype(np.uint64) - np.uint64(origin % 2**64)).astype(np.float64)
+
+
+def _bin_of(wanted: Any, cuts: Any, origin: int) -> int:  # noqa: ANN401 # a value, and numbers
+    """Return the number of a value's bin; one that no bin has, if it is no number."""
+    try:
+        if origin:
+            wanted = (int(wanted) if isinstance(wanted, Integral) else float(wanted)) - origin
+        number = np.array([wanted if _is_value(wanted) else "none"], dtype=np.float64)
+    except (TypeError, ValueError):
+        return -2
+    return int(_binned(number, cuts)[0])
+
+
+def _is_value(wanted: object) -> bool:
+    return not is_missing(wanted) and not isinstance(wanted, list | tuple | np.ndarray)
+
+
+def _binned(values: Floats, cuts: Any) -> Ints:  # noqa: ANN401 # numbers
+    """Return the number of each value's bin; what is missing has a bin of its own."""
+    return np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="right"))
+
+
+#: The weight of the values' frequencies in a guess: no value is ever ruled out by a learner.
+DOUBT = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Imputation:
+    """A fitted classifier of the secret column."""
+
+    model: Any
+    frequencies: Floats
+
+    def chances(self, features: Floats) -> Floats:
+        """Return for each row the chance of each value: (rows, values)."""
+        chances = np.zeros((len(features), len(self.frequencies)))
+        with foreign("The attacker's learner failed to predict"):
+            chances[:, self.model.classes_] = self.model.predict_proba(features)
+        return (1 - DOUBT) * chances + DOUBT * self.frequencies
+
+
+def fitted_imputation(
+    learner: Any,  # noqa: ANN401 # a classifier of scikit-learn
+    features: Floats,
+    secret: Ints,
+    *,
+    n_values: int,
+    rng: np.random.Generator,
+) -> Imputation:
+    """Fit a copy of a learner; without one, a forest of 100 trees with five rows a leaf.
+
+    Every ``random_state`` of it is drawn from ``rng``, those within a pipeline too.
+    """
+    from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
+    from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415 # the same
+
+    model = RandomForestClassifier(min_samples_leaf=5, n_jobs=1) if learner is None else learner
+    counts = np.bincount(secret, minlength=n_values) + 1.0
+    with foreign("The attacker's learner couldn't be trained"):
+        model = clone(model)
+        drawn = [name for name in sorted(model.get_params()) if _is_a_random_state(name)]
+        if drawn:
+            model.set_params(**{name: int(rng.integers(2**31 - 1)) for name in drawn})
+        model = model.fit(features, secret)
+    return Imputation(model=model, frequencies=counts / counts.sum())
+
+
+def _is_a_random_state(parameter: str) -> bool:
+    return parameter.rpartition("__")[2] == "random_state"
+
 
 #: The fewest people of each subpopulation.
 NEEDED = 50
@@ -34,12 +199,12 @@ MAX_KNOWN = 20_000
 class Subpopulation:
     """A subpopulation: some of the members, or some of the non-members."""
 
-    places: NDArray[np.int64]
+    places: Ints
     rows: Any
-    labels: NDArray[np.int64]
+    labels: Ints
     true: NDArray[Any]
-    features: NDArray[np.float64]
-    secret: NDArray[np.int64]
+    features: Floats
+    secret: Ints
 
     def __len__(self) -> int:
         return len(self.secret)
@@ -88,7 +253,7 @@ def inference_setup(
     features = _features(target, column, pooled)
     labels = _places(pooled, classes_of_model(target.model, pooled))
 
-    def people(places: NDArray[np.int64], *, members: bool) -> Subpopulation:
+    def people(places: Ints, *, members: bool) -> Subpopulation:
         at = places if members else places + n_members
         return Subpopulation(
             places=places,
@@ -112,7 +277,7 @@ def inference_setup(
     )
 
 
-def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> NDArray[np.float64]:
+def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> Floats:
     """Return the other columns and the label of members and then non-members, as numbers."""
     columns = [name for name in column_names(target.members) if name != secret]
     found = [
@@ -124,13 +289,13 @@ def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> N
     return np.column_stack([_present(numbers_apart(each, origin_of(each))) for each in numbers])
 
 
-def _present(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _present(values: Floats) -> Floats:
     """Put missing and infinite values below all numbers: not every learner takes them."""
     there = np.isfinite(values)
     return np.where(there, values, values[there].min() - 1 if there.any() else 0.0)
 
 
-def _places(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+def _places(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
     """Return the place of each label among the model's classes; -1 if it isn't there."""
     order = np.argsort(classes)
     places = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]

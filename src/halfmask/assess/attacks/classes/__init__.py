@@ -14,12 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks.classes._background import BackgroundKnowledge
+from halfmask.assess.attacks.classes._disclosure import BackgroundKnowledge, Homogeneity, Skewness
 from halfmask.assess.attacks.classes._downcoding import Downcoding
-from halfmask.assess.attacks.classes._homogeneity import Homogeneity
 from halfmask.assess.attacks.classes._intersection import Intersection
 from halfmask.assess.attacks.classes._minimality import Minimality
-from halfmask.assess.attacks.classes._skewness import Skewness
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack

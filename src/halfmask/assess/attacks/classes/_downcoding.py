@@ -1,4 +1,4 @@
-"""Downcoding: finer values out of the fact that a release is no coarser than it had to be."""
+"""Downcoding: finer values from ends of ranges and nodes, since no cell is coarser than needed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,200 @@ import polars as pl
 from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._reading import common_type, is_text, recast, spelt
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import class_numbers
-from halfmask.assess.attacks.classes._restored import Restored, restored_column
+from halfmask.data import leaf_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from halfmask.data import Hierarchy
+
+
+#: The weight of a leaf without people, so that no child is excluded by chance.
+UNSEEN = 1e-6
+
+
+def paths_to_children(hierarchy: Hierarchy) -> pl.DataFrame:
+    """Return for each label that parts into several, and each leaf below it: the child it is in.
+
+    A label that stands at several levels is its lowest node that parts: no release that writes the
+    lowest node there is can mean another.
+    """
+    levels = hierarchy.levels
+    parts = [
+        pl.DataFrame(
+            {
+                "level": pl.repeat(level, levels.height, dtype=pl.Int64, eager=True),
+                "label": levels.to_series(level),
+                "child": levels.to_series(level - 1),
+                "leaf": levels.to_series(0),
+            }
+        )
+        for level in range(1, levels.width)
+    ]
+    if not parts:
+        return pl.DataFrame(schema=dict.fromkeys(("label", "child", "leaf"), pl.String))
+    several = pl.col("child").n_unique().over("level", "label") > 1
+    lowest = pl.col("level") == pl.col("level").min().over("label")
+    return pl.concat(parts).filter(several).filter(lowest).select("label", "child", "leaf")
+
+
+def children_of_nodes(paths: pl.DataFrame, population: pl.Series) -> pl.DataFrame:
+    """Return for each label and child: how likely it is among those below the label, and its place.
+
+    Places count from 0, the likeliest first.
+    """
+    counted = leaf_text(population).alias("leaf").drop_nulls().value_counts(name="n")
+    return (
+        paths.join(counted, on="leaf", how="left", maintain_order="left")
+        .group_by("label", "child", maintain_order=True)
+        .agg(weight=pl.col("n").fill_null(0).sum() + UNSEEN * pl.len())
+        .with_columns(prior=pl.col("weight") / pl.col("weight").sum().over("label"))
+        .sort("label", "prior", "child", descending=[False, True, False])
+        .with_columns(place=pl.int_range(pl.len()).over("label"))
+        .select("label", "child", "prior", "place")
+    )
+
+
+#: What a cell ends in whose class has missing values too.
+OR_MISSING = " or missing"
+
+
+def ends_of_texts(texts: pl.Series, population: pl.Series) -> pl.DataFrame:
+    """Return for each text that is a range or a set its two ends, and how likely each is in it."""
+    bare = pl.col("label").str.strip_suffix(OR_MISSING)
+    parted = (
+        texts.drop_nulls()
+        .to_frame("label")
+        .with_columns(inside=bare.str.extract(r"^(?:\[(.*)\]|\{.*\})$", 1))
+        .with_columns(inside=pl.coalesce("inside", bare.str.extract(r"^\{(.*)\}$", 1)))
+        .filter(pl.col("inside").str.contains(", ", literal=True))
+        .select(
+            "label",
+            low=pl.col("inside").str.extract(r"^(.*?), ", 1),
+            high=pl.col("inside").str.extract(r"^.*, (.*)$", 1),
+        )
+        # A long set is cut short: its last words are a count.
+        .filter(~pl.col("high").str.contains(r"^\.\.\. \d+ in all$"))
+    )
+    # ``39.0`` is the leaf ``39``.
+    parted = parted.with_columns(
+        spelt(parted[end], population.dtype).alias(end) for end in ("low", "high")
+    )
+    values = population.drop_nulls().unique().sort()
+    counted = leaf_text(population).alias("text").value_counts(name="n")
+    known = leaf_text(values).to_frame("text").with_row_index("place")
+    known = known.join(counted, on="text", how="left", maintain_order="left").with_columns(
+        up_to=pl.col("n").cum_sum()
+    )
+    both = parted
+    for end, suffix in (("low", ""), ("high", "_high")):
+        both = both.join(
+            known, left_on=end, right_on="text", how="left", suffix=suffix, maintain_order="left"
+        )
+    inside = pl.col("up_to_high").cast(pl.Int64) - pl.col("up_to") + pl.col("n")
+    return pl.concat(
+        both.select("label", child=end, prior=(pl.col(n) / inside).fill_null(0.0))
+        for end, n in (("low", "n"), ("high", "n_high"))
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """One released column, read by an attacker who assumes a minimal release."""
+
+    rows: pl.DataFrame
+    certain: pl.DataFrame
+    nodes: pl.DataFrame
+    most_frequent: tuple[str | None, float]
+
+    def __repr__(self) -> str:
+        return f"Restored({self.rows.height} rows)"
+
+    @property
+    def alone(self) -> pl.DataFrame:
+        """The rows that are alone in their class with a value that isn't general."""
+        return self.rows.filter((pl.col("size") == 1) & ~pl.col("general"))
+
+    def cells(self) -> tuple[int, int, float]:
+        """Return how many cells could be restored, how many are, and how many without minimality.
+
+        Each certain value of a class restores one cell of the class. Without minimality the same
+        value is right if a person of the class has it by chance. Cells of a person who is alone in
+        the class are restored if they hold that person's value.
+        """
+        general = self.rows.filter(pl.col("general"))
+        cells = general.select("class", "label", "size").unique(maintain_order=True)
+        # The sum of probabilities below depends on the order.
+        guesses = cells.join(self.certain, on="label", maintain_order="left_right")
+        right = guesses.join(general.select("class", "child").unique(), on=["class", "child"])
+        by_chance = guesses.select((1 - (1 - pl.col("prior")) ** pl.col("size")).sum()).item()
+        theirs = self.alone.select(pl.col("label").eq_missing(pl.col("truth")).sum()).item()
+        return (
+            general.height + self.alone.height,
+            right.height + int(theirs),
+            float(by_chance) + self.alone.height * self.most_frequent[1],
+        )
+
+
+def restored_column(
+    released: pl.Series,
+    truth: pl.Series,
+    population: pl.Series,
+    *,
+    classes: pl.DataFrame,
+    hierarchy: Hierarchy | None,
+) -> Restored:
+    """Read a released column."""
+    if not is_text(truth.dtype):  # texts stay as hierarchies spell them
+        dtype = common_type(released.dtype, truth.dtype)
+        truth, population = recast(truth, dtype), recast(population, dtype)
+    if hierarchy is None:
+        paths = pl.DataFrame(schema=dict.fromkeys(("label", "child", "leaf"), pl.String))
+        labels = spelt(released, truth.dtype)
+    else:
+        paths = paths_to_children(hierarchy)
+        written = leaf_text(released).str.strip_suffix(OR_MISSING)
+        # A node that reads like a value, such as a day among moments, is the node.
+        is_node = written.is_in(paths["label"].unique().implode()).fill_null(value=False)
+        labels = written.zip_with(
+            is_node, spelt(released, truth.dtype).str.strip_suffix(OR_MISSING)
+        )
+    nodes = children_of_nodes(paths, population)
+    others = labels.unique(maintain_order=True)
+    ends = ends_of_texts(
+        others.filter(~others.is_in(nodes["label"].unique().implode())), population
+    )
+    only_two = pl.col("place").max().over("label") == 1
+    certain = pl.concat([nodes.filter(only_two).select("label", "child", "prior"), ends])
+    rows = (
+        classes.with_columns(labels.alias("label"), leaf_text(truth).alias("truth"))
+        .join(
+            paths.rename({"child": "node"}),
+            left_on=["label", "truth"],
+            right_on=["label", "leaf"],
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(
+            is_end=pl.col("label").is_in(ends["label"].unique().implode()).fill_null(value=False),
+            is_node=pl.col("label").is_in(nodes["label"].unique().implode()).fill_null(value=False),
+        )
+        .select(
+            "class",
+            "size",
+            "label",
+            "truth",
+            general=pl.col("is_end") | pl.col("is_node"),
+            child=pl.when("is_end").then("truth").otherwise("node"),
+        )
+    )
+    counted = leaf_text(population).alias("text").value_counts(name="n").sort("n", "text")
+    frequent = (counted["text"][-1], counted["n"][-1] / population.len())
+    return Restored(rows=rows, certain=certain, nodes=nodes, most_frequent=frequent)
+
 
 #: A node is restored in records where one child holds more than this share of those below it.
 MOST = 0.5
@@ -145,8 +333,7 @@ def _classes(columns: Sequence[Restored]) -> pl.DataFrame:
         nodes = each.nodes.filter(pl.col("prior").max().over("label") > MOST)
         places = nodes.select("label", "child", "place")
         priors = nodes.group_by("label").agg(
-            first=pl.col("prior").max(),
-            second=pl.col("prior").filter(pl.col("place") == 1).first(),
+            first=pl.col("prior").max(), second=pl.col("prior").filter(pl.col("place") == 1).first()
         )
         cells = (
             each.rows.select("label", "child")

@@ -11,12 +11,7 @@ from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import (
-    class_numbers,
-    lacking,
-    people,
-    secret_columns,
-)
+from halfmask.assess.attacks.classes._people import class_numbers, lacking, people, secret_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

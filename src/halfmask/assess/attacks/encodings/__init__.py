@@ -17,17 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks.encodings._date_recovery import DateRecovery
-from halfmask.assess.attacks.encodings._folded_cycle import FoldedCycle
-from halfmask.assess.attacks.encodings._frequency import FrequencyMatching
-from halfmask.assess.attacks.encodings._joint_frequency import JointFrequencyMatching
+from halfmask.assess.attacks.encodings._categories import FrequencyMatching, JointFrequencyMatching
+from halfmask.assess.attacks.encodings._dates import DateRecovery, FoldedCycle
 from halfmask.assess.attacks.encodings._known_plaintext import KnownPlaintext
 from halfmask.assess.attacks.encodings._name_dictionary import NameDictionary
-from halfmask.assess.attacks.encodings._null_patterns import NullPatterns
-from halfmask.assess.attacks.encodings._population_sample import PopulationSample
-from halfmask.assess.attacks.encodings._quantiles import QuantileMatching
+from halfmask.assess.attacks.encodings._population_sample import PopulationSample, QuantileMatching
 from halfmask.assess.attacks.encodings._re_merge import ReMerge
-from halfmask.assess.attacks.encodings._uploads import Fingerprints, SecretReuse
+from halfmask.assess.attacks.encodings._row_links import Fingerprints, NullPatterns, SecretReuse
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,20 +14,97 @@ from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
+    category_holders,
     codes,
     filled,
     mixed_columns,
     number_columns,
+    number_holders,
     numbers,
+    recovered,
     some_rows,
+    variance_recovered,
 )
-from halfmask.assess.attacks.encodings._holding import category_holders, number_holders
-from halfmask.assess.attacks.encodings._recovered import recovered, variance_recovered
-from halfmask.assess.attacks.encodings._regressions import REGRESSIONS, interpolated
 from halfmask.assess.attacks.tables import Expected
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
+
+    from halfmask.assess._arrays import Floats, Ints
+
+
+_PENALTIES = (1e-8, 1e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+_NEIGHBOURS = 5
+_HIDDEN = 64
+
+
+def linear(known: Floats, values: Floats, rows: Floats) -> Floats:
+    """Solve the linear system of the known rows; the shortest solution where there are many."""
+    center, mean = known.mean(axis=0), values.mean(axis=0)
+    solution = np.linalg.lstsq(known - center, values - mean, rcond=1e-10)[0]
+    return np.asarray((rows - center) @ solution + mean)
+
+
+def ridge(known: Floats, values: Floats, rows: Floats) -> Floats:
+    """Regress with a penalty that is chosen by leaving known rows out, one by one."""
+    center, mean = known.mean(axis=0), values.mean(axis=0)
+    u, s, vt = np.linalg.svd(known - center, full_matrices=False)
+    projected = u.T @ (values - mean)
+    best, error = np.zeros((known.shape[1], values.shape[1])), np.inf
+    for penalty in _PENALTIES:
+        shrunk = s**2 / (s**2 + penalty * len(known))
+        left = (values - mean) - u @ (shrunk[:, None] * projected)
+        leverage = np.clip(np.einsum("ij,j,ij->i", u, shrunk, u) + 1 / len(known), 0, 1 - 1e-6)
+        out = float(((left / (1 - leverage)[:, None]) ** 2).mean())
+        if out < error:
+            divisor = s + penalty * len(known) / np.maximum(s, 1e-300)
+            best, error = vt.T @ (projected / np.maximum(divisor, 1e-300)[:, None]), out
+    return np.asarray((rows - center) @ best + mean)
+
+
+def neighbours(known: Floats, values: Floats, rows: Floats) -> Floats:
+    """Return the mean of the nearest known rows, near ones counting more."""
+    from sklearn.neighbors import KNeighborsRegressor  # noqa: PLC0415 # sklearn loads late
+
+    model = KNeighborsRegressor(min(_NEIGHBOURS, len(known)), weights="distance")
+    return np.asarray(model.fit(known, values).predict(rows)).reshape(len(rows), -1)
+
+
+def network(known: Floats, values: Floats, rows: Floats) -> Floats:
+    """Return the predictions of a one-layer network, trained on the known rows."""
+    from sklearn.neural_network import MLPRegressor  # noqa: PLC0415 # sklearn loads late
+
+    model = MLPRegressor(
+        hidden_layer_sizes=(_HIDDEN,),
+        solver="lbfgs",
+        alpha=0.1,
+        max_iter=150,
+        activation="tanh",
+        random_state=0,
+    )
+    scale = np.maximum(values.std(axis=0), 1e-9)
+    center = values.mean(axis=0)
+    wanted = (values - center) / scale
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one that isn't done learning is an attack as well
+        model.fit(known, wanted if wanted.shape[1] > 1 else wanted.ravel())
+    return np.asarray(model.predict(rows).reshape(len(rows), -1) * scale + center)
+
+
+def interpolated(known: Floats, values: Floats, rows: Floats) -> Floats:
+    """Return for one column what lies between the known values around each encoded one."""
+    distinct, which = np.unique(known, return_inverse=True)
+    means = np.bincount(which.ravel(), weights=values) / np.bincount(which.ravel())
+    return np.asarray(np.interp(rows, distinct, means))
+
+
+#: Regressions of all columns on all encoded ones: known rows, their values, rows to predict.
+REGRESSIONS: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
+    "linear": linear,
+    "ridge": ridge,
+    "neighbours": neighbours,
+    "network": network,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +158,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         return tuple(found)
 
     def _numbers(
-        self,
-        target: EncodingTarget,
-        pool: NDArray[np.int64],
-        read: NDArray[np.int64],
-        rng: np.random.Generator,
+        self, target: EncodingTarget, pool: Ints, read: Ints, rng: np.random.Generator
     ) -> Outcome:
         from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
 
@@ -107,11 +181,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         )
 
     def _categories(
-        self,
-        target: EncodingTarget,
-        held: dict[str, str],
-        pool: NDArray[np.int64],
-        read: NDArray[np.int64],
+        self, target: EncodingTarget, held: dict[str, str], pool: Ints, read: Ints
     ) -> Outcome:
         known = min(self.known, len(pool))
         steps = [k for k in (1, 10, 50, 100, 300, 1000, known) if k <= len(pool)]
@@ -145,16 +215,16 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
 class _Setup:
     """Known rows and rows to decode, standardised."""
 
-    encoded: NDArray[np.float64]
-    values: NDArray[np.float64]
-    truth: NDArray[np.float64]
+    encoded: Floats
+    values: Floats
+    truth: Floats
     mixed: tuple[int, ...]
     held: tuple[int, ...]
-    pool: NDArray[np.int64]
-    read: NDArray[np.int64]
+    pool: Ints
+    read: Ints
 
     @classmethod
-    def of(cls, target: EncodingTarget, pool: NDArray[np.int64], read: NDArray[np.int64]) -> _Setup:
+    def of(cls, target: EncodingTarget, pool: Ints, read: Ints) -> _Setup:
         ordered = number_columns(target.encoded)
         names = number_columns(target.original)
         encoded, values = filled(target.encoded, ordered), filled(target.original, names)
@@ -171,7 +241,7 @@ class _Setup:
             read=read,
         )
 
-    def best(self, k: int) -> NDArray[np.float64]:
+    def best(self, k: int) -> Floats:
         """Return the rows as the best of the regressions on the first k known rows decodes them."""
         known, values = self.encoded[self.pool[:k]], self.values[self.pool[:k]]
         rows = self.encoded[self.read]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._hashes import salts_given, unkeyed
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.encodings._hashes import salts_given, unkeyed
 
 # Names of columns of other tables: an attacker who claims one of them is wrong.
 _DECOYS = (

@@ -14,9 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks.events._averaging import Averaging
-from halfmask.assess.attacks.events._intervals import IntervalFingerprint
-from halfmask.assess.attacks.events._joined_releases import JoinedReleases
 from halfmask.assess.attacks.events._known_events import KnownEvents
+from halfmask.assess.attacks.events._trace_links import IntervalFingerprint, JoinedReleases
 from halfmask.assess.attacks.events._uniqueness import TrajectoryUniqueness
 
 if TYPE_CHECKING:

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._arms import Certain, Expected, Resampled
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._times import floats
-from halfmask.assess.attacks.tables._expected import Expected
+from halfmask.assess.attacks.events._traces import floats, merged_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +94,7 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
         near = self.within * these.spread
         means = these.means
 
-        def share(guess: NDArray[np.float64], truth: NDArray[np.float64]) -> Expected:
+        def share(guess: Floats, truth: Floats) -> Expected:
             return Expected(float((np.abs(guess - truth) <= near).sum()), len(truth))
 
         n = len(these.truth)
@@ -148,20 +146,14 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
 class Repeated:
     """Numbers that stay the same over the rows of a group."""
 
-    truth: NDArray[np.float64]
-    means: NDArray[np.float64]
-    one_draw: NDArray[np.float64]
-    counts: NDArray[np.int64]
+    truth: Floats
+    means: Floats
+    one_draw: Floats
+    counts: Ints
     spread: float
 
     @classmethod
-    def of(
-        cls,
-        group: NDArray[np.int64],
-        released: NDArray[np.float64],
-        true: NDArray[np.float64],
-        repeats: int,
-    ) -> Repeated:
+    def of(cls, group: Ints, released: Floats, true: Floats, repeats: int) -> Repeated:
         """Keep groups of so many rows in which the true number never changes."""
         kept = (
             pl.DataFrame({"group": group, "released": released, "true": true})

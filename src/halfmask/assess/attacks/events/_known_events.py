@@ -1,26 +1,170 @@
-"""Known events: a person's trace, found by a few known events."""
+"""Known events: facts that are drawn of people, and traces that are scored by them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks.events._facts import drawn_facts
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
-from halfmask.assess.attacks.events._links import doubles, link_outcome, share
-from halfmask.assess.attacks.events._scoring import Board
+from halfmask.assess.attacks.events._traces import doubles, link_outcome, share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._outcome import Outcome
-    from halfmask.assess.attacks.events._facts import KnownFacts
     from halfmask.assess.attacks.events._linking_setup import KnownPeople
-    from halfmask.assess.attacks.events._scoring import TargetScores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KnownFacts:
+    """KnownFacts about some targets, one target after the other."""
+
+    entity: Ints
+    offsets: Ints
+    item: Ints
+    time: Floats
+    numbers: Floats
+    weight: Floats
+    needed: Ints
+
+
+def drawn_facts(
+    known: KnownPeople,
+    *,
+    n_events: int,
+    n_wrong: int,
+    rows: int | None,
+    consecutive: bool,
+    time_noise: float,
+    most: int,
+    rng: np.random.Generator,
+) -> KnownFacts:
+    """Draw events of people who have enough of them, and rows of these events."""
+    order = rng.permutation(len(known.event))
+    order = order[np.argsort(known.event[order], kind="stable")]  # rows of an event, at random
+    events, first, counts = np.unique(known.event[order], return_index=True, return_counts=True)
+    entity = known.entity[order[first]]
+    picked, people = _picked(entity, known.time[order[first]], n_events, consecutive, most, rng)
+    claimed = picked.copy()
+    if n_wrong and len(people):
+        claimed[:, :n_wrong] = rng.integers(0, len(events), (len(people), n_wrong))
+    taken = counts if rows is None else np.minimum(counts, rows)
+    flat = claimed.ravel()
+    n_rows = taken[flat]
+    inner = np.arange(n_rows.sum()) - np.repeat(np.cumsum(n_rows) - n_rows, n_rows)
+    row = order[np.repeat(first[flat], n_rows) + inner]
+    off = rng.uniform(-time_noise, time_noise, len(flat)) if time_noise else np.zeros(len(flat))
+    per_target = n_rows.reshape(claimed.shape)
+    time = known.time[row] + np.repeat(off, n_rows)
+    return KnownFacts(
+        entity=people,
+        offsets=np.concatenate([[0], np.cumsum(per_target.sum(axis=1))]).astype(np.int64),
+        item=np.where(np.isnan(time), -1, known.item[row]),
+        time=time,
+        numbers=np.ascontiguousarray(known.numbers[row]),
+        weight=1.0 / np.repeat(n_rows, n_rows),
+        needed=per_target[:, n_wrong:].sum(axis=1).astype(np.int64),
+    )
+
+
+def _picked(
+    entity: Ints,
+    time: Floats,
+    n_events: int,
+    consecutive: bool,  # noqa: FBT001 # private
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[Ints, Ints]:
+    """Return the events that are known of each person drawn, and who these are."""
+    key = time if consecutive else rng.random(len(entity))
+    order = np.lexsort((key, entity))
+    people, start, counts = np.unique(entity[order], return_index=True, return_counts=True)
+    enough = np.flatnonzero((people >= 0) & (counts >= n_events))
+    enough = rng.permutation(enough)[:most]
+    spare = counts[enough] - n_events
+    begin = start[enough] + (rng.integers(0, spare + 1) if consecutive else 0)
+    return order[begin[:, None] + np.arange(n_events)], people[enough]
+
+
+#: An agreement in time falls off within a second at least: what is exact is written in fractions.
+_MIN_DECAY = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TargetScores:
+    """Scores of the scoreboard for each target."""
+
+    top: Ints
+    lead: Floats
+    n_fit: Ints
+    sole: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Board:
+    """Released rows by item and time."""
+
+    setup: LinkingSetup
+    trace: NDArray[np.int32]
+    time: Floats
+    numbers: Floats
+    item_of: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, setup: LinkingSetup) -> Self:
+        """Sort the released rows."""
+        left = setup.released
+        time = np.where(np.isnan(left.time), np.inf, left.time)
+        order = np.lexsort((*left.numbers.T, left.owned.trace, time, left.item))
+        order = order[_first_of_its_kind(left.owned.trace, time, left.item, left.numbers, order)]
+        items, starts = np.unique(left.item[order], return_index=True)
+        return cls(
+            setup=setup,
+            trace=left.owned.trace[order].astype(np.int32),
+            time=time[order],
+            numbers=np.ascontiguousarray(left.numbers[order]),
+            item_of=items,
+            starts=np.append(starts, len(order)).astype(np.int64),
+        )
+
+    def scores(self, facts: KnownFacts, *, time_noise: float) -> TargetScores:
+        """Score all traces by the facts about each target."""
+        from halfmask.kernels.attacks.scoreboard import scoreboard  # noqa: PLC0415 # numba loads late
+
+        setup, n, m = self.setup, self.setup.released.owned.n, len(facts.entity)
+        at = np.minimum(np.searchsorted(self.item_of, facts.item), max(len(self.item_of) - 1, 0))
+        item = np.where(self.item_of[at] == facts.item, at, -1) if len(self.item_of) else at - 1
+        found = TargetScores(
+            top=np.full(m, -1), lead=np.zeros(m), n_fit=np.zeros(m, np.int64), sole=np.full(m, -1)
+        )
+        scoreboard(
+            self.trace, self.time, self.numbers, self.starts,
+            facts.offsets, item.astype(np.int64), facts.time, facts.numbers, facts.weight,
+            facts.needed, setup.timed, setup.low - time_noise, setup.high + time_noise,
+            max(time_noise, _MIN_DECAY), setup.scales, setup.reaches,
+            np.full(n, -1.0), np.zeros(n, np.bool_), np.zeros(n, np.int32),
+            np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int32),
+            found.top, found.lead, found.n_fit, found.sole,
+        )  # fmt: skip
+        return found
+
+
+def _first_of_its_kind(
+    trace: Ints, time: Floats, item: Ints, numbers: Floats, order: Ints
+) -> Bools:
+    """Return which sorted rows differ from the one before: coarse rows repeat."""
+    cells = (trace, time, item, *numbers.T)
+    differs = np.ones(len(order), dtype=np.bool_)
+    if len(order):
+        differs[1:] = np.any([it[order][1:] != it[order][:-1] for it in cells], axis=0)
+    return differs
+
 
 #: One hundredth of the stream: two weeks of four years, as in the paper.
 _SHARE_OF_SPAN = 0.01
@@ -142,7 +286,7 @@ class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarge
             ),
         ]  # fmt: skip
 
-    def _claimed(self, scores: TargetScores) -> NDArray[np.int64]:
+    def _claimed(self, scores: TargetScores) -> Ints:
         """Return the targets whose trace is claimed: those that are sure, or the surest."""
         sure = np.flatnonzero(scores.lead >= self.eccentricity)
         if len(sure) >= self.fewest:

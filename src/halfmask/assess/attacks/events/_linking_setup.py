@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._times import floats, seconds
-from halfmask.assess.attacks.events._trace_owners import RowOwners, TraceOwners
+from halfmask.assess.attacks.events._traces import (
+    RowOwners,
+    TraceOwners,
+    floats,
+    merged_codes,
+    seconds,
+)
 from halfmask.data import leaf_text
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._events_target import EventsTarget
 
 #: Released cells are compared with original ones if so many of them are unchanged; values of
@@ -29,11 +33,11 @@ _MOST = 0.99
 class KnownPeople:
     """Rows of people as an attacker may know them."""
 
-    entity: NDArray[np.int64]
-    event: NDArray[np.int64]
-    time: NDArray[np.float64]
-    item: NDArray[np.int64]
-    numbers: NDArray[np.float64]
+    entity: Ints
+    event: Ints
+    time: Floats
+    item: Ints
+    numbers: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,9 +45,9 @@ class ReleasedCodes:
     """Released rows in the codes of what may be known."""
 
     owned: TraceOwners
-    time: NDArray[np.float64]
-    item: NDArray[np.int64]
-    numbers: NDArray[np.float64]
+    time: Floats
+    item: Ints
+    numbers: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,8 +59,8 @@ class LinkingSetup:
     controls: KnownPeople | None
     low: float
     high: float
-    scales: NDArray[np.float64]
-    reaches: NDArray[np.float64]
+    scales: Floats
+    reaches: Floats
     timed: bool
 
     @classmethod
@@ -74,11 +78,7 @@ class LinkingSetup:
         numbers = _numbers(target)
 
         def known(
-            place: int,
-            frame: pl.DataFrame,
-            entity: NDArray[np.int64],
-            event: NDArray[np.int64],
-            code: NDArray[np.int64],
+            place: int, frame: pl.DataFrame, entity: Ints, event: Ints, code: Ints
         ) -> KnownPeople:
             return KnownPeople(
                 entity=entity,
@@ -129,7 +129,7 @@ def _comparable_items(target: EventsTarget) -> list[str]:
     return found
 
 
-def _some(known: KnownPeople, rows: NDArray[np.bool_]) -> KnownPeople:
+def _some(known: KnownPeople, rows: Bools) -> KnownPeople:
     return KnownPeople(
         entity=known.entity[rows],
         event=known.event[rows],
@@ -139,14 +139,14 @@ def _some(known: KnownPeople, rows: NDArray[np.bool_]) -> KnownPeople:
     )
 
 
-def _times(frame: pl.DataFrame, name: str, *, timed: bool) -> NDArray[np.float64]:
+def _times(frame: pl.DataFrame, name: str, *, timed: bool) -> Floats:
     return seconds(frame[name]) if timed else np.zeros(frame.height)
 
 
-def _numbers(target: EventsTarget) -> list[list[NDArray[np.float64]]]:
+def _numbers(target: EventsTarget) -> list[list[Floats]]:
     """Return the released numbers of released, original and control rows."""
     control = target.control
-    found: list[list[NDArray[np.float64]]] = [[], [], []]
+    found: list[list[Floats]] = [[], [], []]
     for name in target.numbers:
         left = target.released_name(name)
         if left:
@@ -157,23 +157,21 @@ def _numbers(target: EventsTarget) -> list[list[NDArray[np.float64]]]:
     return found
 
 
-def _stacked(
-    numbers: list[NDArray[np.float64]], event: NDArray[np.int64], *, sizes: bool
-) -> NDArray[np.float64]:
+def _stacked(numbers: list[Floats], event: Ints, *, sizes: bool) -> Floats:
     columns = list(numbers)
     if sizes:
         columns.append(np.bincount(event, minlength=1)[event].astype(np.float64))
     return np.column_stack(columns) if columns else np.zeros((len(event), 0))
 
 
-def _bounds(behind: NDArray[np.float64], given: tuple[float, float] | None) -> tuple[float, float]:
+def _bounds(behind: Floats, given: tuple[float, float] | None) -> tuple[float, float]:
     if given is not None:
         return given
     behind = behind[np.isfinite(behind)]
     return (float(behind.min()), float(behind.max())) if len(behind) else (0.0, 0.0)
 
 
-def _errors(gaps: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _errors(gaps: Floats) -> tuple[Floats, Floats]:
     """Return the usual error of each number, and one that hardly any exceeds."""
     scales, reaches = np.zeros(gaps.shape[1]), np.zeros(gaps.shape[1])
     for k in range(gaps.shape[1]):

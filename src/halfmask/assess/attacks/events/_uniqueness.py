@@ -11,13 +11,16 @@ from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.events._codes import merged_codes
-from halfmask.assess.attacks.events._pairs import blocks_of, laid_out
-from halfmask.assess.attacks.events._times import seconds
-from halfmask.assess.attacks.events._trace_owners import ownerships
+from halfmask.assess.attacks.events._traces import (
+    blocks_of,
+    laid_out,
+    merged_codes,
+    ownerships,
+    seconds,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from halfmask.assess._arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +71,7 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
         timed = target.time and target.released_name(target.time)
         time = seconds(left[timed]) if timed else np.zeros(left.height)
         chosen = rng.permutation(np.flatnonzero(owned.crowd))[: self.n_traces]
-        curves: dict[float, list[NDArray[np.bool_]]] = {}
+        curves: dict[float, list[Bools]] = {}
         for step in (0.0, *self.resolutions) if timed else (0.0,):
             kept = Points.of(trace, n, item, np.floor(time / step) if step else time)
             curves[step] = [kept.unique(chosen, each, rng) for each in self.points]
@@ -98,17 +101,15 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
 class Points:
     """Which traces have which points."""
 
-    point: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    trace: NDArray[np.int64]
-    first: NDArray[np.int64]
-    keys: NDArray[np.int64]
+    point: Ints
+    starts: Ints
+    trace: Ints
+    first: Ints
+    keys: Ints
     n_points: int
 
     @classmethod
-    def of(
-        cls, trace: NDArray[np.int64], n: int, item: NDArray[np.int64], time: NDArray[np.float64]
-    ) -> Points:
+    def of(cls, trace: Ints, n: int, item: Ints, time: Floats) -> Points:
         """Give numbers to points: alike where items and times are."""
         when = np.unique(time, return_inverse=True)[1].ravel()
         merged = item * (int(when.max(initial=0)) + 1) + when
@@ -125,9 +126,7 @@ class Points:
             n_points=n_points,
         )
 
-    def unique(
-        self, chosen: NDArray[np.int64], n_drawn: int, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def unique(self, chosen: Ints, n_drawn: int, rng: np.random.Generator) -> Bools:
         """Return whether the drawn points of each chosen trace are in no other trace."""
         counts = self.starts[chosen + 1] - self.starts[chosen]
         which, place = laid_out(self.starts[chosen], counts)

@@ -16,14 +16,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks.hashing._brute_force import BruteForce
-from halfmask.assess.attacks.hashing._co_occurrence import CoOccurrence
-from halfmask.assess.attacks.hashing._dictionary import Dictionary
-from halfmask.assess.attacks.hashing._frequency import BucketFrequencies
-from halfmask.assess.attacks.hashing._label_flip import LabelFlip
+from halfmask.assess.attacks.hashing._dictionary import BruteForce, Dictionary
+from halfmask.assess.attacks.hashing._frequencies import BucketFrequencies, CoOccurrence
+from halfmask.assess.attacks.hashing._poisoning import LabelFlip, WorstCasePoisoning
 from halfmask.assess.attacks.hashing._stealing import ModelStealing
 from halfmask.assess.attacks.hashing._weights import WeightReading
-from halfmask.assess.attacks.hashing._worst_case import WorstCasePoisoning
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack

@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._foreign import foreign
+from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, given, required
-from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._trainer_target import TrainerTarget
-from halfmask.assess.attacks.hashing._picking import labels_of, matrix_of, picked
-from halfmask.assess.attacks.hashing._predictions import predicted
+from halfmask.assess.attacks._trainer_target import (
+    TrainerTarget,
+    labels_of,
+    matrix_of,
+    picked,
+    predicted,
+)
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.hashing import HashedRows
 
 _CLIP = 1e-7
@@ -81,15 +84,15 @@ class ModelStealing(
         )
 
 
-def _agreement(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> SuccessCount:
+def _agreement(one: Bools, other: Bools) -> SuccessCount:
     return SuccessCount(int((one == other).sum()), len(one))
 
 
-def _rows(rows: HashedRows, places: NDArray[np.int64]) -> HashedRows:
+def _rows(rows: HashedRows, places: Ints) -> HashedRows:
     return picked(rows, places, labels=labels_of(rows)[places])
 
 
-def _answers(target: TrainerTarget, predictions: NDArray[np.float64]) -> NDArray[np.float64]:
+def _answers(target: TrainerTarget, predictions: Floats) -> Floats:
     """Return the answers that a client gets; noise may put them outside [0, 1]."""
     if target.answer is None:
         return predictions
@@ -98,12 +101,7 @@ def _answers(target: TrainerTarget, predictions: NDArray[np.float64]) -> NDArray
     return numbers_of(answered, predictions.shape, who="The way to answer", what="answers")
 
 
-def _copied(
-    known: NDArray[np.float64],
-    answered: NDArray[np.float64],
-    judged: NDArray[np.float64],
-    random_state: int,
-) -> NDArray[np.float64]:
+def _copied(known: Floats, answered: Floats, judged: Floats, random_state: int) -> Floats:
     """Return a copy's predictions of the judged rows, given answers about known rows."""
     if np.isin(answered, (0.0, 1.0)).all():
         return _by_labels(known, answered, judged, random_state)
@@ -117,12 +115,7 @@ def _copied(
     return np.asarray(1 / (1 + np.exp(-np.clip(judged @ weights, -500, 500))))
 
 
-def _by_labels(
-    known: NDArray[np.float64],
-    answered: NDArray[np.float64],
-    judged: NDArray[np.float64],
-    random_state: int,
-) -> NDArray[np.float64]:
+def _by_labels(known: Floats, answered: Floats, judged: Floats, random_state: int) -> Floats:
     if len(np.unique(answered)) < 2:
         return np.full(len(judged), answered[0])
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 # sklearn loads late

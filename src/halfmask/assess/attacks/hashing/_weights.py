@@ -9,16 +9,17 @@ import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
+from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack, given
+from halfmask.assess.attacks._hashes import salts_given, unkeyed_schemes
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._numbers import as_numbers, numbers_of
 from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks.encodings._hashes import salts_given
-from halfmask.assess.attacks.hashing._hash_schemes import unkeyed_schemes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from halfmask.assess._arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +87,12 @@ class WeightReading(
             ),
         )
 
-    def _wanted(self, target: HashingTarget) -> tuple[list[tuple[str, str]], NDArray[np.float64]]:
+    def _wanted(self, target: HashingTarget) -> tuple[list[tuple[str, str]], Floats]:
         """Return the most predictive values that the rows have, too, and the weights expected."""
         population, labels = target.population, target.population_labels
         if population is None or labels is None:
             raise ParameterError("This attack needs a population with labels.")
-        codes: list[NDArray[np.int64]] = []
+        codes: list[Ints] = []
         names: list[tuple[str, str]] = []
         for name in population.columns:
             values, number = np.unique(population[name].to_numpy().astype(str), return_inverse=True)
@@ -109,11 +110,8 @@ class WeightReading(
         return [names[i] for i in kept], weights[kept]
 
     def _by_dictionary(
-        self,
-        target: HashingTarget,
-        weights: NDArray[np.float64],
-        wanted: list[tuple[str, str]],
-    ) -> NDArray[np.int64] | None:
+        self, target: HashingTarget, weights: Floats, wanted: list[tuple[str, str]]
+    ) -> Ints | None:
         """Return the buckets by the way that hits weights most often, if that is no chance."""
         by_column: dict[str, list[int]] = {}
         for place, (name, _) in enumerate(wanted):
@@ -130,12 +128,8 @@ class WeightReading(
 
 
 def _trained(
-    target: HashingTarget,
-    buckets: NDArray[np.uint32],
-    labels: NDArray[np.float64],
-    *,
-    who: str,
-) -> NDArray[np.float64]:
+    target: HashingTarget, buckets: NDArray[np.uint32], labels: Floats, *, who: str
+) -> Floats:
     """Return the weights that a model learns of rows, one for each bucket."""
     if target.train is None:
         raise ParameterError("This attack needs a way to train.")
@@ -151,9 +145,7 @@ def _bucket_of(target: HashingTarget, name: str, value: str) -> int:
     return int(target.buckets[row, place])
 
 
-def _nearest(
-    weights: NDArray[np.float64], held: NDArray[np.int64], expected: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def _nearest(weights: Floats, held: Ints, expected: Floats) -> Ints:
     """Return for each expected weight the bucket of the nearest one, each bucket once."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
 

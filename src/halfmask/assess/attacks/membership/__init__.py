@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks.membership._lira import Lira
-from halfmask.assess.attacks.membership._rmia import Rmia
-from halfmask.assess.attacks.membership._shadow_models import ShadowModels
-from halfmask.assess.attacks.membership._threshold import BlackBox, Gap, Yeom
+from halfmask.assess.attacks.membership._shadows import Lira, Rmia
+from halfmask.assess.attacks.membership._threshold import BlackBox, Gap, ShadowModels, Yeom
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack

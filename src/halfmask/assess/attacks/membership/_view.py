@@ -1,19 +1,21 @@
-"""View: the attacker's inputs: the model's answers, and whose membership is known."""
+"""View: the model's answers and whose membership is known, and the inputs of attacks in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._model_queries import ModelQueries
+from halfmask.assess.attacks._answers import ModelQueries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.attacks._targets import ModelTarget
+
 
 ORIGINAL = "original rows"
 TRAINED = "trained rows"
@@ -27,13 +29,13 @@ class View:
     """A target's answers about all people, members first and then non-members."""
 
     rows: str
-    probabilities: NDArray[np.float64]
-    truth: NDArray[np.int64]
-    member: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    group: NDArray[np.int64] | None
+    probabilities: Floats
+    truth: Ints
+    member: Bools
+    known: Bools
+    group: Ints | None
 
-    def only(self, who: NDArray[np.bool_]) -> View:
+    def only(self, who: Bools) -> View:
         """Return the view of some of the people."""
         return View(
             rows=self.rows,
@@ -78,7 +80,29 @@ def views(target: ModelTarget, *, random_state: int) -> tuple[View, ...]:
     )
 
 
-def _half_of_each(counts: tuple[int, int], random_state: int) -> NDArray[np.bool_]:
+def _half_of_each(counts: tuple[int, int], random_state: int) -> Bools:
     """Return the known people: a random half of the members and of the non-members."""
     rng = np.random.default_rng((random_state, 1))
     return np.concatenate([rng.permutation(n) < n // 2 for n in counts])
+
+
+#: Below this a probability counts as this, where its logarithm is taken.
+LEAST = 1e-6
+
+
+def of_truth(probabilities: Floats, truth: Ints) -> Floats:
+    """Return the probability of each row's true label."""
+    found: Floats = np.take_along_axis(probabilities, truth[:, None], axis=1)[:, 0].clip(0.0, 1.0)
+    return found
+
+
+def features(probabilities: NDArray[np.floating[Any]], truth: Ints) -> Floats:
+    """Return the attack model's inputs: f(x), the one-hot label, the label's probability and loss.
+
+    The first two are the paper's figure 6; the others are functions of them that a small network
+    would have to learn first.
+    """
+    right = of_truth(np.asarray(probabilities, dtype=np.float64), truth)
+    one_hot = np.eye(probabilities.shape[1])[truth]
+    loss = -np.log(right.clip(LEAST))
+    return np.column_stack([probabilities, one_hot, right, loss])

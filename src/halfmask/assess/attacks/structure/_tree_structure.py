@@ -1,25 +1,87 @@
-"""TreeStructure: counts of rows and labels in the leaves of a tree model."""
+"""TreeStructure: counts of rows and labels in the leaves of a tree model, and by its outputs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from halfmask.assess.attacks._answers import answers, label_array
+from halfmask.assess.attacks._answers import answers, label_array, predicted_numbers
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._model_queries import predicted_numbers
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks._trees import trees_of
-from halfmask.assess.attacks.structure._groups import GroupCounts, groups_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._arms import Arm
+    from halfmask.assess.attacks._trees import Trees
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupCounts:
+    """How many rows each group has, by label where the labels are known."""
+
+    sizes: Ints
+    by_label: Ints | None = None
+
+    @classmethod
+    def of(cls, group_of_row: Ints, labels: Ints) -> Self:
+        """Count the rows of each group and label; numbers without rows are no group."""
+        there, group = np.unique(group_of_row, return_inverse=True)
+        n_labels = int(labels.max()) + 1
+        both = np.bincount(group.ravel() * n_labels + labels, minlength=len(there) * n_labels)
+        by_label = both.reshape(len(there), n_labels).astype(np.int64)
+        return cls(sizes=by_label.sum(axis=1), by_label=by_label)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the labels are known."""
+        return self.by_label is not None
+
+    @property
+    def smallest(self) -> int:
+        """The rows of the smallest group."""
+        return int(self.sizes.min())
+
+    @property
+    def lowest_frequency(self) -> int:
+        """The rows of the rarest label that a group has, in the group where it is rarest."""
+        counts = self.sizes if self.by_label is None else self.by_label
+        return int(counts[counts > 0].min())
+
+    def rows_below(self, k: int) -> int:
+        """Return how many rows are in groups of fewer than `k`."""
+        return int(self.sizes[self.sizes < k].sum())
+
+    def one_label_rows_below(self, k: int) -> int:
+        """Return how many rows are in groups of fewer than `k` that all have the same label."""
+        if self.by_label is None:
+            return 0
+        chosen = (self.sizes < k) & (self.by_label.max(axis=1) == self.sizes)
+        return int(self.sizes[chosen].sum())
+
+
+def groups_of(
+    trees: Trees,
+    rows: Any,  # noqa: ANN401 # a frame or an array
+    labels: Ints,
+) -> tuple[GroupCounts, ...]:
+    """Return the leaves of each tree as groups of the rows that fall into them.
+
+    Rows of a regressor have no label.
+    """
+    if trees.kind == "histogram":
+        return tuple(GroupCounts(sizes=sizes) for sizes in trees.leaf_rows)
+    if not trees.has_classes:
+        led = trees.leaves(rows).T
+        return tuple(GroupCounts(sizes=np.unique(each, return_counts=True)[1]) for each in led)
+    return tuple(GroupCounts.of(leaves, labels) for leaves in trees.leaves(rows).T)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +222,7 @@ class TreeStructure(DeclaredAttack, name="structure/trees", target=ModelTarget):
         )
 
 
-def _alike(chances: NDArray[np.float64]) -> NDArray[np.int64]:
+def _alike(chances: Floats) -> Ints:
     """Return the same number for rows of the same output, to the twelfth digit."""
     rounded = np.ascontiguousarray(np.round(np.asarray(chances, dtype=np.float64), 12) + 0.0)
     whole = rounded.view(np.dtype((np.void, rounded.dtype.itemsize * rounded.shape[1])))

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.assess.attacks.tables._assignment import AssignmentLinkage
+from halfmask.assess.attacks._arms import Expected
 from halfmask.assess.attacks.tables._density_membership import DensityMembership
-from halfmask.assess.attacks.tables._expected import Expected
 from halfmask.assess.attacks.tables._fellegi_sunter import ProbabilisticLinkage
-from halfmask.assess.attacks.tables._inference import Inference
-from halfmask.assess.attacks.tables._linkability import Linkability
-from halfmask.assess.attacks.tables._rank_linkage import RankLinkage
-from halfmask.assess.attacks.tables._record_linkage import DistanceLinkage
+from halfmask.assess.attacks.tables._nearest_rows import Inference, Linkability
+from halfmask.assess.attacks.tables._record_linkage import (
+    AssignmentLinkage,
+    DistanceLinkage,
+    RankLinkage,
+)
 from halfmask.assess.attacks.tables._singling_out import (
     SinglingOutMultivariate,
     SinglingOutUnivariate,

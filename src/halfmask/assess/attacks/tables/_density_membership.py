@@ -12,7 +12,7 @@ from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.tables._knowledge import (
+from halfmask.assess.attacks.tables._links import (
     known_people,
     lacking_control,
     matched_columns,
@@ -22,8 +22,8 @@ from halfmask.assess.attacks.tables._knowledge import (
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats
     from halfmask.assess.attacks.tables._matching import Matched
 
 #: Below so many people whose membership is guessed, nothing is shown.
@@ -91,9 +91,7 @@ class DensityMembership(
             self._judged(near[0], near[1], "members found by distance alone"),
         )
 
-    def _judged(
-        self, members: NDArray[np.float64], others: NDArray[np.float64], what: str
-    ) -> Outcome:
+    def _judged(self, members: Floats, others: Floats, what: str) -> Outcome:
         """Return how many members and other people are above the threshold."""
         allowed = int(self.false_positives * len(others))
         threshold = np.sort(others)[::-1][allowed] if len(others) > allowed else np.inf
@@ -112,7 +110,7 @@ class _Space:
     """Columns as coordinates: amounts by rank among the original's, categories by number."""
 
     columns: tuple[Matched, ...]
-    known: tuple[NDArray[np.float64], ...]
+    known: tuple[Floats, ...]
 
     @classmethod
     def of(cls, columns: tuple[Matched, ...], original: pl.DataFrame) -> _Space:
@@ -122,14 +120,14 @@ class _Space:
             tuple(np.sort(each[~np.isnan(each)]) for each in (values[it.name] for it in columns)),
         )
 
-    def points(self, people: pl.DataFrame) -> NDArray[np.float64]:
+    def points(self, people: pl.DataFrame) -> Floats:
         values = known_people(self.columns, people)
         return self._placed([values[it.name] for it in self.columns])
 
-    def released(self) -> NDArray[np.float64]:
+    def released(self) -> Floats:
         return self._placed([it.as_known() for it in self.columns])
 
-    def _placed(self, values: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _placed(self, values: list[Floats]) -> Floats:
         placed = []
         for column, known, cells in zip(self.columns, self.known, values, strict=True):
             place = cells
@@ -142,12 +140,12 @@ class _Space:
         return np.ascontiguousarray(np.stack(placed, axis=1))
 
 
-def _nearest(points: NDArray[np.float64], queries: NDArray[np.float64]) -> NDArray[np.float64]:
+def _nearest(points: Floats, queries: Floats) -> Floats:
     """Return Gower's distance to the nearest point, a mean over columns."""
     from halfmask.kernels.partition.mdav import nearest_points  # noqa: PLC0415 # compiles
 
     if not len(points) or not len(queries):
         return np.ones(len(queries))
     nearest = points[nearest_points(points, queries, capped=True)]
-    gaps: NDArray[np.float64] = np.minimum(np.abs(nearest - queries), 1.0).mean(axis=1)
+    gaps: Floats = np.minimum(np.abs(nearest - queries), 1.0).mean(axis=1)
     return gaps

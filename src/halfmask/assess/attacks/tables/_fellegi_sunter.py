@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from halfmask.assess.attacks._arms import Expected
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.tables._distances import Comparison
-from halfmask.assess.attacks.tables._expected import Expected
-from halfmask.assess.attacks.tables._knowledge import known_people, lacking_links
 from halfmask.assess.attacks.tables._links import (
     ALL,
     LOOK_ALIKE,
     QUASI_IDENTIFIERS,
+    Comparison,
     Linkable,
+    known_people,
+    lacking_links,
     link_outcome,
     most_similar,
     right_of_block,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.tables._matching import Matched
 
@@ -103,14 +105,11 @@ class _Weighing(NamedTuple):
     """One way to weigh agreements: nearness of numbers, and the lack of weight by pattern."""
 
     nearness: float
-    penalty: NDArray[np.float64]
+    penalty: Floats
 
 
 def _look_alike(
-    linkable: Linkable,
-    columns: list[Matched],
-    target: TableTarget,
-    weighing: dict[str, _Weighing],
+    linkable: Linkable, columns: list[Matched], target: TableTarget, weighing: dict[str, _Weighing]
 ) -> dict[str, float]:
     """Return how often another person's values hit the row of the attacked."""
     alike = most_similar(Comparison(columns=tuple(columns)), linkable, target)
@@ -122,8 +121,8 @@ def _look_alike(
 
 
 def agreement_weights(
-    counts: NDArray[np.int64], n_columns: int, *, prevalence: float, rounds: int = ROUNDS
-) -> NDArray[np.float64]:
+    counts: Ints, n_columns: int, *, prevalence: float, rounds: int = ROUNDS
+) -> Floats:
     """Return the weight of each agreement pattern: the logarithm of how much likelier it is."""
     every = (np.arange(1 << n_columns)[:, None] >> np.arange(n_columns)) & 1
     # Of all patterns most are never seen, and add nothing to any sum.
@@ -144,16 +143,12 @@ def agreement_weights(
     return _weights(every, m, u)
 
 
-def _others(
-    overall: NDArray[np.float64], m: NDArray[np.float64], prevalence: float
-) -> NDArray[np.float64]:
+def _others(overall: Floats, m: Floats, prevalence: float) -> Floats:
     """Return how often columns agree in pairs of two people, from how often they do in all."""
     return np.clip((overall - prevalence * m) / (1 - prevalence), LEAST, 1 - LEAST)
 
 
-def _weights(
-    agree: NDArray[np.int64], m: NDArray[np.float64], u: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _weights(agree: Ints, m: Floats, u: Floats) -> Floats:
     nothing = np.log1p(-m) - np.log1p(-u)
     return np.asarray(agree @ (np.log(m) - np.log(u) - nothing) + nothing.sum())
 
@@ -177,7 +172,7 @@ def _weighings(linkable: Linkable, columns: list[Matched]) -> dict[str, _Weighin
 
 def _rights(
     linkable: Linkable, columns: list[Matched], weighings: dict[str, _Weighing]
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """Return for each way to weigh the probability of the right link of each person."""
     people, owners = linkable.people, linkable.owners
     rights = {way: np.zeros(len(people)) for way in weighings}

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._number_reader import NumberReader
-from halfmask.assess.attacks._reading import as_numbers, read_numbers, recast, spelt
+from halfmask.assess.attacks._reading import NumberReader, as_numbers, read_numbers, recast, spelt
 from halfmask.assess.attacks.tables._parsing import (
     EVERYTHING,
     label_ranges,
@@ -26,8 +25,7 @@ from halfmask.data import leaf_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.data import Hierarchy
 
 #: The code of a category that no known row has.
@@ -42,19 +40,19 @@ FAR_OUT, FAR_OUT_OF_FEW, MANY_VALUES = 5.0, 100.0, 20
 class ReleasedCells:
     """The released cells of one column."""
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    codes: NDArray[np.int64]
-    sets: NDArray[np.bool_]
-    silent: NDArray[np.bool_]
-    null: NDArray[np.bool_]
-    admits: NDArray[np.bool_]
+    low: Floats
+    high: Floats
+    codes: Ints
+    sets: Bools
+    silent: Bools
+    null: Bools
+    admits: Bools
 
     def __len__(self) -> int:
         return len(self.silent)
 
     @property
-    def middle(self) -> NDArray[np.float64]:
+    def middle(self) -> Floats:
         """The middle of each range, or its one end; NaN where the cell holds no information."""
         low = np.where(np.isinf(self.low), self.high, self.low)
         high = np.where(np.isinf(self.high), self.low, self.high)
@@ -62,7 +60,7 @@ class ReleasedCells:
             return np.where(self.silent, np.nan, low / 2 + high / 2)
 
     @property
-    def taken(self) -> NDArray[np.float64]:
+    def taken(self) -> Floats:
         """The value that each cell is taken for: a middle or a set's first category; NaN: none."""
         if len(self.low):
             return self.middle
@@ -71,12 +69,12 @@ class ReleasedCells:
         return np.where(self.silent, np.nan, np.where(self.codes <= -2, first[place], self.codes))
 
     @property
-    def bounded(self) -> NDArray[np.bool_]:
+    def bounded(self) -> Bools:
         """Whether each range has two ends."""
         return np.isfinite(self.low) & np.isfinite(self.high)
 
     @property
-    def single(self) -> NDArray[np.bool_]:
+    def single(self) -> Bools:
         """Whether the cell stands for one value only."""
         return ~self.silent & ((self.low == self.high) if len(self.low) else (self.codes >= 0))
 
@@ -95,24 +93,21 @@ class Matched:
     is_rounded: bool = False
     reader: NumberReader | None = None
 
-    def known(self, values: pl.Series) -> NDArray[np.float64]:
+    def known(self, values: pl.Series) -> Floats:
         """Return values as numbers or codes of categories; NaN where missing."""
         if self.reader is not None:
             numbers = self.reader.numbers(values).to_numpy().astype(np.float64)
             return _rounded(numbers) if self.is_rounded else numbers
         return _codes(values, self.categories)
 
-    def as_known(self) -> NDArray[np.float64]:
+    def as_known(self) -> Floats:
         """Return released cells in the form of `known`: as if they were a person's values."""
         taken = self.cells.taken
         return taken if self.is_number else np.minimum(taken, len(self.categories))
 
 
 def match(
-    name: str,
-    released: pl.Series,
-    people: Sequence[pl.Series],
-    hierarchy: Hierarchy | None = None,
+    name: str, released: pl.Series, people: Sequence[pl.Series], hierarchy: Hierarchy | None = None
 ) -> Matched:
     """Read a released column against the values that people have in it.
 
@@ -243,7 +238,7 @@ def _category_cells(
 
 def _label_codes(
     names: list[str], categories: list[str], tree: Hierarchy | None
-) -> tuple[dict[str, int], NDArray[np.bool_]]:
+) -> tuple[dict[str, int], Bools]:
     """Return the code of each label, and the sets."""
     code_of = {category: code for code, category in enumerate(categories)}
     unknown = sorted(set(names).difference(code_of))
@@ -261,7 +256,7 @@ def _label_codes(
     return code_of, sets
 
 
-def _codes(values: pl.Series, categories: tuple[str, ...]) -> NDArray[np.float64]:
+def _codes(values: pl.Series, categories: tuple[str, ...]) -> Floats:
     """Return the code of each category, one past the last where unknown; NaN where missing."""
     texts = leaf_text(values)
     codes = texts.replace_strict(
@@ -273,7 +268,7 @@ def _codes(values: pl.Series, categories: tuple[str, ...]) -> NDArray[np.float64
     return codes.set(texts.is_null(), None).to_numpy().astype(np.float64)
 
 
-def usual_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def usual_numbers(numbers: Floats) -> Floats:
     """Return numbers without those that lie far from nearly all others, such as codes.
 
     Of the different values, nine tenths that lie together are usual. So no few values, however
@@ -292,9 +287,7 @@ def usual_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(numbers[(numbers >= low) & (numbers <= high)])
 
 
-def _scale(
-    of: Callable[..., np.float64], known: NDArray[np.float64], middle: NDArray[np.float64]
-) -> float:
+def _scale(of: Callable[..., np.float64], known: Floats, middle: Floats) -> float:
     """Return the scale of usual numbers, known or released: noise that codes set drowns others.
 
     At most that of all known numbers.
@@ -304,7 +297,7 @@ def _scale(
     return min(largest, finite_scale(of, known)) if len(known) else 0.0
 
 
-def finite_scale(of: Callable[..., np.float64], numbers: NDArray[np.float64]) -> float:
+def finite_scale(of: Callable[..., np.float64], numbers: Floats) -> float:
     """Return a scale of numbers whose squares, sums and differences may be too large for floats."""
     most = float(np.abs(numbers).max())
     if most < _SQUARED:
@@ -312,7 +305,7 @@ def finite_scale(of: Callable[..., np.float64], numbers: NDArray[np.float64]) ->
     return min(float(of(numbers / most)) * most, sys.float_info.max)
 
 
-def _resolution(numbers: NDArray[np.float64]) -> float:
+def _resolution(numbers: Floats) -> float:
     """Return how far different numbers are apart at least: 1 for most that are whole."""
     with np.errstate(over="ignore"):
         gaps = np.diff(np.unique(numbers))
@@ -321,13 +314,13 @@ def _resolution(numbers: NDArray[np.float64]) -> float:
     return float(gaps.min()) if len(gaps) else 0.0
 
 
-def _rounded(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded(numbers: Floats) -> Floats:
     """Return numbers as single precision has them."""
     with np.errstate(over="ignore"):
         return numbers.astype(np.float32).astype(np.float64)
 
 
-def _average_gap(numbers: NDArray[np.float64]) -> float:
+def _average_gap(numbers: Floats) -> float:
     """Return how far two numbers are apart on average: Gini's mean difference."""
     n = len(numbers)
     if n < 2:

@@ -94,10 +94,7 @@ def _bounded(labels: pl.Series, read: Read, step: float) -> pl.DataFrame:
     """Read labels with one end."""
     signed = labels.str.replace(AND_MORE, ">=${1}")
     parts = pl.DataFrame(
-        {
-            "sign": signed.str.extract(BOUND, 1),
-            "end": read(signed.str.extract(BOUND, 2)),
-        }
+        {"sign": signed.str.extract(BOUND, 1), "end": read(signed.str.extract(BOUND, 2))}
     )
     sign, end = pl.col("sign"), pl.col("end")
     valid = end.is_not_null()

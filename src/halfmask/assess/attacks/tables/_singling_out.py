@@ -1,4 +1,12 @@
-"""Singling out: guesses that are true of exactly one person, learnt from the released table."""
+"""Singling out: guesses that are true of exactly one person, learnt from the released table.
+
+A predicate that is true of a share w of all people is true of exactly one of n with probability
+n w (1 - w)^(n - 1), so that success in a small control table can't be held against success in a
+large original: Giomi et al. (PoPETs 2023), section 4.1. They let the control's success grow to the
+original's size by a fitted model; how wrong a fit to few people may be is in no bound, so that
+releases that disclosed nothing were broken. Here the larger table is cut to the size of the smaller
+one, in expectation over all its parts, which needs no model.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +17,63 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
+from halfmask.assess.attacks._arms import Arm, Combined, Expected, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._several import several
+from halfmask.assess.attacks._inputs import several
+from halfmask.assess.attacks._outcome import Outcome, residual_details
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.tables._excess import residual_details
-from halfmask.assess.attacks.tables._guesses import guesses_of_many, guesses_of_one
-from halfmask.assess.attacks.tables._knowledge import (
+from halfmask.assess.attacks.tables._links import (
     known_people,
     lacking_control,
     matched_columns,
     shared_columns,
 )
-from halfmask.assess.attacks.tables._predicates import count_known
-from halfmask.assess.attacks.tables._scaling import alone_arm
+from halfmask.assess.attacks.tables._predicates import count_known, guesses_of_many, guesses_of_one
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks.tables._matching import Matched
     from halfmask.assess.attacks.tables._predicates import Predicate
+
+
+def alone_arm(counts: Ints, n_guesses: int, *, size: int, part: int) -> Arm:
+    """Return how often guesses single out a person in a random part of a table.
+
+    Notes
+    -----
+    Surest to be true of exactly one of the part is a guess that is true of about ``size / part``
+    people. Trials that all lie below that have a mean with nearer bounds.
+    """
+    if part == size:
+        return SuccessCount(int((counts == 1).sum()), n_guesses)
+    most = float(alone_in_part(np.arange(1, size + 1), size, part).max())
+    total = float(alone_in_part(counts, size, part).sum())
+    return Combined((Expected(total / most, n_guesses),), (most,))
+
+
+def alone_in_part(counts: ArrayLike, size: int, part: int) -> Floats:
+    """Return the probability that exactly one of those counted is in a random part of a table.
+
+    Examples
+    --------
+    >>> alone_in_part([0, 1, 2], 4, 2).round(3).tolist()
+    [0.0, 0.5, 0.667]
+    """
+    from scipy.special import gammaln  # noqa: PLC0415 # scipy loads late
+
+    m = np.asarray(counts, dtype=np.float64)
+    possible = (m >= 1) & (size - m >= part - 1)
+    safe = np.where(possible, m, 1.0)
+
+    def log_choose(n: ArrayLike, k: float) -> Floats:
+        n = np.asarray(n, dtype=np.float64)
+        return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+    logs = np.log(safe) + log_choose(size - safe, part - 1) - log_choose(size, part)
+    return np.where(possible, np.exp(logs), 0.0)
+
 
 #: The fewest guesses of an attack: a table that offers fewer makes it fail.
 MIN_GUESSES = 500

@@ -1,0 +1,248 @@
+"""Poisoning: what a client sends to spoil a model, where in the stream, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from halfmask._errors import HalfmaskError
+from halfmask._foreign import foreign
+from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._attack import DeclaredAttack, given, required
+from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._trainer_target import TrainerTarget, labels_of, picked, predicted
+
+if TYPE_CHECKING:
+    from halfmask.assess._arrays import Bools, Ints
+    from halfmask.hashing import HashedRows
+
+    _Recipe: TypeAlias = tuple[Ints, Ints]
+
+
+INTRUDER = "the attacker"
+_REPLICATES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trained:
+    """What came of a stream: for each row held out whether it is predicted rightly."""
+
+    right: Bools
+    refused: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows held out that are predicted rightly."""
+        return float(self.right.mean())
+
+
+def trained(target: TrainerTarget, stream: list[tuple[str, HashedRows]]) -> Trained:
+    """Train on a stream; a batch that the trainer refuses is lost to its client alone."""
+    refused = 0
+    # around the whole stream: a crash is no refusal
+    with foreign("The trainer failed to learn"):
+        trainer = target.make()
+        for client, rows in stream:
+            try:
+                trainer.learn(rows, client=client)
+            except HalfmaskError:
+                refused += 1
+    predicted_positive = predicted(trainer, target.holdout) >= 0.5
+    right = predicted_positive == (labels_of(target.holdout) == 1)
+    return Trained(right=right, refused=refused)
+
+
+def n_poisoned(target: TrainerTarget, share: float) -> int:
+    """Return how many rows are this share of all, their own number among them."""
+    honest = sum(len(rows) for _, rows in target.stream)
+    return max(1, round(share * honest / (1 - share)))
+
+
+def batches_of(target: TrainerTarget, rows: HashedRows) -> list[tuple[str, HashedRows]]:
+    """Return a poisoner's rows in batches as large as the honest ones."""
+    size = int(np.median([len(each) for _, each in target.stream]))
+    starts = range(0, len(rows), size)
+    return [(INTRUDER, rows.slice(start, start + size)) for start in starts]
+
+
+def woven(
+    honest: list[tuple[str, HashedRows]], poison: list[tuple[str, HashedRows]], place: str
+) -> list[tuple[str, HashedRows]]:
+    """Return both streams as one: the poison ``"last"``, ``"late"``, or ``"spread"`` evenly."""
+    if place != "spread":
+        at = len(honest) if place == "last" else round(0.9 * len(honest))
+        return [*honest[:at], *poison, *honest[at:]]
+    after = (np.arange(len(poison)) + 1) * len(honest) // (len(poison) + 1)
+    found: list[tuple[str, HashedRows]] = []
+    for at, each in enumerate(honest):
+        found += [batch for batch, where in zip(poison, after, strict=True) if where == at]
+        found.append(each)
+    return found
+
+
+def lost(before: Trained, after: Trained, rng: np.random.Generator) -> Resampled:
+    """Return the accuracy that was lost, rows held out resampled."""
+    change = before.right.astype(np.float64) - after.right
+    n = len(change)
+    weights = rng.multinomial(n, np.full(n, 1 / n), _REPLICATES)
+    return Resampled.of(float(change.mean()), weights @ change / n, n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelFlip(
+    DeclaredAttack,
+    name="hashing/label-flip",
+    target=TrainerTarget,
+    needs=(given("public", "public rows"),),
+):
+    """Send rows of the population with the wrong label, spread over the stream.
+
+    Parameters
+    ----------
+    share
+        The poisoned rows' share of all, in (0, 0.5].
+
+    Notes
+    -----
+    Biggio, Nelson and Laskov, "Poisoning attacks against support vector machines" (ICML 2012), with
+    rows drawn at random. Measured is the accuracy lost on held-out rows, compared with the same
+    trainer without the attack. Without a defence random flips cost an online learner little, too:
+    the attack then has no positive control, and its finding is INVALID.
+    """
+
+    share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})
+
+    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        """Train with and without the poisoned rows, and return the accuracy lost."""
+        public = required(target.public, "public rows")
+        rng = np.random.default_rng(random_state)
+        before = trained(target, list(target.stream))
+        poison = batches_of(target, _flipped(public, n_poisoned(target, self.share), rng))
+        after = trained(target, woven(list(target.stream), poison, "spread"))
+        return (
+            Outcome(
+                attack=self.name,
+                measure="accuracy lost",
+                success=lost(before, after, rng),
+                control=Certain(0.0),
+                needed=500,
+                needed_of="rows held out",
+                details={
+                    "accuracy without attack": before.accuracy,
+                    "accuracy under attack": after.accuracy,
+                    "batches refused": float(after.refused),
+                },
+            ),
+        )
+
+
+def _flipped(rows: HashedRows, n: int, rng: np.random.Generator) -> HashedRows:
+    places = rng.choice(len(rows), n, replace=n > len(rows))
+    return picked(rows, places, labels=1 - labels_of(rows)[places])
+
+
+_PLACES = ("last", "late", "spread")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstCasePoisoning(
+    DeclaredAttack,
+    name="hashing/worst-case-poisoning",
+    target=TrainerTarget,
+    needs=(given("public", "public rows"),),
+):
+    """Send the rows that cost the model most, as one client, by several recipes.
+
+    Parameters
+    ----------
+    share
+        The poisoned rows' share of all, in (0, 0.5].
+    weights
+        What importance the rows are sent with; each is tried. ``1``: no weight is claimed.
+
+    Notes
+    -----
+    Recipes: rows drawn at random with flipped labels; the rows with the surest predictions of a
+    model of the public rows, flipped; the most usual rows of the more frequent class, under the
+    other label. Each is sent at the end, where nothing comes after it, after nine tenths, where a
+    defence has time to see it, and spread over the stream, with each of the weights. After
+    Jagielski et al., "Manipulating machine learning" (S&P 2018), and Wang and Chaudhuri, "Data
+    poisoning attacks against online learning" (2018), who show that the end of a stream is where it
+    hurts. No search finds the true worst: this is a lower bound of the harm.
+    """
+
+    share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})
+    weights: tuple[float, ...] = field(
+        default=(1.0, 1000.0), metadata={"of": "weights", "gt": 0, "le": 1e6}
+    )
+
+    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        """Train once without and once with each poison; return the worst loss."""
+        public = required(target.public, "public rows")
+        rng = np.random.default_rng(random_state)
+        honest = list(target.stream)
+        before = trained(target, honest)
+        n = n_poisoned(target, self.share)
+        recipes = {
+            "random": _random(public, n, rng),
+            "surest": _surest(target, public, n),
+            "usual": _usual(public, n),
+        }
+        after: dict[str, Trained] = {}
+        for (recipe, (places, labels)), weight, where in product(
+            recipes.items(), self.weights, _PLACES
+        ):
+            claimed = None if weight == 1 else weight
+            rows = picked(public, places, labels=labels, weight=claimed)
+            stream = woven(honest, batches_of(target, rows), where)
+            after[f"{recipe}, weight {weight:g}, {where}"] = trained(target, stream)
+        worst = min(after, key=lambda each: after[each].accuracy)
+        return (
+            Outcome(
+                attack=self.name,
+                measure="accuracy lost",
+                success=lost(before, after[worst], rng),
+                control=Certain(0.0),
+                needed=500,
+                needed_of="rows held out",
+                details={
+                    "accuracy without attack": before.accuracy,
+                    **{f"accuracy under {each}": found.accuracy for each, found in after.items()},
+                    "batches refused": float(after[worst].refused),
+                },
+            ),
+        )
+
+
+def _random(rows: HashedRows, n: int, rng: np.random.Generator) -> _Recipe:
+    places = rng.choice(len(rows), n, replace=n > len(rows))
+    return places, 1 - labels_of(rows)[places]
+
+
+def _surest(target: TrainerTarget, rows: HashedRows, n: int) -> _Recipe:
+    """Return the rows whose label a model of the attacker's own is surest of, flipped."""
+    with foreign("The trainer failed to learn"):
+        surrogate = target.make()
+        surrogate.learn(rows, client="public")
+    labels = labels_of(rows)
+    order = np.argsort(np.abs(predicted(surrogate, rows) - labels), kind="stable")
+    places = np.resize(order[: max(1, min(n, len(rows) // 2))], n)
+    return places, 1 - labels[places]
+
+
+def _usual(rows: HashedRows, n: int) -> _Recipe:
+    """Return the most usual rows of the more frequent class under the other label."""
+    labels = labels_of(rows)
+    frequent = int(labels.mean() >= 0.5)
+    bounds, indices, _ = rows.flat()
+    seen, number = np.unique(indices, return_inverse=True)
+    counts = np.bincount(number.ravel(), minlength=len(seen))[number.ravel()]
+    of_row = np.repeat(np.arange(len(rows)), np.diff(bounds))
+    total = np.bincount(of_row, weights=np.log(counts), minlength=len(rows))
+    usual = total / np.maximum(np.diff(bounds), 1)
+    order = np.argsort(np.where(labels == frequent, -usual, np.inf), kind="stable")
+    places = np.resize(order[: max(1, min(n, int((labels == frequent).sum())))], n)
+    return places, np.full(n, 1 - frequent, dtype=np.int64)

@@ -177,6 +177,22 @@ def test_a_policy_says_whether_the_order_counts(kind):
         hm.mask(pandas_frame(), policy)
 
 
+@pytest.mark.parametrize(("stated", "fits"), [("", False), ('orders = { s = ["a", "b"] }', True)])
+def test_ordinal_texts_without_an_order_are_refused_by_masks_that_take_one(stated, fits):
+    """They were nominal without a word: the mode was written in the place of the median."""
+    policy = hm.Policy.from_toml(
+        'halfmask = 1\n[columns.s]\nrole = "insensitive"\nkind = "ordinal"\n'
+        '[[masks]]\nname = "microaggregation"\nmethod = "gower"\ncolumns = ["s"]\nk = 2\n' + stated
+    )
+    frame = pl.DataFrame({"s": ["a", "b"] * 10})
+
+    if fits:
+        assert hm.mask(frame, policy).data.height == 20
+        return
+    with pytest.raises(SchemaError, match="'s' has kind ordinal, but its texts have no order"):
+        hm.mask(frame, policy)
+
+
 def test_labels_of_a_statistical_file_are_names_unless_a_policy_says_otherwise(tmp_path):
     """The codes of towns have an order, and it says nothing."""
     pyreadstat = pytest.importorskip("pyreadstat")

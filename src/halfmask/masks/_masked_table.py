@@ -14,7 +14,13 @@ from halfmask._validation import list_of, mapping_of
 from halfmask.claims import WEAKNESSES
 from halfmask.engines import LocalEngine, check_confidential
 from halfmask.masks._masked import masked_columns
-from halfmask.masks._ordered_columns import known_orders, orders_for, with_texts, with_types
+from halfmask.masks._ordered_columns import (
+    check_ordinal,
+    known_orders,
+    orders_for,
+    with_texts,
+    with_types,
+)
 from halfmask.masks._table_mask import RowMask, TableMask
 from halfmask.masks._table_readers import ChangedReader, KeptReader
 from halfmask.masks._traits import traits_of
@@ -202,6 +208,7 @@ class MaskedTable:
             dict.fromkeys(mask.columns, mask), known_orders(self.masked, self.ordinal)
         )
         source = with_types(self.masked, orders)
+        check_ordinal(mask, source.dtypes, self.ordinal)
         mask.written(source.dtypes)  # before a pass over the table
         wanted = _unique((*mask.columns, *mask.reads))
         table = _empty(source, wanted)

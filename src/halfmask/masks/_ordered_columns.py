@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask._errors import DataError, ParameterError
+from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._validation import mapping_of
 from halfmask.data import ReaderAround
 from halfmask.masks._traits import traits_of
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from halfmask.data import Reader, Source
+    from halfmask.masks._table_mask import TableMask
 
 #: Formats whose categories are labels of codes.
 _LABELLED: Final = frozenset({"spss", "stata", "sas"})
@@ -76,6 +77,20 @@ def orders_for(
         and name not in (*getattr(mask, "orders", ()), *getattr(mask, "categories", ()))
         and getattr(mask, "order", None) is None
     }
+
+
+def check_ordinal(
+    mask: TableMask, dtypes: Mapping[str, pl.DataType], ordinal: Container[str] | None
+) -> None:
+    """Raise if a mask that takes orders finds none in a column of the kind 'ordinal'."""
+    stated = (*getattr(mask, "orders", ()), *getattr(mask, "categories", ()))
+    for name in mask.columns if ordinal is not None and traits_of(mask).takes_order else ():
+        if name in ordinal and name not in stated and dtypes[name] == pl.String:  # type: ignore[operator]
+            raise SchemaError(
+                f"Column {name!r} has kind ordinal, but its texts have no order.",
+                hint=f"List its values under 'orders' of the mask {mask.name!r}, the lowest first, "
+                "or make it categorical.",
+            )
 
 
 def with_types(source: Source, orders: Mapping[str, tuple[str, ...]]) -> Source:

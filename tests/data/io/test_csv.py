@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, DataError, SchemaError
 from halfmask.data import ReadOptions, open_table
 from halfmask.data.io import places
+from halfmask.data.io._csv import _Ended
 
 PEOPLE = "name,age,zip\nAnn,41,00501\nBob,,10001\n"
 TABLE = pl.DataFrame({"name": ["Ann", "Bob"], "age": [41, None], "zip": ["00501", "10001"]})
@@ -138,6 +139,30 @@ def test_blocks_of_a_file_join_into_its_rows(tmp_path, monkeypatch):
 
     assert table["a"].to_list() == list(range(200))
     assert table["b"].to_list() == [f"line {n}\nof {n}" for n in range(200)]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("more", [0, 3])
+def test_no_read_returns_more_bytes_than_were_asked_for(end, more):
+    """Arrow copies what a read returns into a buffer of the size that it asked for."""
+    text = b"\n\na,b\n1,2\n3,4" + end.encode() + b"5" * more
+    whole = _Ended(io.BytesIO(text), b"<end>,0").read()
+    assert whole.endswith(b"\n<end>,0\n")
+
+    for size in range(1, len(whole) + 3):
+        stream = _Ended(io.BytesIO(text[2:]), b"<end>,0")
+        pieces = list(iter(lambda: stream.read(size), b""))  # noqa: B023 # used up at once
+        assert b"".join(pieces) == whole
+        assert all(len(piece) <= size for piece in pieces)
+
+
+def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch):
+    rows = [f'{n},"line {n}\nof {n}"' for n in range(90)]
+    content = "a,b\n" + "\n".join(rows)
+
+    for block in range(len(content) - 40, len(content) + 3):
+        monkeypatch.setattr("halfmask.data._csv.BLOCK", block)
+        assert read(tmp_path, content)["a"].to_list() == list(range(90))
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)

@@ -95,7 +95,7 @@ PARTS = {
     ("date", "left", "1"): {*"-./\u2013", *UNSEEN},
     ("date", "right", "1"): {*"-./\u2013", *UNSEEN},
     ("phone", "left", "1"): {*"-./\u2013", *UNSEEN},
-    ("phone", "right", "1"): {*"-./()\u2013", *BLANKS, *UNSEEN},
+    ("phone", "right", "1"): {*"-./()\n\t\u2013", *BLANKS, *UNSEEN},
     ("url", "right", "a1"): {*SEPARATORS}
     - {*BLANKS, *'\n\t<>"\uff0c\u3002\u3001\u300c\u300d\u201c'},
 }

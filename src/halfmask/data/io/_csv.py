@@ -178,21 +178,26 @@ class _Ended(io.RawIOBase):
         self._last = last
         self._before = b""
         self._started = False
-        self._done = False
+        self._rest: bytes | None = None
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        if self._done:
-            return b""
-        data = self._stream.read(size)
-        self._done = size < 0 or len(data) < size
-        if not self._started:
-            data, self._started = data.lstrip(b"\r\n"), True
-        self._before = data[-1:] or self._before
-        if self._done:
-            data += (b"" if self._before in {b"\n", b"\r"} else b"\n") + self._last + b"\n"
+        """Read up to ``size`` bytes: Arrow writes more beyond its buffer."""
+        data = b""
+        if self._rest is None:
+            data = self._stream.read(size)
+            if size < 0 or len(data) < size:
+                self._rest = self._last + b"\n"
+            if not self._started:
+                data, self._started = data.lstrip(b"\r\n"), True
+            self._before = data[-1:] or self._before
+            if self._rest and self._before not in {b"\n", b"\r"}:
+                self._rest = b"\n" + self._rest
+        if self._rest:
+            data += self._rest
+            data, self._rest = (data, b"") if size < 0 else (data[:size], data[size:])
         return data
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from halfmask._errors import ParameterError
 from halfmask.masks.text._pattern import AFTER, BEFORE, DetailPattern
 
-_NEEDS: Final = r"\d(?:[ \-./()]{0,3}\d){5}"
+_NEEDS: Final = r"\d(?:[\s\-./()]{0,3}\d){5}"
 _LAST_GROUP: Final = re.compile(r"[\s(./\-]+[^\s(./\-]*$")
 _LAST_PART: Final = re.compile(r"[\s(/]+[^\s(/]*$")
 _LEAST_DIGITS: Final = 6
@@ -37,7 +37,7 @@ def phones(regions: tuple[str, ...]) -> DetailPattern:
     """
     regex = re.compile(
         rf"{BEFORE}(?<!\+)(?<!\d[.\-](?!\+))(?<!\d/(?![+0(]))"
-        r"(?=(\+?(?:\(\d{1,5}\)[ ./\-]?)?\d+(?:[ ()./\-]{1,3}\d+){0,7}"
+        r"(?=(\+?(?:\(\d{1,5}\)[\s./\-]?)?\d+(?:[\s()./\-]{1,3}\d+){0,7}"
         rf"(?:\s?(?:x|ext\.?)\s?\d{{1,6}})?){AFTER})",
         re.IGNORECASE,
     )
@@ -61,7 +61,8 @@ def _length(regions: tuple[str, ...], text: str) -> int:
         n_digits = sum(map(str.isdigit, text))
         if n_digits < _LEAST_DIGITS:
             return 0
-        if n_digits <= _MOST_DIGITS and _is_number(regions, text):
+        # The plans' library stops reading where a line ends.
+        if n_digits <= _MOST_DIGITS and _is_number(regions, " ".join(text.split())):
             return len(text)
         text = _shortened(text)
     return 0

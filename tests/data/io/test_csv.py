@@ -161,7 +161,7 @@ def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch):
     content = "a,b\n" + "\n".join(rows)
 
     for block in range(len(content) - 40, len(content) + 3):
-        monkeypatch.setattr("halfmask.data._csv.BLOCK", block)
+        monkeypatch.setattr("halfmask.data.io._csv.BLOCK", block)
         assert read(tmp_path, content)["a"].to_list() == list(range(90))
 
 

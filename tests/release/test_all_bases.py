@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import stat
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pyarrow as pa
@@ -16,7 +17,8 @@ import pytest
 import halfmask
 from halfmask._errors import ParameterError, ReleaseError, VerificationError
 from halfmask.claims import Claim, DataFile, Manifest, read_manifest
-from halfmask.release import Product, TextBlock, html_page, publish, publish_beside
+from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock, html_page, publish_beside
+from halfmask.release.release import StatedPolicy
 from halfmask.verifier import CHECKS, CheckedRelease, ClaimCount, add_check
 
 KIND = "toy-noisy-counts"
@@ -93,17 +95,22 @@ def told(raw, name, **changes):
     return replace(said, **changes)
 
 
-def product(*claims, **changes):
+def release(*claims, **changes):
     def write(folder):
         (folder / "data" / "answers.csv").write_bytes(answers())
         return [told(answers(), "data/answers.csv", **changes)]
 
-    return Product(
-        kind=KIND,
-        policy_sha256="0" * 64,
-        write=write,
-        claims=lambda _files: claims,
-        weaknesses=[],
+    return released(claims, write)
+
+
+def released(claims, write):
+    made: ReleaseKind[None] = ReleaseKind(
+        name=KIND,
+        files=lambda _release, _job: nullcontext(RowFiles(write=write)),
+        weaknesses=lambda _: [],
+    )
+    return Release(
+        kind=made, policy=StatedPolicy(KIND, ""), claims=claims, rows={"out": 8}, facts=None
     )
 
 
@@ -124,20 +131,20 @@ def test_a_check_may_read_parameters_in_any_way(tmp_path, monkeypatch, read):
         return ClaimCount(holds=read(claim.parameters) == [8, 2], found={})
 
     monkeypatch.setitem(CHECKS, (KIND, "any"), ("counted", check))
-    publish(product(replace(COUNTED, model="any", parameters={"n": 8, "m": 2})), tmp_path / "out")
+    release(replace(COUNTED, model="any", parameters={"n": 8, "m": 2})).write(tmp_path / "out")
 
     assert halfmask.verify(tmp_path / "out").holds
 
 
 def test_a_parameter_that_the_check_never_reads_is_not_borne_out(tmp_path):
     with pytest.raises(VerificationError, match="reads 1 of its parameters nowhere"):
-        publish(product(replace(COUNTED, parameters={"n": 8, "k": 40})), tmp_path / "out")
+        release(replace(COUNTED, parameters={"n": 8, "k": 40})).write(tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
 
 
 def test_each_basis_is_borne_out_by_a_check_of_its_own(tmp_path):
-    publish(product(COUNTED, ACCOUNTED, MEASURED), tmp_path / "out")
+    release(COUNTED, ACCOUNTED, MEASURED).write(tmp_path / "out")
 
     found = halfmask.verify(tmp_path / "out")
     assert isinstance(found, CheckedRelease)
@@ -173,7 +180,7 @@ def test_each_basis_is_borne_out_by_a_check_of_its_own(tmp_path):
 )
 def test_a_wrong_figure_or_basis_leaves_no_release(tmp_path, wrong):
     with pytest.raises(VerificationError, match="bear out"):
-        publish(product(COUNTED, wrong), tmp_path / "out")
+        release(COUNTED, wrong).write(tmp_path / "out")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -181,7 +188,7 @@ def test_a_wrong_figure_or_basis_leaves_no_release(tmp_path, wrong):
 @pytest.mark.parametrize("changes", [{"n_rows": 9}, {"format": "jsonl"}, {"format": "parquet"}])
 def test_files_have_the_stated_format_and_rows(tmp_path, changes):
     with pytest.raises(VerificationError, match="with the stated rows"):
-        publish(product(COUNTED, **changes), tmp_path / "out")
+        release(COUNTED, **changes).write(tmp_path / "out")
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "jsonl", "csv"])
@@ -208,12 +215,12 @@ def test_rows_are_counted_in_every_format(tmp_path, monkeypatch, form, rows):
             path.write_text(texts[form])
         return [told(path.read_bytes(), "data/table", format=form, n_rows=rows)]
 
-    made = replace(product(replace(COUNTED, model="any")), write=write)
+    made = released((replace(COUNTED, model="any"),), write)
     if rows == 4:
         with pytest.raises(VerificationError, match=f"isn't {form} with the stated rows"):
-            publish(made, tmp_path / "out")
+            made.write(tmp_path / "out")
     else:
-        publish(made, tmp_path / "out")
+        made.write(tmp_path / "out")
         assert halfmask.verify(tmp_path / "out").holds
 
 
@@ -225,13 +232,13 @@ def test_a_quote_that_is_never_closed_ends_no_row(tmp_path):
         return [told(raw, "data/table", n_rows=3)]
 
     with pytest.raises(VerificationError, match="isn't csv with the stated rows"):
-        publish(replace(product(ACCOUNTED), write=write), tmp_path / "out")
+        released((ACCOUNTED,), write).write(tmp_path / "out")
 
 
 def test_what_is_only_stated_is_marked_and_holds_nothing(tmp_path):
     stated = replace(COUNTED, model="groups", basis="stated", evidence={"smallest": 5})
-    publish(product(COUNTED), tmp_path / "counted")
-    publish(product(COUNTED, stated), tmp_path / "out")
+    release(COUNTED).write(tmp_path / "counted")
+    release(COUNTED, stated).write(tmp_path / "out")
     pages = [(tmp_path / it / "report.html").read_text() for it in ("counted", "out")]
     assert ["is only stated wasn" in page for page in pages] == [False, True]
 
@@ -244,9 +251,9 @@ def test_what_is_only_stated_is_marked_and_holds_nothing(tmp_path):
     )
     found.raise_if_broken()
     with pytest.raises(VerificationError, match="nothing to verify"):
-        publish(product(stated), tmp_path / "alone")
+        release(stated).write(tmp_path / "alone")
     with pytest.raises(VerificationError, match="is of what is counted"):
-        publish(product(replace(COUNTED, basis="stated")), tmp_path / "hidden")
+        release(replace(COUNTED, basis="stated")).write(tmp_path / "hidden")
     with pytest.raises(ParameterError, match="basis"):
         add_check(KIND, "groups", count_rows, basis="stated")
 

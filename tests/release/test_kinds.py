@@ -152,6 +152,8 @@ def test_what_it_has_no_use_for_is_refused(tmp_path):
         hm.protect(TABLE, Wanted(), quasi_identifiers=["region"], k=2)
     with pytest.raises(ParameterError, match="no kind of release 'unknown'"):
         hm.protect(TABLE, Wanted(kind="unknown"))
+    with pytest.raises(ParameterError, match="No policy asks for a release of the kind 'privacy-"):
+        hm.protect(TABLE, Wanted(kind="privacy-ledger"))
     with pytest.raises(ParameterError, match="Got a str"):
         hm.protect(TABLE, "policy.toml")  # type: ignore[arg-type] # tested
 
@@ -177,7 +179,7 @@ def test_a_kind_is_added_once(kind):
         add_kind(replace(kind, name="masked"))
 
 
-@pytest.mark.parametrize("name", ["microdata", "masked", "synthetic", "private-microdata"])
+@pytest.mark.parametrize("name", [*_kinds.KINDS])
 def test_ours_are_kinds_of_the_same_class(name):
     assert type(kind_named(name)) is ReleaseKind
     assert kind_named(name).name == name

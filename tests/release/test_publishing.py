@@ -1,4 +1,4 @@
-"""A kind of release that is added from outside: a product and a check, and nothing of ours changed.
+"""A kind of release that is added from outside: a kind and a check, and nothing of ours changed.
 
 The page "Add a kind of release" shows the same.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from contextlib import nullcontext
 from dataclasses import replace
 
 import polars as pl
@@ -18,13 +19,14 @@ from halfmask._errors import ParameterError, VerificationError
 from halfmask.claims import Claim, DataFile, read_manifest, write_manifest
 from halfmask.release import (
     BarsBlock,
-    Product,
+    Release,
+    ReleaseKind,
+    RowFiles,
     TableBlock,
     TextBlock,
     _publishing,
-    publish,
-    publish_verified,
 )
+from halfmask.release.release import StatedPolicy
 from halfmask.verifier import CHECKS, ClaimCount, add_check
 
 COUNTS = {"north": 12, "south": 7}
@@ -56,7 +58,7 @@ def check(claim, files):
     return ClaimCount(holds=holds, found={"smallest": smallest})
 
 
-def product(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None, page=None):
+def release(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None, page=None):
     claim = Claim(
         model="minimum-count",
         parameters={"n": n},
@@ -64,19 +66,24 @@ def product(counts=COUNTS, *, n=5, smallest=7, kind="toy-counts", claims=None, p
         basis="counted",
         evidence={"smallest": smallest},
     )
-    return Product(
-        kind=kind,
-        policy_sha256="0" * 64,
-        write=lambda folder: write(folder, counts),
-        claims=lambda _files: [claim] if claims is None else claims,
-        weaknesses=["one-release: a second release can be subtracted from this one."],
-        blocks=[
+    made = ReleaseKind(
+        name=kind,
+        files=lambda _release, _job: nullcontext(RowFiles(write=lambda at: write(at, counts))),
+        weaknesses=lambda _: ["one-release: a second release can be subtracted from this one."],
+        blocks=lambda _: [
             TextBlock(title="About", sentences=["<Counts>"]),
             TableBlock(title="Regions", columns=["region"], rows=[["north"]]),
             BarsBlock(title="Shares", shares={"north": 12 / 19}),
         ],
-        software={"toy": "1"},
+        software=("polars",),
         page=page,
+    )
+    return Release(
+        kind=made,
+        policy=StatedPolicy(kind, ""),
+        claims=(claim,) if claims is None else claims,
+        rows={"out": len(counts)},
+        facts=None,
     )
 
 
@@ -88,7 +95,7 @@ def checked(monkeypatch):
 
 @pytest.mark.usefixtures("checked")
 def test_a_kind_from_outside_is_released_and_verifies(tmp_path):
-    manifest = publish(product(), tmp_path / "out")
+    manifest = release().write(tmp_path / "out").written[0]
 
     assert read_manifest(tmp_path / "out") == manifest
     found = halfmask.verify(tmp_path / "out")
@@ -101,7 +108,7 @@ def test_a_kind_from_outside_is_released_and_verifies(tmp_path):
 
 def test_without_its_check_it_is_refused(tmp_path):
     with pytest.raises(VerificationError, match="No check is known for this model"):
-        publish(product(), tmp_path / "out")
+        release().write(tmp_path / "out")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -110,16 +117,16 @@ def test_without_its_check_it_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "broken",
     [
-        product({"north": 12, "south": 4}, smallest=4),  # one below what is claimed
-        product(smallest=8),  # evidence that states more than is there
-        product(kind="other-counts"),  # a check of another kind is none
-        product(claims=[]),  # nothing claimed, nothing verified
-        product({"north": "many"}),  # what the check can't read
+        release({"north": 12, "south": 4}, smallest=4),  # one below what is claimed
+        release(smallest=8),  # evidence that states more than is there
+        release(kind="other-counts"),  # a check of another kind is none
+        release(claims=()),  # nothing claimed, nothing verified
+        release({"north": "many"}),  # what the check can't read
     ],
 )
 def test_what_its_check_does_not_bear_out_leaves_no_release(tmp_path, broken):
     with pytest.raises(VerificationError) as caught:
-        publish(broken, tmp_path / "out")
+        broken.write(tmp_path / "out")
 
     assert "many" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
@@ -128,7 +135,7 @@ def test_what_its_check_does_not_bear_out_leaves_no_release(tmp_path, broken):
 @pytest.mark.usefixtures("checked")
 @pytest.mark.parametrize("name", ["data/counts.csv", "report.html", "data/another.csv"])
 def test_a_folder_that_was_changed_does_not_verify(tmp_path, name):
-    publish(product(), tmp_path / "out")
+    release().write(tmp_path / "out")
     path = tmp_path / "out" / name
     path.write_bytes((path.read_bytes() if path.exists() else b"") + b"north,9\r\n")
 
@@ -157,10 +164,10 @@ def test_a_basis_that_is_none_is_refused():
 @pytest.mark.parametrize("basis", ["accounted", "measured"])
 def test_no_evidence_is_dressed_as_another(tmp_path, basis):
     """A check that counts bears out nothing that is said to be measured or accounted."""
-    claim = replace(product().claims([])[0], basis=basis)
+    claim = replace(release().claims[0], basis=basis)
 
     with pytest.raises(VerificationError, match="is of what is counted"):
-        publish(product(claims=[claim]), tmp_path / "out")
+        release(claims=(claim,)).write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -173,7 +180,7 @@ def test_a_check_that_fails_says_nothing_of_the_files(tmp_path, monkeypatch):
     monkeypatch.setitem(CHECKS, ("toy-counts", "minimum-count"), ("counted", quoting))
 
     with pytest.raises(VerificationError, match="can't read the files") as refused:
-        publish(product(), tmp_path / "out")
+        release().write(tmp_path / "out")
     assert "canary" not in str(refused.value)
 
 
@@ -182,16 +189,16 @@ def test_a_page_of_its_own_shows_what_was_verified(tmp_path):
     """It gets the manifest and what the verifier found; its hash comes into the manifest."""
     seen = []
 
-    def page(manifest, verification):
+    def page(_, manifest, verification):
         seen.append((manifest, verification))
         return f"<p>{verification.claims[0].sentence}</p>"
 
-    manifest = publish(product(page=page), tmp_path / "out")
+    manifest = release(page=page).write(tmp_path / "out").written[0]
 
     [(told, verification)] = seen
     assert verification.holds
     assert told == replace(manifest, report_sha256=None)
-    assert manifest.software.keys() == {"halfmask", "toy"}
+    assert manifest.software.keys() == {"halfmask", "polars"}
     raw = (tmp_path / "out" / "report.html").read_bytes()
     assert raw.decode() == f"<p>{verification.claims[0].sentence}</p>"
     assert hashlib.sha256(raw).hexdigest() == manifest.report_sha256
@@ -201,11 +208,11 @@ def test_a_page_of_its_own_shows_what_was_verified(tmp_path):
 
 @pytest.mark.usefixtures("checked")
 def test_a_page_of_its_own_is_not_made_of_what_does_not_hold(tmp_path):
-    def page(_manifest, _verification):
+    def page(_release, _manifest, _verification):
         raise AssertionError
 
     with pytest.raises(VerificationError):
-        publish(product(smallest=8, page=page), tmp_path / "out")
+        release(smallest=8, page=page).write(tmp_path / "out")
 
     assert list(tmp_path.iterdir()) == []
 
@@ -221,7 +228,7 @@ def test_how_often_the_manifest_is_written(tmp_path, monkeypatch, page, times):
         return write_manifest(manifest, folder)
 
     monkeypatch.setattr(_publishing, "write_manifest", counted)
-    publish(product(page=page), tmp_path / "out")
+    release(page=page).write(tmp_path / "out")
 
     assert len(written) == times
     assert written[-1] is not None
@@ -234,6 +241,6 @@ def test_it_says_how_far_it_is(tmp_path):
     def told(stage, share=None):
         stages.append((stage, share))
 
-    publish_verified(product(), tmp_path / "out", progress=told)
+    release().write(tmp_path / "out", progress=told)
 
     assert stages == [("writing", 0.0), ("verifying on disk", None), ("done", 1.0)]

@@ -94,10 +94,9 @@ def parse_manifest(raw: bytes, *, of_output: bool = False) -> Manifest:
             hint="Verify it with the version of halfmask that wrote it.",
         )
     manifest = _manifest(top, of_output=of_output)
-    if manifest.kind in ((MICRODATA, MASKED, SYNTHETIC) if of_output else (EVENTS,)):
+    if _IS_BESIDE.get(manifest.kind, of_output) != of_output:
         raise VerificationError(f"The manifest of {manifest.kind} isn't where these have theirs.")
-    if manifest.kind == MICRODATA:
-        _check_risk(manifest)
+    _CHECKS.get(manifest.kind, lambda _: None)(manifest)
     return manifest
 
 
@@ -126,6 +125,11 @@ def _check_risk(manifest: Manifest) -> None:
     at = At(manifest.details.get("risk"), f"{MANIFEST_NAME}: details: risk")
     if "released_columns" not in at.mapping():
         raise VerificationError(f"{at.place} lacks the key 'released_columns'.")
+
+
+#: Whether the manifest of a kind of ours lies next to an output, and what else is asked of it.
+_IS_BESIDE: Final = {MICRODATA: False, MASKED: False, SYNTHETIC: False, EVENTS: True}
+_CHECKS: Final = {MICRODATA: _check_risk}
 
 
 def _hash_of(at: At) -> str:

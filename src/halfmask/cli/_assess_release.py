@@ -85,40 +85,45 @@ class _Stated:
     bounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     half_open: frozenset[str] = frozenset()
 
-    @classmethod
-    def of(cls, manifest: Manifest) -> _Stated:
-        from halfmask.claims import MaskedDetails, table_manifest  # noqa: PLC0415 # loads late
-
-        if manifest.kind == MaskedDetails.kind:
-            masked = MaskedDetails.of(manifest)
-            return cls(
-                files=manifest.files,
-                policy_sha256=manifest.policy_sha256,
-                columns=masked.columns,
-                unchanged=frozenset(c.name for c in masked.columns if not masked.masks_of(c.name)),
-                n_in=masked.rows.n_in,
-                is_sampled=False,
-            )
-        table = table_manifest(manifest)
-        return cls(
-            files=table.files,
-            policy_sha256=table.policy_sha256,
-            columns=_with_ranges(table.columns),
-            half_open=frozenset(c.bound_of or c.name for c in table.columns if c.range_step),
-            bounds={
-                name: tuple(each.name for each in table.columns if each.bound_of == name)
-                for name in dict.fromkeys(each.bound_of for each in table.columns)
-                if name is not None
-            },
-            unchanged=frozenset(
-                c.name for c in table.columns if c.recoding is None and c.mask is None
-            ),
-            n_in=table.rows.n_in,
-            is_sampled=bool(manifest.details.get("row_masks")),
-        )
-
     def of_role(self, role: str) -> tuple[str, ...]:
         return tuple(each.name for each in self.columns if each.role == role)
+
+
+def _stated_by_masks(manifest: Manifest) -> _Stated:
+    from halfmask.claims import MaskedDetails  # noqa: PLC0415 # loads late
+
+    masked = MaskedDetails.of(manifest)
+    return _Stated(
+        files=manifest.files,
+        policy_sha256=manifest.policy_sha256,
+        columns=masked.columns,
+        unchanged=frozenset(c.name for c in masked.columns if not masked.masks_of(c.name)),
+        n_in=masked.rows.n_in,
+        is_sampled=False,
+    )
+
+
+def _stated_by_classes(manifest: Manifest) -> _Stated:
+    from halfmask.claims import table_manifest  # noqa: PLC0415 # loads late
+
+    table = table_manifest(manifest)
+    return _Stated(
+        files=table.files,
+        policy_sha256=table.policy_sha256,
+        columns=_with_ranges(table.columns),
+        half_open=frozenset(c.bound_of or c.name for c in table.columns if c.range_step),
+        bounds={
+            name: tuple(each.name for each in table.columns if each.bound_of == name)
+            for name in dict.fromkeys(each.bound_of for each in table.columns)
+            if name is not None
+        },
+        unchanged=frozenset(c.name for c in table.columns if c.recoding is None and c.mask is None),
+        n_in=table.rows.n_in,
+        is_sampled=bool(manifest.details.get("row_masks")),
+    )
+
+
+_STATED: Final = {"masked": _stated_by_masks}
 
 
 def _with_ranges(columns: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...]:
@@ -138,7 +143,8 @@ def _shuffled(
     from halfmask.claims import read_manifest  # noqa: PLC0415 # the same
     from halfmask.verifier import verify  # noqa: PLC0415 # the same
 
-    stated = _Stated.of(read_manifest(Path(folder)))
+    manifest = read_manifest(Path(folder))
+    stated = _STATED.get(manifest.kind, _stated_by_classes)(manifest)
     verify(folder).raise_if_broken()
     known = None if policy is None else _policy_of(policy, stated)
     original = _read(table, known, reading, "TABLE")

@@ -52,11 +52,12 @@ def copy_database(
             hint="Write rules for columns into POLICY; or name one table, as in ?table=NAME.",
         )
     from halfmask.data.io.database_url import DatabaseUrl  # noqa: PLC0415 - half a second
-    from halfmask.databases import DatabasePolicy, protect_database  # noqa: PLC0415 - as above
+    from halfmask.databases import DatabasePolicy  # noqa: PLC0415 - as above
+    from halfmask.microdata import protect_to  # noqa: PLC0415 - as above
 
     folder = report or f"{DatabaseUrl.parse(target).name}.report"
     with saying.stages() as stages:
-        copied = protect_database(
+        release = protect_to(
             source,
             DatabasePolicy.load(policy),
             target,
@@ -66,6 +67,7 @@ def copy_database(
             overwrite=overwrite,
             progress=stages,
         )
+    copied: MaskedDatabase = release.facts
     return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
 
 

@@ -12,6 +12,7 @@ from halfmask import _policy_files
 from halfmask._errors import HalfmaskError, PolicyError
 from halfmask._file_kinds import FileKind
 from halfmask._policy_files import Number, Section, Whole, WrittenPolicy, got, near, quoted, wanted
+from halfmask.claims.manifest import DATABASE
 from halfmask.microdata.mask_section import MaskSection, TableMaskSection, mask_parameters
 
 if TYPE_CHECKING:
@@ -130,6 +131,11 @@ class DatabasePolicy(WrittenPolicy):
             super().__init__(**sections)
         except ValidationError as error:
             raise _policy_files.policy_error(error, _sentence) from None
+
+    @property
+    def kind(self) -> str:
+        """The kind of release that it asks for."""
+        return DATABASE
 
     @property
     def sha256(self) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
 from halfmask.data import DatabaseUrl
+from halfmask.databases._database import open_source
 from halfmask.databases._domains import linked_columns
-from halfmask.databases._protect import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

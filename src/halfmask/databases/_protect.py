@@ -1,36 +1,18 @@
-"""protect_database: a schema copied through its masks, whole or not at all."""
+"""protect_database: the short form of `protect` for a database, written at once."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halfmask._errors import ParameterError
-from halfmask._progress import Progress, silent
-from halfmask._random import check_key, fresh_key
-from halfmask.claims import MANIFEST_NAME
-from halfmask.data import DatabaseUrl, atomic_folder
-from halfmask.databases._checking import check_copy
-from halfmask.databases._copying import CopyKeys, MaskFault, copy_table, mask_faults
-from halfmask.databases._faults import raise_all
-from halfmask.databases._plan import plan_of
-from halfmask.databases._postgres_source import PostgresSource
-from halfmask.databases._postgres_target import PostgresTarget, postgres_type
-from halfmask.databases._report import write_report
-from halfmask.databases._sqlite import sqlite_type
-from halfmask.databases._sqlite_source import SqliteSource
-from halfmask.databases._sqlite_target import SqliteTarget
-from halfmask.databases._subset import check_references, kept_rows
-from halfmask.masks.pseudonym import pseudonym_key
+from halfmask.microdata import protect
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask._progress import Progress
     from halfmask.databases._checking import TableCount
-    from halfmask.databases._plan import CopyPlan
     from halfmask.databases._policy import DatabasePolicy
-    from halfmask.databases._schema import SourceDatabase, TableSchema, TargetDatabase
-    from halfmask.databases._written import TypeName
     from halfmask.vault import Vault
 
 
@@ -48,9 +30,9 @@ class MaskedDatabase:
         Sentences: what the copy lacks besides dropped tables and columns.
     """
 
-    tables: tuple[TableCount, ...]
-    n_references: int
-    left_out: tuple[str, ...]
+    tables: tuple[TableCount, ...] = ()
+    n_references: int = 0
+    left_out: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -144,119 +126,7 @@ def protect_database(
     1
     >>> folder.cleanup()
     """
-    progress = progress or silent
-    key = fresh_key() if key is None else key
-    check_key(key)
-    keys = CopyKeys(key=key, vault_key=None if vault is None else pseudonym_key(vault))
-    urls = DatabaseUrl.parse(source), DatabaseUrl.parse(target)
-    _check_urls(*urls)
-    with ExitStack() as stack:
-        folder = stack.enter_context(
-            atomic_folder(report, overwrite=overwrite, marker=MANIFEST_NAME, what="report folder")
-        )
-        progress("reading the schema")
-        base, typed = open_source(urls[0])
-        stack.enter_context(closing(base))
-        plan = plan_of(policy, _looked_at(base, policy), typed, base.others())
-        progress("checking references")
-        check_references(base, plan.foreign_keys)
-        lists = _lists(base, policy, plan, key)
-        made = _target(urls[1], base, overwrite=overwrite)
-        stack.enter_context(closing(made))
-        counts = _copied(base, made, plan, lists, keys, progress)
-        write_report(folder, policy, plan, counts)
-        made.commit()
-    progress("done", 1.0)
-    return MaskedDatabase(
-        tables=tuple(counts), n_references=len(plan.foreign_keys), left_out=plan.left_out
-    )
-
-
-def _check_urls(source: DatabaseUrl, target: DatabaseUrl) -> None:
-    for url, what in ((source, "source"), (target, "target")):
-        if url.engine == "duckdb":
-            raise ParameterError(
-                f"The {what} is a DuckDB file, of which single tables are read.",
-                hint="Give PostgreSQL or SQLite.",
-            )
-        if url.table is not None:
-            raise ParameterError(
-                f"The URL of the {what} names a table; all tables of a schema are copied.",
-                hint="Leave 'table' out, and drop the other tables in the policy.",
-            )
-    if _place(source) == _place(target):
-        raise ParameterError(
-            "The target is the source.", hint="Give a new schema or file for the copy."
-        )
-    if source.engine != target.engine:
-        raise ParameterError(
-            f"The source is of {source.engine}, the target of {target.engine}.",
-            hint="Give a target of the same engine.",
-        )
-
-
-def _place(url: DatabaseUrl) -> tuple[str, str]:
-    if url.engine == "postgresql":
-        return url.location, url.schema or "public"
-    return str(Path(url.location).resolve()), ""
-
-
-def open_source(url: DatabaseUrl) -> tuple[SourceDatabase, TypeName]:
-    """Open a database to read, and return how its types are called."""
-    if url.engine == "postgresql":
-        return PostgresSource(url), postgres_type
-    return SqliteSource(url), sqlite_type
-
-
-def _target(url: DatabaseUrl, source: SourceDatabase, *, overwrite: bool) -> TargetDatabase:
-    if isinstance(source, PostgresSource):
-        return PostgresTarget(url, source, overwrite=overwrite)
-    return SqliteTarget(url, overwrite=overwrite)
-
-
-def _looked_at(source: SourceDatabase, policy: DatabasePolicy) -> list[TableSchema]:
-    """Return the tables of a source, with what the cells of copied columns say of their types."""
-    found = []
-    for table in source.tables():
-        section = policy.tables.get(table.name)
-        if section is None or table.refused:
-            found.append(table)
-            continue
-        columns = {name for name, rule in section.columns.items() if rule.word != "drop"}
-        columns.update(*(mask.reads for mask in section.masks))
-        found.append(source.looked_at(table, columns))
-    return found
-
-
-def _lists(
-    source: SourceDatabase, policy: DatabasePolicy, plan: CopyPlan, key: bytes
-) -> dict[str, str]:
-    """Return the temporary tables that list the rows of a subset; none without a subset."""
-    if policy.subset is None:
-        return {}
-    names = [it.name for it in plan.tables]
-    return kept_rows(source, policy.subset, names, plan.foreign_keys, key)
-
-
-def _copied(
-    source: SourceDatabase,
-    target: TargetDatabase,
-    plan: CopyPlan,
-    lists: dict[str, str],
-    keys: CopyKeys,
-    progress: Progress,
-) -> list[TableCount]:
-    """Write the target, and check it before it is committed."""
-    target.create(plan.tables)
-    copied = []
-    for number, table in enumerate(plan.tables):
-        progress("copying tables", number / len(plan.tables))
-        try:
-            copied.append(copy_table(source, target, table, plan, lists.get(table.name), keys))
-        except MaskFault as fault:
-            raise_all(mask_faults(source, plan, lists, keys))
-            raise fault.error from None
-    progress("making keys and indexes")
-    target.finish(plan.tables)
-    progress("checking the copy")
-    return check_copy(source, target, copied, plan.foreign_keys, lists)
+    release = protect(source, policy, key=key, vault=vault)
+    written = release.write(target, report=report, overwrite=overwrite, progress=progress)
+    counted: MaskedDatabase = written.facts
+    return counted

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halfmask._errors import PolicyError
+from halfmask.databases._database import open_source
 from halfmask.databases._domains import domains_of
-from halfmask.databases._protect import open_source
 from halfmask.masks import is_reversible
 
 if TYPE_CHECKING:

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ColumnWarning
+from halfmask.claims import DataFile
 from halfmask.claims.manifest import PRIVATE_MICRODATA
+from halfmask.claims.weaknesses import weakness_sentence
+from halfmask.data import write_table
 from halfmask.dp.safepub import SafePub
 from halfmask.dp.safepub.safepub import released
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata.opening import frame_given, ledger_view, opened_as_texts, text_columns
-from halfmask.release import Product, Release, ReleaseKind, RowFiles
+from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from halfmask.claims.claim import Json
-    from halfmask.data import Column
+    from halfmask.data import Column, Format
     from halfmask.dp.safepub import PrivateRows
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
     from halfmask.release.page import AnyBlock
 
+_PART: Final = "data/part-00000"
+_LEFT_OUT: Final = (
+    "The release doesn't state how many rows the table has, nor how many were left out.",
+    "It doesn't state measured risk and utility, which compare released rows with the table.",
+    "Such numbers depend on each row of the table: to state them would cost more epsilon.",
+    "All counts that are stated are of the released rows, and everybody can count these.",
+)
 #: Why `protect` refuses its other parameters.
 _UNUSED: Final = {
     "key": "Rows are drawn by the operating system's randomness and written in a fixed order.",
@@ -38,12 +50,13 @@ _UNUSED: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateFacts:
-    """Epsilon, delta and the k that follows from them: nothing that depends on the table."""
+    """Epsilon, delta and the k that follows from them, and the format: nothing of the table."""
 
     terms: Mapping[str, float]
+    form: Format
 
 
-def make(table: object, policy: Policy, inputs: Inputs) -> Release[PrivateFacts]:
+def make(table: object, policy: Policy, inputs: Inputs) -> Release[PrivateFacts | None]:
     """Draw rows under differential privacy; the ledger is charged before."""
     sampler, ledger, progress = _sampler_of(policy), inputs.ledger, inputs.progress
 
@@ -70,7 +83,10 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[PrivateFacts]
         policy=policy,
         claims=drawn.claims(),
         rows={"out": drawn.data.height},
-        facts=PrivateFacts(terms={"epsilon": terms.epsilon, "delta": terms.delta, "k": terms.k}),
+        facts=PrivateFacts(
+            terms={"epsilon": terms.epsilon, "delta": terms.delta, "k": terms.k},
+            form=policy.output.format,
+        ),
         source=drawn,
         original=frame_given(table),
     )
@@ -98,31 +114,65 @@ def _levels_of(column: Column) -> int | tuple[int | None, int | None]:
 
 
 @contextmanager
-def files(release: Release[PrivateFacts], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how files are written."""
+def files(release: Release[PrivateFacts | None], job: WriteJob) -> Iterator[RowFiles]:
+    """Give how the rows are written, as one file."""
     del job
-    yield RowFiles(write=_product(release).write)
-
-
-def weaknesses(release: Release[PrivateFacts]) -> Sequence[str]:
-    """Name what the guarantee doesn't cover."""
-    return _product(release).weaknesses
-
-
-def details(release: Release[PrivateFacts]) -> Mapping[str, Json]:
-    """Return the level of each column."""
-    return _product(release).details
-
-
-def blocks(release: Release[PrivateFacts]) -> Sequence[AnyBlock]:
-    """Return how rows were made, and what isn't stated."""
-    return _product(release).blocks
-
-
-def _product(release: Release[PrivateFacts]) -> Product:
+    form: Format = "parquet" if release.facts is None else release.facts.form
     rows: PrivateRows = release.source
-    form = release.policy.output.format
-    return rows.product(policy_sha256=release.policy.sha256, form=form)
+
+    def write(folder: Path) -> Sequence[DataFile]:
+        path = folder / f"{_PART}.{form}"
+        write_table(rows.data, path, format=form)
+        raw = path.read_bytes()
+        return [
+            DataFile(
+                name=f"{_PART}.{form}",
+                format=form,
+                sha256=hashlib.sha256(raw).hexdigest(),
+                n_bytes=len(raw),
+                n_rows=rows.data.height,
+            )
+        ]
+
+    yield RowFiles(write=write)
+
+
+def weaknesses(release: Release[PrivateFacts | None]) -> Sequence[str]:
+    """Name what the guarantee doesn't cover."""
+    rows: PrivateRows = release.source
+    names = ["unseen-sampling", "one-release"]
+    names += ["rows-not-persons"] if rows.terms.person is None else []
+    return [weakness_sentence(name) for name in names]
+
+
+def details(release: Release[PrivateFacts | None]) -> Mapping[str, Json]:
+    """Return the level of each column."""
+    rows: PrivateRows = release.source
+    return {"levels": dict(rows.levels), "heights": dict(rows.heights)}
+
+
+def blocks(release: Release[PrivateFacts | None]) -> Sequence[AnyBlock]:
+    """Return how rows were made, and what isn't stated."""
+    return [
+        TextBlock(title="How rows were made", sentences=_sentences(release.source)),
+        TextBlock(title="What isn't stated, and why", sentences=_LEFT_OUT),
+    ]
+
+
+def _sentences(rows: PrivateRows) -> list[str]:
+    it = rows.terms
+    levels = ", ".join(
+        f"{name} {level} of {rows.heights[name]}" for name, level in rows.levels.items()
+    )
+    chosen = f"chosen by the exponential mechanism with epsilon {it.search_epsilon}"
+    how = "given" if it.are_levels_given else chosen
+    of_person = "" if it.person is None else " One row of each person took part."
+    return [
+        f"Each row was drawn with probability {it.sampling_fraction}.{of_person}",
+        f"Levels were {how}: {levels}.",
+        f"Classes of fewer than {it.k} rows over all columns were left out.",
+        f"This size follows from epsilon {it.epsilon}, delta {it.delta} and the probability.",
+    ]
 
 
 KIND = ReleaseKind(

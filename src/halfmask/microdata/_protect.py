@@ -62,16 +62,17 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     hierarchies: Hierarchies | None = None,
     **given: Unpack[Given],
 ) -> Release[Any]:
-    """Protect a table by a policy.
+    """Protect a table, or a database, by a policy.
 
     Parameters
     ----------
     table
         A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
-        :class:`~halfmask.data.Source`.
+        :class:`~halfmask.data.Source`. Of a database: its URL, without a table.
     policy
         What the owner wants; it must name every column of the table. Without one, name
-        `quasi_identifiers` and `k`: then a policy is made, and `Release.policy` has it.
+        `quasi_identifiers` and `k`: then a policy is made, and `Release.policy` has it. A
+        :class:`~halfmask.databases.DatabasePolicy` is for databases.
     quasi_identifiers, sensitive, label
         Without a policy: the columns that others may know of a person, those that nobody may
         learn, and the one that a model is to predict. Of other columns, those that identify or
@@ -218,6 +219,7 @@ def protect_to(
     *,
     overwrite: bool = False,
     persons: str | Path | None = None,
+    report: str | Path | None = None,
     **given: Unpack[Given],
 ) -> Release[Any]:
     """Protect a table and write the release, verified on disk, or nothing.
@@ -229,7 +231,7 @@ def protect_to(
     ----------
     table, policy
         As of `protect`.
-    out, overwrite, persons
+    out, overwrite, persons, report
         As of `Release.write`.
     key, vault, population, strict, engine, ledger, progress
         As of `protect`.
@@ -242,19 +244,26 @@ def protect_to(
     kind = kind_named(policy.kind)
     if persons is not None:
         kind.check_input("persons")
-    # Before hours of work, or a charge.
+    if not kind.has_report:
+        _check_out(out, overwrite=overwrite, is_charged=given.get("ledger") is not None)
+    release = protect(table, policy, **given)
+    progress = given.get("progress")
+    return release.write(
+        out, overwrite=overwrite, persons=persons, report=report, progress=progress
+    )
+
+
+def _check_out(out: str | Path, *, overwrite: bool, is_charged: bool) -> None:
+    """Refuse a folder that can't be made: before hours of work, or a charge."""
     if isinstance(out, str) and is_object_address(out):
         check_object_folder(out, overwrite=overwrite)
-    elif given.get("ledger") is not None and os.path.lexists(out) and not overwrite:
+    elif is_charged and os.path.lexists(out) and not overwrite:
         raise ReleaseError(
             "The folder exists already, and nothing was charged.",
             hint="Choose another name, or overwrite an earlier release.",
         )
     else:
         check_new_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)
-    release = protect(table, policy, **given)
-    progress = given.get("progress")
-    return release.write(out, overwrite=overwrite, persons=persons, progress=progress)
 
 
 def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskFacts]:

@@ -16,6 +16,10 @@ KINDS: Final[dict[str, ReleaseKind[Any] | str]] = {
     "masked": "halfmask.microdata.masked",
     "synthetic": "halfmask.microdata.synthetic",
     "private-microdata": "halfmask.microdata._private",
+    "database": "halfmask.databases._database",
+    "private-answer": "halfmask.dp.queries._release_answer",
+    "private-model": "halfmask.dp.learning._release_model",
+    "privacy-ledger": "halfmask.dp.ledger._release_ledger",
 }
 
 

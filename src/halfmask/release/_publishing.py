@@ -1,4 +1,4 @@
-"""publish: write a product aside, state its claims, verify it, and give it its name."""
+"""publish: write a release aside, verify it, and give it its name."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import hashlib
 import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ReleaseError
-from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Manifest, write_manifest
 from halfmask.claims.manifest_reader import parse_manifest
 from halfmask.claims.released_files import manifest_of
@@ -23,77 +21,54 @@ from halfmask.release.page import page_of
 from halfmask.verifier import VerifyInputs, verify_with
 
 if TYPE_CHECKING:
-    from halfmask.claims import DataFile
-    from halfmask.release._product import Product
+    from collections.abc import Callable, Sequence
+
+    from halfmask.release.page import AnyBlock
+    from halfmask.release.row_files import RowFiles, WriteJob
     from halfmask.verifier import CheckedRelease
 
 REPORT_BESIDE: Final = ".report.html"
 
 
-def publish(product: Product, out: str | Path, *, overwrite: bool = False) -> Manifest:
-    """Write a release, verify it on disk, and then give the folder its name.
-
-    Parameters
-    ----------
-    product
-        The files, claims and page of the release.
-    out
-        The folder to make, or its address in an object store.
-    overwrite
-        Whether an earlier release of that name may be replaced; not in an object store.
-
-    Returns
-    -------
-    Manifest
-        The written manifest.
-
-    Raises
-    ------
-    VerificationError
-        If a claim has no check or doesn't hold. No folder is left.
-    ReleaseError
-        If the folder exists already, or can't be written. No partial folder is left.
-
-    Notes
-    -----
-    **Guarantees.** The manifest has the hash of the page. A page made of blocks shows the claims
-    before they are verified, and the verifier reads it with the folder. A page that the product
-    makes itself shows what was verified. It is made later; only its hash enters the manifest.
-    """
-    return publish_verified(product, out, overwrite=overwrite)[0]
-
-
-def publish_verified(
-    product: Product, out: str | Path, *, overwrite: bool = False, progress: Progress | None = None
+def publish(
+    manifest: Manifest,
+    files: RowFiles,
+    job: WriteJob,
+    *,
+    blocks: Sequence[AnyBlock] = (),
+    page: Callable[[Manifest, CheckedRelease], str] | None = None,
 ) -> tuple[Manifest, CheckedRelease]:
-    """Do what `publish` does, report progress, and return what was verified.
+    """Write a release aside, verify it on disk, and then give its folder its name.
 
-    Parameters
-    ----------
-    product, out, overwrite
-        As of `publish`.
-    progress
-        Called with what is being done and how far it is.
+    A page of blocks shows the claims before they are verified, and the verifier reads it with the
+    folder. A page of the kind's own shows what was verified: it is made later, and only its hash
+    enters the manifest.
     """
-    progress = progress or silent
-    with _new_folder(out, overwrite=overwrite) as folder:
-        progress("writing", 0.0)
-        (folder / "data").mkdir()
-        manifest = _manifest(product, tuple(product.write(folder)))
-        if product.page is None:
-            page = page_of(product.kind, manifest.claims, product.weaknesses, product.blocks)
-            manifest = _with_page(manifest, page, folder)
+    progress = job.progress
+    with _new_folder(files.folder or job.out, overwrite=job.overwrite) as folder:
+        if files.write is not None:
+            progress("writing", 0.0)
+            (folder / "data").mkdir()
+            manifest = replace(manifest, files=tuple(files.write(folder)))
+        now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        manifest = replace(manifest, created=now)
+        if page is None:
+            shown = page_of(manifest.kind, manifest.claims, manifest.weaknesses, blocks)
+            manifest = _with_page(manifest, shown, folder)
         write_manifest(manifest, folder)
         progress("verifying on disk")
-        given = VerifyInputs() if product.evidence is None else product.evidence(manifest.files)
+        given = VerifyInputs() if files.evidence is None else files.evidence(manifest.files)
         verification = verify_with(folder, given)
-        verification.raise_if_broken()
-        if product.page is not None:
+        if files.write is not None or verification.is_broken:
+            verification.raise_if_broken()
+        if page is not None:
             progress("reporting")
-            manifest = _with_page(manifest, product.page(manifest, verification), folder)
+            manifest = _with_page(manifest, page(manifest, verification), folder)
             # Written twice: the verifier had to read a manifest from disk before the page could
             # show what it found, so the page's hash is known only now.
             write_manifest(manifest, folder)
+        if files.commit is not None:
+            files.commit()
     progress("done", 1.0)
     return manifest, verification
 
@@ -165,19 +140,6 @@ def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Publish
     with atomic_file(found.manifest_path, overwrite=True) as file:
         file.write(text)
     return found
-
-
-def _manifest(product: Product, files: tuple[DataFile, ...]) -> Manifest:
-    return Manifest(
-        kind=product.kind,
-        created=dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        software={"halfmask": version("halfmask"), **product.software},
-        policy_sha256=product.policy_sha256,
-        files=files,
-        claims=tuple(product.claims(files)),
-        weaknesses=tuple(product.weaknesses),
-        details=product.details,
-    )
 
 
 def _with_page(manifest: Manifest, page: str, folder: Path) -> Manifest:

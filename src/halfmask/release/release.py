@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
@@ -15,19 +16,19 @@ from halfmask._errors import ParameterError, ReleaseError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least
-from halfmask.claims import Claim
+from halfmask.claims import Claim, Manifest
 from halfmask.data import like
 from halfmask.engines import LocalEngine
-from halfmask.release._product import Product
+from halfmask.release._publishing import publish
+from halfmask.release.row_files import RowFiles, WriteJob
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from halfmask.claims import DataFile, Manifest
     from halfmask.claims.claim import Json
     from halfmask.release.page import AnyBlock
     from halfmask.vault import Vault
-    from halfmask.verifier import CheckedRelease, VerifyInputs
+    from halfmask.verifier import CheckedRelease
 
 Facts = TypeVar("Facts")
 
@@ -42,6 +43,19 @@ class ReleasePolicy(Protocol):
     @property
     def sha256(self) -> str:
         """The hash of what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPolicy:
+    """What was asked for where no policy says it: a question, settings, as text."""
+
+    kind: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the text."""
+        return sha256(self.text.encode()).hexdigest()
 
 
 class RowSource(Protocol):
@@ -82,45 +96,6 @@ class Inputs:
     progress: Progress = silent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteJob:
-    """Where a release is written, and how.
-
-    Parameters
-    ----------
-    out
-        The folder to make, or its address.
-    overwrite
-        Whether what is there may be replaced.
-    persons
-        A file to make outside of the release.
-    progress
-        Called with what is being done and how far it is.
-    """
-
-    out: str | Path
-    overwrite: bool
-    persons: str | Path | None
-    progress: Progress
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowFiles:
-    """How the files of a release are written, and what they are verified with.
-
-    Parameters
-    ----------
-    write
-        Writes the files under ``data/`` of the folder that it is given; returns what the manifest
-        states of them.
-    evidence
-        Returns what claims are checked against and no release holds.
-    """
-
-    write: Callable[[Path], Sequence[DataFile]]
-    evidence: Callable[[Sequence[DataFile]], VerifyInputs] | None = None
-
-
 #: What a notebook shows of a release: heads, rows and notes, of counts and no cell.
 ShownTable: TypeAlias = tuple[Sequence[str], Sequence[Sequence[object]], Sequence[str]]
 
@@ -134,7 +109,8 @@ class ReleaseKind(Generic[Facts]):
     name
         What the manifest calls it; the checks of its claims are found by it.
     make
-        Makes a release from a table, a policy and `Inputs`.
+        Makes a release from a table, a policy and `Inputs`. ``None`` if no policy asks for the
+        kind: then its room makes the release of what it has, such as an answer.
     files
         Returns, as a context, how the files of a release are written.
     weaknesses
@@ -150,6 +126,8 @@ class ReleaseKind(Generic[Facts]):
         Returns what a notebook shows; by default the claims.
     refuses
         Inputs that mean nothing here, each with the reason; ``"persons"`` is one of `write`.
+    has_report
+        Whether its rows go to a database, and manifest and page into a folder of their own.
     about
         What a policy has that asks for this kind, in words.
     software
@@ -157,7 +135,7 @@ class ReleaseKind(Generic[Facts]):
     """
 
     name: str
-    make: Callable[[Any, Any, Inputs], Release[Facts]]
+    make: Callable[[Any, Any, Inputs], Release[Facts]] | None = None
     files: Callable[[Release[Facts], WriteJob], AbstractContextManager[RowFiles]]
     weaknesses: Callable[[Release[Facts]], Sequence[str]]
     details: Callable[[Release[Facts]], Mapping[str, Json]] | None = None
@@ -165,6 +143,7 @@ class ReleaseKind(Generic[Facts]):
     page: Callable[[Release[Facts], Manifest, CheckedRelease], str] | None = None
     shown: Callable[[Release[Facts]], ShownTable] | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
+    has_report: bool = False
     about: str = "this policy"
     software: tuple[str, ...] = ()
 
@@ -176,6 +155,8 @@ class ReleaseKind(Generic[Facts]):
         table, policy, inputs
             What is released, how, and what is given besides.
         """
+        if self.make is None:
+            raise ParameterError(f"No policy asks for a release of the kind {self.name!r}.")
         for each in fields(inputs):
             value = getattr(inputs, each.name)
             if not (value is None or value is False or isinstance(value, LocalEngine)):
@@ -213,6 +194,7 @@ class Release(Generic[Facts]):
         What its kind measured or spent.
     source, copies, original
         Where its rows come from, in how many copies, and the table as given: `data` is made of it.
+        No copy: its rows aren't in memory.
     manifest, verification
         What was written, and what the verifier found on disk; ``None`` before :meth:`write`.
 
@@ -232,21 +214,26 @@ class Release(Generic[Facts]):
     claims: tuple[Any, ...]
     rows: Mapping[str, int]
     facts: Facts
-    source: Any
+    source: Any = None
     copies: int = 1
     original: object = None
     manifest: Manifest | None = None
     verification: CheckedRelease | None = None
 
     def __repr__(self) -> str:
-        rows = f"{self.rows['out']} rows"
+        rows = f"{self.rows.get('out', 'no')} rows"
         return f"Release({', '.join([rows, *map(_in_words, self.claims)])})"
 
     def _repr_html_(self) -> str:
         """Show claims and rows as a table in a notebook: counts, and no cell."""
         heads, rows, notes = (self.kind.shown or _show_claims)(self)
-        state = "Not written yet." if self.manifest is None else "Written, and verified on disk."
-        title = f"{self.kind.name} release of {self.rows['out']:,} rows"
+        title = f"{self.kind.name} release of {self.rows.get('out', 0):,} rows"
+        state = "Not written yet."
+        if self.verification is not None:
+            how = (
+                "verified on disk" if self.verification.holds else "counted before it was committed"
+            )
+            state = f"Written, and {how}."
         return html_table(title.capitalize(), heads, rows, (*notes, state))
 
     @property
@@ -263,6 +250,11 @@ class Release(Generic[Facts]):
             The number of the copy, from 0.
         """
         integer_at_least(0, owner="copy", number=number)
+        if not self.copies:
+            raise ReleaseError(
+                f"A release of the kind {self.kind.name!r} has no rows in memory.",
+                hint="Read what was written.",
+            )
         if number >= self.copies:
             raise ParameterError(
                 f"The release has no copy number {number}.",
@@ -307,6 +299,7 @@ class Release(Generic[Facts]):
         *,
         overwrite: bool = False,
         persons: str | Path | None = None,
+        report: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Release[Facts]:
         """Write the release, verify it on disk, and then give the folder its name.
@@ -315,12 +308,16 @@ class Release(Generic[Facts]):
         ----------
         out
             The folder to make, or its address in an object store, as in ``"s3://bucket/release"``.
+            Of a database: the URL of the schema or file to make.
         overwrite
             Whether an earlier release of that name may be replaced; until the new one is complete
             and verified the old one stays.
         persons
             A file to make outside of the release, where a person is the unit of guarantees: it says
             which rows are of one person, and `halfmask.verify` needs it to count persons again.
+        report
+            Of a database: the folder to make for ``manifest.json`` and ``report.html``. By default
+            ``NAME.report`` in the current folder, for the new file NAME or DATABASE.SCHEMA.
         progress
             Called with what is being done and how far it is.
 
@@ -336,16 +333,25 @@ class Release(Generic[Facts]):
         ReleaseError
             If the folder exists, or can't be written; nothing is left.
         """
-        from halfmask.release._publishing import publish_verified  # noqa: PLC0415 # the verifier
-
         if persons is not None:
             self.kind.check_input("persons")
-        job = WriteJob(out=out, overwrite=overwrite, persons=persons, progress=progress or silent)
-        with self.kind.files(self, job) as files:
-            manifest, verification = publish_verified(
-                _product(self, files), out, overwrite=overwrite, progress=progress
+        if report is not None and not self.kind.has_report:
+            raise ParameterError(
+                "The 'report' parameter of write is for databases.", hint="The report is in 'out'."
             )
-        return replace(self, manifest=manifest, verification=verification)
+        job = WriteJob(
+            out=out,
+            overwrite=overwrite,
+            persons=persons,
+            report=report,
+            progress=progress or silent,
+        )
+        with self.kind.files(self, job) as files:
+            made: Release[Facts] = files.release or self
+            page = None if made.kind.page is None else partial(made.kind.page, made)
+            blocks = () if made.kind.blocks is None else made.kind.blocks(made)
+            manifest, verification = publish(_manifest(made), files, job, blocks=blocks, page=page)
+        return replace(made, manifest=manifest, verification=verification)
 
 
 def stated_claims(release: Release[Any]) -> list[Claim]:
@@ -357,19 +363,18 @@ def _show_claims(release: Release[Any]) -> ShownTable:
     return ("claim",), [(each.sentence(),) for each in stated_claims(release)], ()
 
 
-def _product(release: Release[Any], files: RowFiles) -> Product:
+def _manifest(release: Release[Any]) -> Manifest:
+    """Return what the manifest states before the files are written."""
     kind = release.kind
-    return Product(
+    return Manifest(
         kind=kind.name,
+        created="",
+        software={"halfmask": version("halfmask"), **dict(_versions(kind.software))},
         policy_sha256=release.policy.sha256,
-        write=files.write,
-        claims=lambda _files: stated_claims(release),
-        weaknesses=kind.weaknesses(release),
-        blocks=() if kind.blocks is None else kind.blocks(release),
+        files=(),
+        claims=tuple(stated_claims(release)),
+        weaknesses=tuple(kind.weaknesses(release)),
         details={} if kind.details is None else kind.details(release),
-        software=dict(_versions(kind.software)),
-        page=None if kind.page is None else partial(kind.page, release),
-        evidence=files.evidence,
     )
 
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from halfmask.dp.learning._private_estimator import PrivateEstimator
 
 _WRONG: Final = (ValueError, TypeError, KeyError, IndexError, OSError)
-_KINDS: Final[dict[str, type[PrivateEstimator]]] = {
-    kind.__name__: kind
+#: By the kind of release and the name that its details state.
+_CLASSES: Final[dict[tuple[str, str], type[PrivateEstimator]]] = {
+    (PRIVATE_MODEL, kind.__name__): kind
     for kind in (
         PrivateBoostingClassifier,
         PrivateGaussianNB,
@@ -95,14 +96,12 @@ def load_model(folder: str | Path) -> PrivateEstimator:
 
 def _model(manifest: Manifest, text: str) -> Any:  # noqa: ANN401 # attributes of any estimator
     """Return a model with the settings and attributes of a file."""
-    if manifest.kind != PRIVATE_MODEL:
-        raise ValueError("Another kind of release.")
     lines = [json.loads(line) for line in text.splitlines()]
     settings = {line["parameter"]: line["values"] for line in lines if "parameter" in line}
     attributes = {line["attribute"]: line["values"] for line in lines if "attribute" in line}
     if not set(attributes) <= set(RELEASED):
         raise ValueError("An attribute that isn't one of numbers.")
-    model: Any = _KINDS[str(manifest.details["estimator"])](**settings)
+    model: Any = _CLASSES[manifest.kind, str(manifest.details["estimator"])](**settings)
     for name, value in attributes.items():
         setattr(model, name, np.asarray(value) if isinstance(value, list) else value)
     model.n_features_in_ = int(str(manifest.details["features"]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,13 +14,18 @@ from halfmask._errors import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims.manifest import PRIVATE_MODEL
 from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
-from halfmask.release import Product, TextBlock, publish
-from halfmask.release.json_lines import write_lines
+from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock
+from halfmask.release.release import StatedPolicy
+from halfmask.release.row_files import write_lines
 
 if TYPE_CHECKING:
-    from halfmask.claims import DataFile, Manifest
+    from collections.abc import Iterator
+
+    from halfmask.claims import Manifest
     from halfmask.claims.claim import Json
     from halfmask.dp.learning._private_estimator import PrivateEstimator
+    from halfmask.release import WriteJob
+    from halfmask.release.page import AnyBlock
 
 #: The file of such a release.
 MODEL_FILE: Final = "data/model.jsonl"
@@ -90,36 +95,74 @@ def release_model(model: PrivateEstimator, out: str | Path) -> Manifest:
     ...     halfmask.verify(f"{folder}/model").holds
     True
     """
+    return make(model).write(Path(out)).written[0]
+
+
+def make(model: PrivateEstimator) -> Release[PrivateEstimator]:
+    """Claim what a model's training cost."""
     check_is_fitted(model, "events_")
-    attributes = {name: getattr(model, name) for name in RELEASED if hasattr(model, name)}
-    if not set(attributes) - _DECLARED:
+    if not set(_attributes(model)) - _DECLARED:
         raise ParameterError(
             f"A {type(model).__name__} has no attributes of numbers that can be released.",
             hint="Release the model that scikit-learn fitted in a format of your own.",
         )
-    kind = type(model).__name__
-    settings: dict[str, Json] = {"estimator": kind, "features": int(model.n_features_in_)}
     claim = Claim(
         model="differential-privacy",
         parameters={"epsilon": float(model.epsilon), "delta": float(model.delta)},
         about={
-            "estimator": kind,
+            "estimator": type(model).__name__,
             "unit": model.unit_,
             "neighbours": _NEIGHBOURS[model.unit_],
         },
         basis="accounted",
         evidence={"events": [dict(each.to_json()) for each in model.events_]},
     )
-    product = Product(
-        kind=PRIVATE_MODEL,
-        policy_sha256=hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest(),
-        write=lambda folder: [_written(_declared(model), attributes, folder)],
-        claims=lambda _: [claim],
-        weaknesses=[*_WEAKNESSES, *([ROWS_NOT_PERSONS] if model.unit_ == "row" else [])],
-        blocks=[TextBlock(title="Model", sentences=[f"{kind} of {settings['features']} columns."])],
-        details=settings,
+    return Release(
+        kind=KIND,
+        policy=StatedPolicy(PRIVATE_MODEL, json.dumps(_settings(model), sort_keys=True)),
+        claims=(claim,),
+        rows={},
+        facts=model,
+        copies=0,
     )
-    return publish(product, Path(out))
+
+
+@contextmanager
+def files(release: Release[PrivateEstimator], job: WriteJob) -> Iterator[RowFiles]:
+    """Give how a line a setting and a line an attribute are written: its name and its numbers."""
+    del job
+    model = release.facts
+    lines: list[dict[str, Json]] = [
+        *({"parameter": name, "values": value} for name, value in _declared(model).items()),
+        *({"attribute": name, "values": _plain(it)} for name, it in _attributes(model).items()),
+    ]
+    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
+    yield RowFiles(write=lambda folder: [write_lines(folder, MODEL_FILE, text)])
+
+
+def weaknesses(release: Release[PrivateEstimator]) -> list[str]:
+    """Name what the claim doesn't cover."""
+    return [*_WEAKNESSES, *([ROWS_NOT_PERSONS] if release.facts.unit_ == "row" else [])]
+
+
+def details(release: Release[PrivateEstimator]) -> dict[str, Json]:
+    """Return the class of the model, and of how many columns it is."""
+    return _settings(release.facts)
+
+
+def blocks(release: Release[PrivateEstimator]) -> list[AnyBlock]:
+    """Return the same in a sentence."""
+    it = _settings(release.facts)
+    sentence = f"{it['estimator']} of {it['features']} columns."
+    return [TextBlock(title="Model", sentences=[sentence])]
+
+
+def _settings(model: PrivateEstimator) -> dict[str, Json]:
+    return {"estimator": type(model).__name__, "features": int(model.n_features_in_)}
+
+
+def _attributes(model: PrivateEstimator) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in RELEASED if hasattr(model, name)}
 
 
 def _declared(model: PrivateEstimator) -> dict[str, Json]:
@@ -137,11 +180,6 @@ def _plain(value: Any) -> Json:  # noqa: ANN401 # a setting of any estimator
     return [_plain(each) for each in value]
 
 
-def _written(settings: dict[str, Json], attributes: dict[str, Any], folder: Path) -> DataFile:
-    """Write a line a setting and a line an attribute: its name and its numbers."""
-    lines: list[dict[str, Json]] = [
-        *({"parameter": name, "values": value} for name, value in settings.items()),
-        *({"attribute": name, "values": _plain(value)} for name, value in attributes.items()),
-    ]
-    text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-    return write_lines(folder, MODEL_FILE, text)
+KIND = ReleaseKind(
+    name=PRIVATE_MODEL, files=files, weaknesses=weaknesses, details=details, blocks=blocks
+)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,16 +11,19 @@ from halfmask._errors import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims.manifest import PRIVACY_LEDGER
 from halfmask.dp._weaknesses import NOISE_UNSEEN
-from halfmask.release import Product, TableBlock, TextBlock, publish
-from halfmask.release.json_lines import write_lines
+from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
+from halfmask.release.release import StatedPolicy
+from halfmask.release.row_files import write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from halfmask.claims import DataFile, Manifest
+    from halfmask.claims import Manifest
     from halfmask.claims.claim import Json
     from halfmask.dp.ledger._charge import Charge
     from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
+    from halfmask.release import WriteJob
+    from halfmask.release.page import AnyBlock
 
 _FILE: Final = "data/charges.jsonl"
 _WEAKNESSES: Final = (
@@ -78,6 +81,11 @@ def release_ledger(ledger: PrivacyLedger, out: str | Path) -> Manifest:
     True
     >>> folder.cleanup()
     """
+    return make(ledger).write(Path(out)).written[0]
+
+
+def make(ledger: PrivacyLedger) -> Release[PrivacyLedger]:
+    """Claim that all charges keep to the budget."""
     terms, charges = ledger.terms, ledger.charges
     if not charges:
         raise ParameterError(
@@ -97,34 +105,20 @@ def release_ledger(ledger: PrivacyLedger, out: str | Path) -> Manifest:
         basis="accounted",
         evidence={"charges": len(charges)},
     )
-    product = Product(
-        kind=PRIVACY_LEDGER,
-        policy_sha256=hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest(),
-        write=lambda folder: [_written(charges, folder)],
-        claims=lambda _: [claim],
-        weaknesses=_WEAKNESSES,
-        blocks=[
-            TextBlock(title="Budget", sentences=[terms.sentence()]),
-            TableBlock(
-                title="Charges",
-                columns=["number", "purpose", "epsilon", "delta", "booked"],
-                rows=[
-                    [str(each.number), each.purpose, *_price(each, terms.delta), each.booked]
-                    for each in charges
-                ],
-            ),
-        ],
+    return Release(
+        kind=KIND,
+        policy=StatedPolicy(PRIVACY_LEDGER, json.dumps(about, sort_keys=True)),
+        claims=(claim,),
+        rows={"out": len(charges)},
+        facts=ledger,
+        copies=0,
     )
-    return publish(product, Path(out))
 
 
-def _price(charge: Charge, delta: float) -> tuple[str, str]:
-    """Return what a charge costs by itself, in figures."""
-    return f"{charge.epsilon_at(delta):.4g}", f"{charge.delta:g}"
-
-
-def _written(charges: Sequence[Charge], folder: Path) -> DataFile:
-    """Write a line a charge: what it was for, and what its mechanisms did."""
+@contextmanager
+def files(release: Release[PrivacyLedger], job: WriteJob) -> Iterator[RowFiles]:
+    """Give how a line a charge is written: what it was for, and what its mechanisms did."""
+    del job
     lines = [
         {
             "number": each.number,
@@ -132,7 +126,37 @@ def _written(charges: Sequence[Charge], folder: Path) -> DataFile:
             "booked": each.booked,
             "events": [event.to_json() for event in each.events],
         }
-        for each in charges
+        for each in release.facts.charges
     ]
     text = "".join(json.dumps(line, allow_nan=False) + "\n" for line in lines)
-    return write_lines(folder, _FILE, text)
+    yield RowFiles(write=lambda folder: [write_lines(folder, _FILE, text)])
+
+
+def weaknesses(release: Release[PrivacyLedger]) -> Sequence[str]:
+    """Name what the claim doesn't cover."""
+    del release
+    return _WEAKNESSES
+
+
+def blocks(release: Release[PrivacyLedger]) -> list[AnyBlock]:
+    """Return the budget, and what each charge costs by itself."""
+    terms, charges = release.facts.terms, release.facts.charges
+    return [
+        TextBlock(title="Budget", sentences=[terms.sentence()]),
+        TableBlock(
+            title="Charges",
+            columns=["number", "purpose", "epsilon", "delta", "booked"],
+            rows=[
+                [str(each.number), each.purpose, *_price(each, terms.delta), each.booked]
+                for each in charges
+            ],
+        ),
+    ]
+
+
+def _price(charge: Charge, delta: float) -> tuple[str, str]:
+    """Return what a charge costs by itself, in figures."""
+    return f"{charge.epsilon_at(delta):.4g}", f"{charge.delta:g}"
+
+
+KIND = ReleaseKind(name=PRIVACY_LEDGER, files=files, weaknesses=weaknesses, blocks=blocks)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +13,19 @@ from halfmask.claims import Claim
 from halfmask.claims.manifest import PRIVATE_ANSWER
 from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
 from halfmask.dp.queries._stated_noise import stated_noise
-from halfmask.release import Product, TableBlock, TextBlock, publish
-from halfmask.release.json_lines import write_lines
+from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
+from halfmask.release.release import StatedPolicy
+from halfmask.release.row_files import write_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halfmask.claims import Manifest
+    from halfmask.claims.claim import Json
     from halfmask.dp.queries._answer import PrivateAnswer
     from halfmask.dp.queries._private_table import PrivateQuery
+    from halfmask.release import WriteJob
+    from halfmask.release.page import AnyBlock
 
 _FILE: Final = "data/answer.jsonl"
 _WEAKNESSES: Final = (
@@ -26,6 +33,15 @@ _WEAKNESSES: Final = (
     "bounds-unseen: no file can show that bounds and keys were declared without seeing the data.",
     OTHER_RELEASES,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerFacts:
+    """An answer, the question in words, and whether a row is the unit of the guarantee."""
+
+    answer: PrivateAnswer
+    purpose: str
+    is_of_rows: bool
 
 
 def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) -> Manifest:
@@ -77,6 +93,11 @@ def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) 
     True
     >>> folder.cleanup()
     """
+    return make(query, answer).write(Path(out)).written[0]
+
+
+def make(query: PrivateQuery, answer: PrivateAnswer) -> Release[AnswerFacts]:
+    """Claim what an answer cost, by the noise that the ledger booked for it."""
     ledger = query.table.ledger
     plan = query.plan(epsilon=answer.epsilon, delta=answer.delta, noise=answer.noise)
     booked = [each.events for each in ledger.charges if each.number == answer.charge]
@@ -98,27 +119,49 @@ def release_answer(query: PrivateQuery, answer: PrivateAnswer, out: str | Path) 
         basis="accounted",
         evidence={"mechanisms": stated_noise(plan)},
     )
-    product = Product(
-        kind=PRIVATE_ANSWER,
-        policy_sha256=hashlib.sha256(question.encode()).hexdigest(),
-        # A line a group: its keys, and each value with the ends of its interval.
-        write=lambda folder: [write_lines(folder, _FILE, answer.frame.write_ndjson())],
-        claims=lambda _: [claim],
-        weaknesses=[
-            *_WEAKNESSES,
-            *([ROWS_NOT_PERSONS] if unit.person is None else []),
-            *(f"interval-of-noise: {each}" for each in answer.uncovered),
-        ],
-        blocks=[
-            TextBlock(title="Question", sentences=[
-                query.question.purpose(), *answer.errors, *answer.uncovered]),
-            TableBlock(
-                title="Answer",
-                columns=answer.frame.columns,
-                rows=[["" if cell is None else str(cell) for cell in row]
-                      for row in answer.frame.rows()],
-            ),
-        ],
-        details={"guarantee_of_all_answers": answer.guarantee},
-    )  # fmt: skip
-    return publish(product, Path(out))
+    return Release(
+        kind=KIND,
+        policy=StatedPolicy(PRIVATE_ANSWER, question),
+        claims=(claim,),
+        rows={"out": answer.frame.height},
+        facts=AnswerFacts(
+            answer=answer, purpose=query.question.purpose(), is_of_rows=unit.person is None
+        ),
+        copies=0,
+    )
+
+
+@contextmanager
+def files(release: Release[AnswerFacts], job: WriteJob) -> Iterator[RowFiles]:
+    """Give how a line a group is written: its keys, and each value with its interval's ends."""
+    del job
+    text = release.facts.answer.frame.write_ndjson()
+    yield RowFiles(write=lambda folder: [write_lines(folder, _FILE, text)])
+
+
+def weaknesses(release: Release[AnswerFacts]) -> list[str]:
+    """Name what the claim doesn't cover, and of which values the interval is of noise alone."""
+    facts = release.facts
+    rows = [ROWS_NOT_PERSONS] if facts.is_of_rows else []
+    uncovered = (f"interval-of-noise: {each}" for each in facts.answer.uncovered)
+    return [*_WEAKNESSES, *rows, *uncovered]
+
+
+def details(release: Release[AnswerFacts]) -> dict[str, Json]:
+    """Return what all answers of the ledger together guarantee."""
+    return {"guarantee_of_all_answers": release.facts.answer.guarantee}
+
+
+def blocks(release: Release[AnswerFacts]) -> list[AnyBlock]:
+    """Return the question, and the answer as a table."""
+    answer, purpose = release.facts.answer, release.facts.purpose
+    rows = [["" if cell is None else str(cell) for cell in row] for row in answer.frame.rows()]
+    return [
+        TextBlock(title="Question", sentences=[purpose, *answer.errors, *answer.uncovered]),
+        TableBlock(title="Answer", columns=answer.frame.columns, rows=rows),
+    ]
+
+
+KIND = ReleaseKind(
+    name=PRIVATE_ANSWER, files=files, weaknesses=weaknesses, details=details, blocks=blocks
+)

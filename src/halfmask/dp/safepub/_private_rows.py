@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.claims import Claim, DataFile
+from halfmask.claims import Claim
 from halfmask.claims.manifest import PRIVATE_MICRODATA
-from halfmask.claims.weaknesses import weakness_sentence
-from halfmask.data import write_table
-from halfmask.release import Product, TextBlock, publish
+from halfmask.release import Release, kind_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     import polars as pl
 
     from halfmask.claims import Manifest
     from halfmask.claims.claim import Json
-    from halfmask.data import Format
     from halfmask.dp.safepub._sampling_bound import SamplingTerms
-
-_PART = "data/part-00000"
-LEFT_OUT = (
-    "The release doesn't state how many rows the table has, nor how many were left out.",
-    "It doesn't state measured risk and utility, which compare released rows with the table.",
-    "Such numbers depend on each row of the table: to state them would cost more epsilon.",
-    "All counts that are stated are of the released rows, and everybody can count these.",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,65 +121,16 @@ class PrivateRows:
         ReleaseError
             If the folder exists, or can't be written; nothing is left.
         """
-        product = self.product(policy_sha256=self.terms.sha256)
-        return publish(product, out, overwrite=overwrite)
-
-    def product(self, *, policy_sha256: str, form: Format = "parquet") -> Product:
-        """Return what is released.
-
-        Parameters
-        ----------
-        policy_sha256
-            The hash of what it was made by.
-        form
-            The format of the data file.
-        """
-        claims = self.claims()
-        weaknesses = ["unseen-sampling", "one-release"]
-        weaknesses += ["rows-not-persons"] if self.terms.person is None else []
-        return Product(
-            kind=PRIVATE_MICRODATA,
-            policy_sha256=policy_sha256,
-            write=lambda folder: self._write_files(folder, form),
-            claims=lambda _files: claims,
-            weaknesses=[weakness_sentence(name) for name in weaknesses],
-            blocks=[
-                TextBlock(title="How rows were made", sentences=self._sentences()),
-                TextBlock(title="What isn't stated, and why", sentences=LEFT_OUT),
-            ],
-            details={"levels": dict(self.levels), "heights": dict(self.heights)},
+        release = Release(
+            kind=kind_named(PRIVATE_MICRODATA),
+            policy=self.terms,
+            claims=self.claims(),
+            rows={"out": self.data.height},
+            facts=None,
+            source=self,
         )
+        return release.write(out, overwrite=overwrite).written[0]
 
     @property
     def _unit(self) -> str:
         return "one row is" if self.terms.person is None else "all rows of one person are"
-
-    def _write_files(self, folder: Path, form: Format) -> Sequence[DataFile]:
-        name = f"{_PART}.{form}"
-        path = folder / name
-        write_table(self.data, path, format=form)
-        raw = path.read_bytes()
-        return [
-            DataFile(
-                name=name,
-                format=form,
-                sha256=hashlib.sha256(raw).hexdigest(),
-                n_bytes=len(raw),
-                n_rows=self.data.height,
-            )
-        ]
-
-    def _sentences(self) -> list[str]:
-        it = self.terms
-        levels = ", ".join(
-            f"{name} {level} of {self.heights[name]}" for name, level in self.levels.items()
-        )
-        chosen = f"chosen by the exponential mechanism with epsilon {it.search_epsilon}"
-        how = "given" if it.are_levels_given else chosen
-        of_person = "" if it.person is None else " One row of each person took part."
-        return [
-            f"Each row was drawn with probability {it.sampling_fraction}.{of_person}",
-            f"Levels were {how}: {levels}.",
-            f"Classes of fewer than {it.k} rows over all columns were left out.",
-            f"This size follows from epsilon {it.epsilon}, delta {it.delta} and the probability.",
-        ]

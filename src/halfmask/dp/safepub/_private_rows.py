@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.claims import Claim, DataFile
+from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import PRIVATE_MICRODATA
-from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import write_table
 from halfmask.release import Product, TextBlock, publish
 

@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from halfmask.claims.weaknesses import weakness_sentence
+from halfmask.claims.claim import weakness_sentence
 from halfmask.microdata import Policy, protect, protect_to
 from halfmask.microdata._claims import released_guarantees, supports
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package

@@ -6,15 +6,17 @@ by the room that makes a release, and again by `halfmask.verifier`.
 
 from __future__ import annotations
 
-from halfmask.claims._masked_manifest import (
+from halfmask.claims._row_details import (
+    LearntRows,
     MaskedColumn,
     MaskedDetails,
     RowsRead,
     StatedMask,
+    Synthesis,
+    SyntheticDetails,
     released_columns_claim,
 )
-from halfmask.claims._synthetic_manifest import LearntRows, Synthesis, SyntheticDetails
-from halfmask.claims.claim import BASES, Claim
+from halfmask.claims.claim import BASES, WEAKNESSES, Claim
 from halfmask.claims.database_manifest import CopiedMask, CopiedRows, DatabaseDetails
 from halfmask.claims.event_claims import (
     CellsClaim,
@@ -40,7 +42,6 @@ from halfmask.claims.table_claims import (
     TableManifest,
     table_manifest,
 )
-from halfmask.claims.weaknesses import WEAKNESSES
 
 __all__ = [
     "BASES",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from halfmask._errors import VerificationError
 from halfmask.claims._details import Details, key, one_of, read_claim, stated_claim, written
+from halfmask.claims.claim import WEAKNESSES, weakness_sentence
 from halfmask.claims.manifest import EVENTS, DataFile, Manifest
-from halfmask.claims.weaknesses import WEAKNESSES, weakness_sentence
 
 if TYPE_CHECKING:
     from halfmask.claims._strict import At

@@ -19,7 +19,7 @@ from halfmask.claims import (
 )
 from halfmask.claims.manifest import DATABASE
 from halfmask.data import DatabaseUrl
-from halfmask.data.atomic import check_new_folder
+from halfmask.data.io.atomic import check_new_folder
 from halfmask.databases._checking import check_copy
 from halfmask.databases._copying import CopyKeys, MaskFault, copy_table, mask_faults
 from halfmask.databases._faults import raise_all

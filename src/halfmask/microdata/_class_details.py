@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import VerificationError
 from halfmask.claims import ReleasedColumn, RowCounts, SupportFile, TableDetails
-from halfmask.claims.weaknesses import weakness_sentence
+from halfmask.claims.claim import weakness_sentence
 from halfmask.masks import TableMask
 from halfmask.microdata._claims import supports
 from halfmask.microdata._finite_numbers import finite

@@ -10,8 +10,8 @@ from halfmask._errors import GuaranteeNotMetError, SchemaError
 from halfmask._random import key_or_fresh
 from halfmask.assess.masking import compare_masked
 from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_columns_claim
+from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import MASKED
-from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import open_table
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine

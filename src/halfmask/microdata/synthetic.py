@@ -18,8 +18,8 @@ from halfmask.assess.synthesis import (
 )
 from halfmask.assess.synthesis.marginals import binned
 from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
+from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
-from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import open_table, orders_of
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._report_charts import association_chart, distribution_chart, percent

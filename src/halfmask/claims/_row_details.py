@@ -1,21 +1,22 @@
-"""What the manifest of a masked table holds: rows, columns, and the techniques in their order.
+"""What manifests of masked and of synthetic rows hold: rows, columns, and how they were made.
 
-It holds names of released columns, parameters and counts. It holds no cell value and no bound that
-a technique found in the data.
+They hold names of released columns, parameters and counts. They hold no cell value and no bound
+that a technique found in the data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from halfmask.claims._details import Details, key
 from halfmask.claims.claim import Claim
-from halfmask.claims.manifest import MASKED
+from halfmask.claims.manifest import MASKED, SYNTHETIC
 from halfmask.claims.table_claims import Kind, Role  # noqa: TC001 # types of fields
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from halfmask.claims.claim import Json
 
 
@@ -131,3 +132,61 @@ class MaskedDetails(Details):
             The released column.
         """
         return tuple(each for each in self.masks if column in each.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearntRows:
+    """Rows that were read, learnt from, set aside, and drawn: in = learnt + control.
+
+    Attributes
+    ----------
+    n_in, n_learnt, n_control, n_out
+        How many.
+    """
+
+    n_in: int = field(metadata=key("in"))
+    n_learnt: int = field(metadata=key("learnt"))
+    n_control: int = field(metadata=key("control"))
+    n_out: int = field(metadata=key("out"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """Which cells are synthetic.
+
+    Attributes
+    ----------
+    extent
+        ``"full"``, ``"partial"`` or ``"hybrid"``.
+    parameters
+        Those of the policy.
+    """
+
+    extent: Literal["full", "partial", "hybrid"]
+    parameters: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyntheticDetails(Details):
+    """What only the manifest of synthetic rows has.
+
+    Attributes
+    ----------
+    rows
+        How many were read, learnt from, set aside and drawn.
+    columns
+        The released columns in their order.
+    synthesis
+        Which cells are synthetic.
+    risk, utility
+        Numbers of the report, as JSON.
+    """
+
+    kind = SYNTHETIC
+    called = "synthetic rows"
+
+    rows: LearntRows
+    columns: tuple[MaskedColumn, ...]
+    synthesis: Synthesis
+    risk: Mapping[str, Json]
+    utility: Mapping[str, Json]

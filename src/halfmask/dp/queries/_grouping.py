@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
@@ -14,10 +15,10 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import number_between
+from halfmask.data import local_times
 from halfmask.dp.accounting import EpsilonDeltaEvent
 from halfmask.dp.noise import LaplaceMechanism
 from halfmask.dp.queries._aggregates import name_in_sql
-from halfmask.dp.queries._row_condition import typed_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,6 +73,12 @@ class KeySelection:
         return np.asarray(self.mechanism.release(persons) >= self.threshold)
 
 
+#: Literals of text that stand for a time.
+_READ: Final[Mapping[Any, Callable[[str], Any]]] = {
+    pl.Date: dt.date.fromisoformat,
+    pl.Datetime: dt.datetime.fromisoformat,
+    pl.Time: dt.time.fromisoformat,
+}
 #: More given keys than this don't fit into an answer.
 _MOST_KEYS: Final = 1 << 20
 
@@ -280,3 +287,38 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a key of any type
 
 def _shown(given: tuple[Any, ...] | None) -> list[Any] | None:
     return None if given is None else [_plain(value) for value in given]
+
+
+def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 - any literal
+    """Return a literal as a value of a column's type; a time without a zone is on its clock."""
+    wrong = SchemaError(
+        f"The column {column!r} has the type {dtype}, and is compared with a literal of another.",
+        hint="Write text in single quotes, numbers without; dates as 'YYYY-MM-DD'.",
+    )
+    if dtype == pl.Boolean or dtype.is_numeric():
+        if isinstance(value, str) or isinstance(value, bool) != (dtype == pl.Boolean):
+            raise wrong
+        most = 1 << (64 if dtype == pl.UInt64 else 63)
+        wide = isinstance(value, int) and not -(1 << 63) < value < most
+        return float(value) if wide else value
+    if not isinstance(value, str):
+        raise wrong
+    if dtype == pl.String:
+        return value
+    read = _READ.get(dtype.base_type())
+    if read is None:
+        raise ParameterError(f"Columns of type {dtype} can't be compared, such as {column!r}.")
+    try:
+        found = read(value)
+    except ValueError:
+        raise wrong from None
+    zone = getattr(dtype, "time_zone", None)
+    if zone is None:
+        if getattr(found, "tzinfo", None) is not None:
+            raise wrong
+        return found
+    return (
+        local_times(pl.Series([found]), dtype)[0]
+        if found.tzinfo is None
+        else found.astimezone(dt.UTC)
+    )

@@ -20,7 +20,6 @@ from halfmask.dp.queries._aggregates import (
     Quantile,
     Variance,
 )
-from halfmask.dp.queries._row_condition import present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -251,3 +250,8 @@ def _of_numbers(each: BoundedAggregate, grid: NumericGrid) -> tuple[Measure, ...
             ends: tuple[Literal["low", "high"] | None, ...] = (None, "low", "high")
             return tuple(Measure("quantile", each.of, grid, at, end) for end in ends)
     return (Measure("sum", each.of, grid),)
+
+
+def present(column: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a column with NaN as a missing value: neither counts."""
+    return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)

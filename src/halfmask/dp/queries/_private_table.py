@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import ParameterError
+from halfmask._optional import need
 from halfmask._validation import list_of, mapping_of
 from halfmask.dp.queries._aggregates import Aggregate
 from halfmask.dp.queries._answer import PrivateAnswer
@@ -13,12 +14,12 @@ from halfmask.dp.queries._grouping import Bins, Grouping, GroupKeys
 from halfmask.dp.queries._plan import Noise, QueryPlan
 from halfmask.dp.queries._question import PublicTable, Question
 from halfmask.dp.queries._release import released
-from halfmask.dp.queries._row_condition import RowCondition
 from halfmask.dp.queries._tallying import tally
 
 if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.dp.queries._row_condition import RowCondition
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,9 @@ class PrivateTable:
         PolicyError
             If it is anything else.
         """
+        need("sqlglot")
+        from halfmask.dp.queries._row_condition import RowCondition  # noqa: PLC0415 # 0.2 s
+
         return replace(self, conditions=(*self.conditions, RowCondition.of(condition)))
 
     def join(self, table: object, *, on: str, name: str = "public") -> Self:

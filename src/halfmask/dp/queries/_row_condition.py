@@ -1,30 +1,98 @@
-"""Conditions on one row, in the words of SQL, that look at no other row."""
+"""Conditions on one row, in the words of SQL; the nodes of SQL, and the words that refuse them."""
 
 from __future__ import annotations
 
-import datetime as dt
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
-from halfmask._optional import need
-from halfmask.data import local_times
-from halfmask.dp.queries._sql_nodes import (
-    HINT,
-    check_tables,
-    column_of,
-    given,
-    literal_of,
-    refused,
-    shown,
-    word_of,
-)
+from halfmask._errors import ColumnNotFoundError, PolicyError, SchemaError
+from halfmask.dp.queries._grouping import typed_value
+from halfmask.dp.queries._measures import present
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
-    from sqlglot import exp
+
+#: What SQL may have in it.
+HINT: Final = (
+    "Allowed are SELECT of group columns and COUNT, SUM, AVG, VAR_POP, MEDIAN, PERCENTILE_CONT; "
+    "WHERE with comparisons of columns and literals, IN, BETWEEN, IS NULL, AND, OR, NOT; JOIN of "
+    'public tables; GROUP BY. Quote names that aren\'t plain words, as in "hours-per-week".'
+)
+
+
+def refused(what: str) -> PolicyError:
+    """Return the error for SQL outside of the subset."""
+    return PolicyError(f"This SQL isn't supported: {what}.", hint=HINT)
+
+
+def given(node: exp.Expr) -> list[str]:
+    """Return the names of a node's parts that are there."""
+    return [name for name, part in node.args.items() if part]
+
+
+def column_of(node: exp.Expr) -> str:
+    """Return the name of a column."""
+    if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
+        raise refused(f"{shown(node)} where a column has to stand")
+    if not set(given(node)) <= {"this", "table"}:
+        raise refused("a column with the name of a schema")
+    return str(node.name)
+
+
+def check_tables(tree: exp.Expr, tables: Mapping[str, Collection[str]]) -> None:
+    """Raise unless each table that a column is said to be of is there, and has it."""
+    for each in tree.find_all(exp.Column):
+        if not each.table:
+            continue
+        if each.table not in tables:
+            raise refused(f"a column of {each.table!r}, which is neither the data set nor joined")
+        if each.name not in tables[each.table]:
+            where = f"the table {each.table!r}"
+            raise ColumnNotFoundError.of([each.name], tables[each.table], where=where)
+
+
+def literal_of(node: exp.Expr) -> str | int | float | bool:
+    """Return the value of a literal."""
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    negative = isinstance(node, exp.Neg)
+    inner = node.this if isinstance(node, exp.Neg) else node
+    if not isinstance(inner, exp.Literal) or (negative and inner.is_string):
+        raise refused(f"{shown(node)} where a literal has to stand")
+    if inner.is_string:
+        return str(inner.this)
+    try:
+        value: int | float = int(inner.this)
+    except ValueError:
+        value = float(inner.this)
+        if not math.isfinite(value):
+            raise refused("a number too large for a float") from None
+    return -value if negative else value
+
+
+def word_of(node: exp.Expr) -> str:
+    """Return the name of a node's kind."""
+    return type(node).__name__.upper()
+
+
+def shown(node: exp.Expr) -> str:
+    """Return what a node is in the words of SQL."""
+    if isinstance(node, exp.Anonymous):
+        return f"the function {str(node.this).upper()[:40]}"
+    if isinstance(node, exp.Func) and not isinstance(node, exp.And | exp.Or):
+        return f"the function {node.sql_names()[0]}"
+    if isinstance(node, exp.Column | exp.Literal):
+        return "*" if isinstance(node.this, exp.Star) else f"a {node.key}"
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod | exp.Neg | exp.DPipe):
+        return "arithmetic"
+    return "*" if isinstance(node, exp.Star) else word_of(node)
+
 
 _COMPARISONS: Final = {
     "EQ": "__eq__",
@@ -33,12 +101,6 @@ _COMPARISONS: Final = {
     "GTE": "__ge__",
     "LT": "__lt__",
     "LTE": "__le__",
-}
-#: Literals of text that stand for a time.
-_READ: Final[Mapping[Any, Callable[[str], Any]]] = {
-    pl.Date: dt.date.fromisoformat,
-    pl.Datetime: dt.datetime.fromisoformat,
-    pl.Time: dt.time.fromisoformat,
 }
 _LOGIC: Final = frozenset({"AND", "OR", "NOT", "PAREN"})
 #: The nodes that are allowed, by the names of the parts that they may have.
@@ -83,10 +145,6 @@ class RowCondition:
     @classmethod
     def of(cls, text: str) -> RowCondition:
         """Parse a condition."""
-        need("sqlglot")
-        import sqlglot  # noqa: PLC0415 # 0.2 s
-        from sqlglot.errors import SqlglotError  # noqa: PLC0415 # the same
-
         try:
             tree = sqlglot.parse_one(f"SELECT 1 WHERE {text}", read="postgres")
         except (SqlglotError, RecursionError):
@@ -109,8 +167,6 @@ class RowCondition:
 
     def present(self) -> set[str]:
         """Return the columns that aren't missing in any row that the condition keeps."""
-        from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
         found: set[str] = set()
         for each in _conjuncts(self._tree):
             inner = each.this if isinstance(each, exp.Not) else each
@@ -121,8 +177,6 @@ class RowCondition:
 
     def listed(self) -> dict[str, list[Any]]:
         """Return the values of columns that the condition lists: they are no secret of the data."""
-        from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
         found = {}
         for each in _conjuncts(self._tree):
             if isinstance(each, exp.In) and isinstance(each.this, exp.Column):
@@ -138,8 +192,6 @@ class RowCondition:
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
     """Return conditions that all have to hold."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     if isinstance(node, exp.Paren):
         return _conjuncts(node.this)
     if isinstance(node, exp.And):
@@ -167,8 +219,6 @@ def _check(node: exp.Expr, columns: set[str], depth: int) -> None:
 
 
 def _check_comparison(node: exp.Expr, columns: set[str]) -> None:
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     for side in (node.this, node.expression):
         if isinstance(side, exp.Column):
             columns.add(column_of(side))
@@ -180,8 +230,6 @@ def _check_comparison(node: exp.Expr, columns: set[str]) -> None:
 
 def _literals(node: exp.Expr) -> list[exp.Expr]:
     """Return what IN or BETWEEN compare a column with; IS compares it with NULL."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     if isinstance(node, exp.Is):
         if not isinstance(node.expression, exp.Null):
             raise refused("IS with anything but NULL")
@@ -194,8 +242,6 @@ def _literals(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _compiled(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     if isinstance(node, exp.And):
         return _compiled(node.this, dtypes) & _compiled(node.expression, dtypes)
     if isinstance(node, exp.Or):
@@ -211,8 +257,6 @@ def _compiled(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
 
 def _listed(node: exp.In | exp.Between | exp.Is, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
     """Return a column that is compared with literals, or with NULL."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     name = column_of(node.this)
     column = present(name, dtypes[name])
     if isinstance(node, exp.Is):
@@ -224,8 +268,6 @@ def _listed(node: exp.In | exp.Between | exp.Is, dtypes: Mapping[str, pl.DataTyp
 
 
 def _comparison(node: exp.Expr, dtypes: Mapping[str, pl.DataType]) -> pl.Expr:
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     sides = [node.this, node.expression]
     names = [column_of(side) for side in sides if isinstance(side, exp.Column)]
     kinds = {_kind(dtypes[name]) for name in names}
@@ -245,47 +287,7 @@ def _kind(dtype: pl.DataType) -> str:
     return "number" if dtype.is_numeric() else str(dtype.base_type())
 
 
-def present(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a column with NaN as a missing value: neither counts."""
-    return pl.col(column).fill_nan(None) if dtype.is_float() else pl.col(column)
-
-
 def typed_literal(value: Any, column: str, dtype: pl.DataType) -> pl.Expr:  # noqa: ANN401 - any literal
     """Return a literal as an expression of a column's type; see `typed_value`."""
     literal = pl.lit(typed_value(value, column, dtype))
     return literal.cast(dtype) if dtype.is_temporal() else literal
-
-
-def typed_value(value: Any, column: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 - any literal
-    """Return a literal as a value of a column's type; a time without a zone is on its clock."""
-    wrong = SchemaError(
-        f"The column {column!r} has the type {dtype}, and is compared with a literal of another.",
-        hint="Write text in single quotes, numbers without; dates as 'YYYY-MM-DD'.",
-    )
-    if dtype == pl.Boolean or dtype.is_numeric():
-        if isinstance(value, str) or isinstance(value, bool) != (dtype == pl.Boolean):
-            raise wrong
-        most = 1 << (64 if dtype == pl.UInt64 else 63)
-        wide = isinstance(value, int) and not -(1 << 63) < value < most
-        return float(value) if wide else value
-    if not isinstance(value, str):
-        raise wrong
-    if dtype == pl.String:
-        return value
-    read = _READ.get(dtype.base_type())
-    if read is None:
-        raise ParameterError(f"Columns of type {dtype} can't be compared, such as {column!r}.")
-    try:
-        found = read(value)
-    except ValueError:
-        raise wrong from None
-    zone = getattr(dtype, "time_zone", None)
-    if zone is None:
-        if getattr(found, "tzinfo", None) is not None:
-            raise wrong
-        return found
-    return (
-        local_times(pl.Series([found]), dtype)[0]
-        if found.tzinfo is None
-        else found.astimezone(dt.UTC)
-    )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
 from halfmask._errors import ColumnNotFoundError, PolicyError
-from halfmask._optional import need
 from halfmask.dp.queries._aggregates import (
     Aggregate,
     BoundedAggregate,
@@ -18,8 +21,8 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._grouping import Bins
-from halfmask.dp.queries._row_condition import RowCondition
-from halfmask.dp.queries._sql_nodes import (
+from halfmask.dp.queries._row_condition import (
+    RowCondition,
     check_tables,
     column_of,
     given,
@@ -30,8 +33,6 @@ from halfmask.dp.queries._sql_nodes import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-
-    from sqlglot import exp
 
     from halfmask.dp.queries._private_table import PrivateQuery, PrivateTable
 
@@ -146,11 +147,6 @@ def query_sql(
 
 def _parsed(sql: str) -> exp.Select:
     """Return the one SELECT of a statement, with no clause but those of the subset."""
-    need("sqlglot")
-    import sqlglot  # noqa: PLC0415 # 0.2 s
-    from sqlglot import exp  # noqa: PLC0415 # the same
-    from sqlglot.errors import SqlglotError  # noqa: PLC0415 # the same
-
     if len(sql) > _LONGEST:
         raise PolicyError(f"The statement is longer than {_LONGEST:,} letters.")
     try:
@@ -172,8 +168,6 @@ def _parsed(sql: str) -> exp.Select:
 
 def _name_of(node: exp.Expr) -> str:
     """Return the plain name of a table."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     if not isinstance(node, exp.Table):
         raise refused("a subquery in FROM" if isinstance(node, exp.Subquery) else "FROM of another")
     if not isinstance(node.this, exp.Identifier) or set(given(node)) != {"this"}:
@@ -183,8 +177,6 @@ def _name_of(node: exp.Expr) -> str:
 
 def _joined(table: PrivateTable, join: exp.Expr, public: Mapping[str, object]) -> PrivateTable:
     """Return the table with a public one, joined by the same column of both."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     beyond = sorted(set(given(join)) - {"this", "on", "using"})
     if beyond and (beyond != ["kind"] or join.args["kind"] != "INNER"):
         raise refused("a JOIN that isn't an inner one")
@@ -211,8 +203,6 @@ def _grouped(select: exp.Select, columns: Collection[str]) -> dict[str, tuple[st
 
     As in PostgreSQL, a name is one of the table's columns if it can be, else one of SELECT.
     """
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     group = select.args.get("group")
     if group is None:
         return {}
@@ -237,8 +227,6 @@ def _grouped(select: exp.Select, columns: Collection[str]) -> dict[str, tuple[st
 
 def _text(node: exp.Expr) -> str:
     """Return how a node is written, without the tables of columns: no two have the same column."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     plain = node.copy()
     for each in plain.find_all(exp.Column):
         each.set("table", None)
@@ -249,8 +237,6 @@ def _names_of_groups(
     select: exp.Select, labels: Mapping[str, tuple[str, Bins | None]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the columns of groups that SELECT gives another name."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     found: dict[str, str] = {}
     for each in select.expressions:
         written = each.this if isinstance(each, exp.Alias) else each
@@ -278,8 +264,6 @@ def _bins(node: exp.Expr) -> Bins:
 def _aggregates(
     select: exp.Select, labels: Mapping[str, tuple[str, Bins | None]]
 ) -> list[Aggregate]:
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     found = []
     for each in select.expressions:
         name, node = (each.alias, each.this) if isinstance(each, exp.Alias) else (None, each)
@@ -298,8 +282,6 @@ def _with_bounds(each: Aggregate, bounds: Mapping[str, tuple[float, float]]) -> 
 
 
 def _aggregate(node: exp.Expr, name: str | None) -> Aggregate:
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     word = type(node).__name__.upper()
     if isinstance(node, exp.Count):
         return _count(node, name)
@@ -315,8 +297,6 @@ def _aggregate(node: exp.Expr, name: str | None) -> Aggregate:
 
 
 def _count(node: exp.Expr, name: str | None) -> Aggregate:
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     if not set(given(node)) <= {"this", "big_int"}:
         raise refused("COUNT of several columns")
     if isinstance(node.this, exp.Star) and not given(node.this):
@@ -340,8 +320,6 @@ def _percentile(node: exp.Expr, name: str | None) -> Aggregate:
 
 def _clamped(node: exp.Expr) -> tuple[str, tuple[float, float] | None]:
     """Return a column, and the bounds that CLAMP(column, low, high) declares."""
-    from sqlglot import exp  # noqa: PLC0415 # 0.2 s
-
     if not isinstance(node, exp.Anonymous):
         return column_of(node), None
     if str(node.this).upper() != "CLAMP" or len(node.expressions) != 3:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from halfmask.dp.queries._row_condition import present
+from halfmask.dp.queries._measures import present
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -30,7 +32,9 @@ INCOME = [100.0 + 37.5 * i for i in range(2_000)]
     ],
 )
 def test_numbers_that_stand_apart_are_counted(numbers, cells):
-    assert coded_cells(pl.Series(numbers, dtype=pl.Float64)) == cells
+    values, counts = np.unique(np.array(numbers, dtype=float), return_counts=True)
+
+    assert coded_cells(values, counts) == cells
 
 
 def test_describe_counts_them_and_names_none():
@@ -74,3 +78,18 @@ def test_markers_of_no_number_leave_numbers_alone():
     marks = ("", "NA", "0x1", "1_0", "nan", "yes")
 
     assert open_table(table, options=ReadOptions(missing=marks)).read().equals(table)
+
+
+def test_codes_are_those_of_the_patterns():
+    """Digits of codes: ``-8``, ``-77``, ``-9999``; ``99``, ``998``, ``99999``, of any length."""
+    low = re.compile(r"-(?:[1-9]|66+|77+|88+|99+|9+[78])")
+    high = re.compile(r"99+|9+[78]")
+    others = np.arange(200.0, 210.0)
+
+    for code in (-1, -7, -66, -666, -97, -98, -998, -65, -96, -10, -9997, -8888, -7777777):
+        cells = np.append(np.ones(10, int), 40)
+        assert bool(coded_cells(np.append(others, code), cells)) == bool(low.fullmatch(f"{code}"))
+    for code in (997, 998, 999, 996, 9998, 99997, 899, 9999999999999999, 9999999999999998):
+        cells = np.append(np.ones(10, int), 2)
+        found = bool(coded_cells(np.append(others, code), cells))
+        assert found == bool(high.fullmatch(f"{float(code):.0f}"))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from halfmask.description import singling_out as _singling_out
 from halfmask.description.singling_out import (
-    SINGLES_OUT,
     share_unique,
     single_out,
     single_out_together,
 )
+from halfmask.description.thresholds import SINGLES_OUT
 
 NAMES = ("a", "b", "c", "d")
 tables = st.lists(st.tuples(*[st.none() | st.integers(0, 2)] * 4), min_size=1, max_size=40).map(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,22 +60,41 @@ class Derivations:
     """Looks for columns of a table that follow from others."""
 
     def __init__(self, frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile]) -> None:
-        order = np.random.default_rng(0).permutation(frame.height)[:MAX_ROWS]
-        # Shuffled: in a table that is sorted, everything would seem to rise with everything.
-        self.rows = frame[order]
+        self._frame = frame
         self.profiles = profiles
-        self.codes = {name: codes_of(self.rows[name])[0] for name in frame.columns}
-        self.known = {name: self.rows[name].is_not_null().to_numpy() for name in frame.columns}
-        self.orders: dict[str, NDArray[np.int64]] = {}
-        self.numbers = {
-            name: values
-            for name in frame.columns
-            if (values := _numbers(self.rows[name], profiles[name])) is not None
-        }
+        self._codes: dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]] = {}
+        self._numbers: dict[str, NDArray[np.float64] | None] = {}
+        self._orders: dict[str, NDArray[np.int64]] = {}
+
+    @cached_property
+    def _rows(self) -> pl.DataFrame:
+        """The rows looked at, shuffled: in a sorted table, everything seems to rise together."""
+        order = np.random.default_rng(0).permutation(self._frame.height)[:MAX_ROWS]
+        return self._frame[order]
+
+    def _codes_of(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return a number for each row's value, and where a value is."""
+        if name not in self._codes:
+            values = self._rows[name]
+            self._codes[name] = codes_of(values)[0], values.is_not_null().to_numpy()
+        return self._codes[name]
+
+    def _numbers_of(self, name: str) -> NDArray[np.float64] | None:
+        if name not in self._numbers:
+            self._numbers[name] = _numbers(self._rows[name], self.profiles[name])
+        return self._numbers[name]
+
+    def _order(self, name: str, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the rows in the order of a column."""
+        if name not in self._orders:
+            self._orders[name] = np.argsort(numbers, kind="stable")
+        return self._orders[name]
 
     def of(self, target: str, sources: Sequence[str]) -> Derivation | None:
         """Return from which sources a column follows: from one, else from two, else ``None``."""
         sources = [name for name in sources if name != target]
+        if self._frame.height < FEWEST_ROWS or not sources:
+            return None
         alone = (Derivation((name,), self._share(name, target)) for name in sources)
         best = max(alone, key=lambda it: it.share, default=None)
         if best is not None and best.share >= NEARLY:
@@ -83,12 +103,13 @@ class Derivations:
 
     def part_of(self, target: str, sources: Sequence[str]) -> Derivation | None:
         """Return the column whose texts hold this one's, such as a full name a given name."""
-        if self.profiles[target].dtype != pl.String or self.profiles[target].mean_length < 2:
+        profile = self.profiles[target]
+        if profile.dtype != pl.String or profile.mean_length < 2 or profile.rows < FEWEST_ROWS:
             return None
         for name in sources:
             if name == target or self.profiles[name].dtype != pl.String:
                 continue
-            both = self.rows.select(
+            both = self._rows.select(
                 whole=pl.col(name).str.to_lowercase(), part=pl.col(target).str.to_lowercase()
             ).drop_nulls()
             if both.height < FEWEST_ROWS:
@@ -102,28 +123,27 @@ class Derivations:
     def _share(self, source: str, target: str) -> float:
         """Return how much of a column follows from one other."""
         share = 0.0
-        if source in self.numbers and target in self.numbers:
-            share = _rising(self._order(source), self.numbers[source], self.numbers[target])
-        if share >= NEARLY or self.profiles[source].distinct * ROWS_A_VALUE > len(self.rows):
+        x, y = self._numbers_of(source), self._numbers_of(target)
+        if x is not None and y is not None:
+            share = _rising(self._order(source, x), x, y)
+        if share >= NEARLY or self.profiles[source].distinct * ROWS_A_VALUE > len(self._rows):
             return share
-        known = self.known[source] & self.known[target]
-        return max(share, _agreement(self.codes[source][known], self.codes[target][known]))
-
-    def _order(self, source: str) -> NDArray[np.int64]:
-        """Return the rows in the order of a column."""
-        if source not in self.orders:
-            self.orders[source] = np.argsort(self.numbers[source], kind="stable")
-        return self.orders[source]
+        (of_source, known), (of_target, met) = self._codes_of(source), self._codes_of(target)
+        return max(share, _agreement(of_source[known & met], of_target[known & met]))
 
     def _computed(self, target: str, sources: Sequence[str]) -> Derivation | None:
         """Return the first two columns by whose sum, difference, product or ratio one is given."""
-        if target not in self.numbers or self.profiles[target].distinct < FEWEST_VALUES:
+        goal = self._numbers_of(target)
+        if goal is None or self.profiles[target].distinct < FEWEST_VALUES:
             return None
-        numeric = [it for it in sources if it in self.numbers and self.profiles[it].distinct > 2]
+        found = {
+            name: self._numbers_of(name) for name in sources if self.profiles[name].distinct > 2
+        }
+        numeric = {name: it[:FITTED_ROWS] for name, it in found.items() if it is not None}
         widest = sorted(numeric, key=lambda name: -self.profiles[name].distinct)[:MAX_SOURCES]
-        goal = self.numbers[target][:FITTED_ROWS]
+        goal = goal[:FITTED_ROWS]
         for pair in itertools.combinations(widest, 2):
-            given = np.column_stack([self.numbers[name][:FITTED_ROWS] for name in pair])
+            given = np.column_stack([numeric[name] for name in pair])
             for x, y in _spaces(given, goal):
                 share = _fitted(x, y)
                 if share >= NEARLY:

@@ -190,7 +190,7 @@ def describe(
     ]
     singling = single_out(frame, open_names)
     # A column with one value can't single out, and identifiers weren't asked.
-    gains = {name: 0.0 for name in profiles if name not in open_names} | singling.gains
+    gains = dict.fromkeys(profiles, 0.0) | singling.gains
     judged = {
         name: clear[name] or propose_by_gain(profile, gains[name])
         for name, profile in profiles.items()

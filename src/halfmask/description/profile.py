@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import unicodedata
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -17,12 +17,17 @@ from halfmask.data.hierarchy.tree import leaf_text
 from halfmask.data.text_forms import TextForm, form_of, form_of_digits
 from halfmask.data.value_patterns import pattern_shares
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 # Forms are looked for in so many different values; a share of them is known to about 2 %.
 LOOKED_AT = 2_000
 # Spellings are compared in columns of at most so many different texts.
 MAX_RESPELLED = 20_000
 # Whole numbers as long as this may be card or account numbers.
 LONG_NUMBER = 10**11
+# The least number that spells a date in eight digits, a zero in front left out: 01011850.
+FIRST_DAY_IN_DIGITS = 1_01_1850
 # Ranges of numbers: "20-29", "[70-80)", "[70, 80)", "<30", "65+", "> 5 years", "1st-4th". Without
 # brackets, "3,5" is a number.
 RANGE = (
@@ -95,10 +100,11 @@ def profile_of(values: pl.Series) -> ColumnProfile:
     """Count what a proposal needs to know of a column."""
     if values.dtype.is_float():
         values = values.fill_nan(None)
-    counted = _counts(values)
-    different = values.drop_nulls().unique()
+    found = values.drop_nulls().alias("value").value_counts(sort=False, name="cells")
+    different, cells = found["value"], found["cells"].to_numpy()
+    counted = _counts(values, cells)
     if values.dtype.is_numeric():
-        return ColumnProfile(**counted, **_numbers(values, different))  # type: ignore[arg-type] # by name
+        return ColumnProfile(**counted, **_numbers(values, different, cells))  # type: ignore[arg-type] # by name
     if values.dtype.is_temporal() or values.dtype == pl.Boolean or different.is_empty():
         return ColumnProfile(**counted)  # type: ignore[arg-type] # by name
     texts = values.cast(pl.String)
@@ -113,9 +119,8 @@ def _some(different: pl.Series) -> pl.Series:
     return different.gather(different.hash(seed=0).arg_sort().head(LOOKED_AT))
 
 
-def _counts(values: pl.Series) -> dict[str, object]:
+def _counts(values: pl.Series, counts: NDArray[np.integer[Any]]) -> dict[str, object]:
     rows, missing = values.len(), values.null_count()
-    counts = values.drop_nulls().alias("").value_counts(sort=False, name="n")["n"].to_numpy()
     largest = np.sort(np.append(counts, missing))[::-1]
     beyond = [float((rows - largest[:n].sum()) / max(rows, 1)) for n in (1, 2)]
     return {
@@ -131,30 +136,29 @@ def _counts(values: pl.Series) -> dict[str, object]:
     }
 
 
-def _numbers(values: pl.Series, different: pl.Series) -> dict[str, object]:
-    numbers = values.cast(pl.Float64)
-    finite = numbers.filter(numbers.is_finite())
-    low, high = finite.min(), finite.max()
+def _numbers(
+    values: pl.Series, different: pl.Series, cells: NDArray[np.integer[Any]]
+) -> dict[str, object]:
+    numbers = different.cast(pl.Float64).to_numpy()
+    finite = np.isfinite(numbers)
+    infinite = int(cells[~finite].sum())
+    numbers, cells = numbers[finite], cells[finite]
+    low, high = (numbers.min(), numbers.max()) if len(numbers) else (np.inf, -np.inf)
     text = leaf_text(_some(different))
-    long = high is not None and high >= LONG_NUMBER  # type: ignore[operator] # a float's maximum
+    form = None
+    if infinite:  # no range can hold them
+        form = TextForm(dtype="float", fits=int(cells.sum()), others=infinite)
+    elif high >= FIRST_DAY_IN_DIGITS:
+        form = form_of_digits(values)
     return {
-        "low": low,
-        "high": high,
-        "whole_numbers": bool((finite == finite.floor()).all()),
+        "low": float(low) if len(numbers) else None,
+        "high": float(high) if len(numbers) else None,
+        "whole_numbers": bool((numbers == np.floor(numbers)).all()),
         "mean_length": _mean(text.str.len_chars()) if text.len() else 0.0,
-        "patterns": pattern_shares(text) if long else {},
-        "form": _infinite(numbers) or form_of_digits(values),
-        "coded": coded_cells(numbers.drop_nulls()),
+        "patterns": pattern_shares(text) if high >= LONG_NUMBER else {},
+        "form": form,
+        "coded": coded_cells(numbers, cells),
     }
-
-
-def _infinite(numbers: pl.Series) -> TextForm | None:
-    """Return a form without infinite numbers: no range can hold them."""
-    infinite = int(numbers.is_infinite().sum())
-    if not infinite:
-        return None
-    finite = len(numbers) - numbers.null_count() - infinite
-    return TextForm(dtype="float", fits=finite, others=infinite)
 
 
 def _texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
@@ -186,16 +190,18 @@ def _mean(counts: pl.Series) -> float:
     return float(counts.cast(pl.Float64).to_numpy().mean())
 
 
-#: Digits of codes: ``-8``, ``-77``, ``-9999``; ``99``, ``998``, ``99999``.
-_NEGATIVE: Final = r"^-(?:[1-9]|66+|77+|88+|99+|9+[78])$"
-_POSITIVE: Final = r"^(?:99+|9+[78])$"
+#: ``97``, ``98``, ``99``, ``997``...: beyond 16 digits no float is one of them.
+_NINES: Final = ["9" * n + last for n in range(1, 16) for last in "789"]
+_REPEATED: Final = [digit * n for n in range(1, 17) for digit in "678"]
+_HIGH_CODES: Final = np.array([float(it) for it in _NINES if int(float(it)) == int(it)])
+_LOW_CODES: Final = -np.array([*range(1, 10), *map(float, _REPEATED), *_HIGH_CODES])
 #: Fewer other values say nothing of what is far from them.
 _OTHERS: Final = 5
 #: How much more frequent than most other values a code is, or how much farther from zero.
 _FREQUENT, _FAR = 5, 10
 
 
-def coded_cells(numbers: pl.Series) -> int:
+def coded_cells(values: NDArray[np.float64], cells: NDArray[np.integer[Any]]) -> int:
     """Return how many cells hold a whole number that stands apart, as codes of missing answers do.
 
     Negative ones count where all other numbers are at least zero, and rows of nines where they are
@@ -203,28 +209,22 @@ def coded_cells(numbers: pl.Series) -> int:
 
     Examples
     --------
-    >>> coded_cells(pl.Series([*range(100, 900, 7), *[-8] * 20]))
+    >>> coded_cells(np.array([*range(100, 900, 7), -8.0]), np.array([1] * 115 + [20]))
     20
-    >>> coded_cells(pl.Series([*range(-8, 30), *range(-8, 30)]))
+    >>> coded_cells(np.arange(-8.0, 30.0), np.full(38, 2))
     0
     """
-    finite = numbers.filter(numbers.is_finite()).cast(pl.Float64).alias("value")
-    found = finite.value_counts(name="cells")
-    whole = pl.col("value").cast(pl.Int64, strict=False)
-    text = pl.when(whole == pl.col("value")).then(whole.cast(pl.String))
-    found = found.with_columns(
-        low=text.str.contains(_NEGATIVE).fill_null(value=False),
-        high=text.str.contains(_POSITIVE).fill_null(value=False),
-    )
-    rest = found.filter(~pl.col("low") & ~pl.col("high"))
-    if rest.height < _OTHERS:
+    if not ((values < 0) | (values >= _HIGH_CODES[0])).any():
         return 0
-    least, most = float(rest["value"].min()), float(rest["value"].max())  # type: ignore[arg-type] # numbers
-    usual = float(rest["cells"].median())  # type: ignore[arg-type] # as above
-    value, frequent = pl.col("value"), pl.col("cells") >= _FREQUENT * usual
-    is_low = pl.col("low") & (least >= 0) & (frequent | (_FAR * value.abs() <= least))
-    is_high = pl.col("high") & (value >= 2 * most) & (most > 0) & (pl.col("cells") > 1)
-    return int(found.filter(is_low | is_high)["cells"].sum())
+    low, high = np.isin(values, _LOW_CODES), np.isin(values, _HIGH_CODES)
+    rest = ~low & ~high
+    if rest.all() or rest.sum() < _OTHERS:
+        return 0
+    least, most = values[rest].min(), values[rest].max()
+    frequent = cells >= _FREQUENT * np.median(cells[rest])
+    is_low = low & (least >= 0) & (frequent | (_FAR * np.abs(values) <= least))
+    is_high = high & (values >= 2 * most) & (most > 0) & (cells > 1)
+    return int(cells[is_low | is_high].sum())
 
 
 # Texts of more words are sentences or addresses.

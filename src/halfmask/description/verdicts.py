@@ -78,9 +78,10 @@ def identifying_form(profile: ColumnProfile, hint: NameHint | None) -> tuple[str
 
 def form_of_place(profile: ColumnProfile) -> tuple[str, str] | None:
     """Return what the values are by the form of a place, and the sentence for it."""
-    found = ("coordinates", "postcode")
-    found = tuple(it for it in found if profile.patterns.get(it, 0.0) >= PATTERNS[it].least)
-    return _form(profile, found[0]) if found else None
+    for name in ("coordinates", "postcode"):
+        if profile.patterns.get(name, 0.0) >= PATTERNS[name].least:
+            return _form(profile, name)
+    return None
 
 
 def _form(profile: ColumnProfile, name: str) -> tuple[str, str]:

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, r
 
 from halfmask._errors import ParameterError
 from halfmask._validation import check_fields
+from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._inputs import several
+from halfmask.assess.attacks._outcome import Outcome
 
 if TYPE_CHECKING:
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._arms import Arm
 
 #: Returns which input a target lacks; empty if it has it.
 Need: TypeAlias = Callable[[Any], str]
+#: What is reached without knowledge where nothing is certain.
+NOTHING = Certain(0.0)
 _Given = TypeVar("_Given")
 
 
@@ -96,6 +100,26 @@ class DeclaredAttack:
     def missing_inputs(self, target: Any) -> str:  # noqa: ANN401 # one of the targets
         """Return which inputs of this attack the target lacks; empty if it has them all."""
         return next((lack for need in self.needs if (lack := need(target))), "")
+
+    def _measured(
+        self,
+        measure: str,
+        success: Arm,
+        control: Arm = NOTHING,
+        *,
+        needed: tuple[int, str] = (0, "targets"),
+        **others: Any,  # noqa: ANN401 # of an Outcome
+    ) -> Outcome:
+        """Return what was measured, under the name of the attack; so many of what are needed."""
+        return Outcome(
+            attack=self.name,
+            measure=measure,
+            success=success,
+            control=control,
+            needed=needed[0],
+            needed_of=needed[1],
+            **others,
+        )
 
 
 def given(name: str, what: str) -> Need:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import is_text, read_numbers, recast
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats
+    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +67,10 @@ class Homogeneity(DeclaredAttack, name="classes/homogeneity", target=TableTarget
         guessed = rows.join(likeliest.select("class", guess="seen"), on="class", how="left")
         right = pl.col("guess").eq_missing(pl.col("truth"))
         counted = target.original[secret].alias("truth").value_counts(name="n")
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} certain",
+        return self._measured(
+            f"{secret} certain",
+            SuccessCount(int(rows.select(certain.sum()).item()), rows.height),
             column=secret,
-            success=SuccessCount(int(rows.select(certain.sum()).item()), rows.height),
-            control=Certain(0.0),
             details={
                 "most_frequent": float(counted["n"].to_numpy().max()) / target.original.height,
                 "guesses_right": float(guessed.select(right.mean()).item()),
@@ -134,12 +132,10 @@ class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=Tabl
             maintain_order="left",
         )
         certain = (pl.col("values") <= self.ruled_out + 1) & pl.col("in_class").is_not_null()
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} certain, {self.ruled_out} ruled out",
+        return self._measured(
+            f"{secret} certain, {self.ruled_out} ruled out",
+            SuccessCount(int(found.select(certain.sum()).item()), rows.height),
             column=secret,
-            success=SuccessCount(int(found.select(certain.sum()).item()), rows.height),
-            control=Certain(0.0),
             details={
                 "ruled_out": float(self.ruled_out),
                 "values": float(rows["seen"].n_unique()),
@@ -203,12 +199,10 @@ class Skewness(DeclaredAttack, name="classes/skewness", target=TableTarget, need
         }
         if is_scale:
             details["highest_ordered_distance"] = _ordered_distance(rows["class"], values)
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} likelier by {self.lift:g}",
+        return self._measured(
+            f"{secret} likelier by {self.lift:g}",
+            SuccessCount(self._reached(banded), rows.height),
             column=secret,
-            success=SuccessCount(self._reached(banded), rows.height),
-            control=Certain(0.0),
             details=details,
         )
 

@@ -254,11 +254,10 @@ class Downcoding(DeclaredAttack, name="classes/downcoding", target=TableTarget):
         columns = _restored(target)
         counted = [each.cells() for each in columns]
         trials, right, by_chance = (sum(part) for part in zip(*counted, strict=True))
-        cells = Outcome(
-            attack=self.name,
-            measure="cells restored",
-            success=SuccessCount(int(right), int(trials)),
-            control=Certain(by_chance / trials if trials else 0.0),
+        cells = self._measured(
+            "cells restored",
+            SuccessCount(int(right), int(trials)),
+            Certain(by_chance / trials if trials else 0.0),
             details={"columns": float(len(columns))},
         )
         records = _records(columns, self.name)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, SuccessCount
+from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import class_numbers, lacking, people, secret_columns
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +71,10 @@ class Intersection(DeclaredAttack, name="classes/intersection", target=TableTarg
         common = _common(pairs, later, earlier)
         joined = pairs.join(common, on=["later", "earlier"], how="left")
         certain = (pl.col("l") == 1) & pl.col("only").eq_missing(pl.col("truth"))
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} certain from two releases",
+        return self._measured(
+            f"{secret} certain from two releases",
+            SuccessCount(int(joined.select(certain.sum()).item() or 0), pairs.height),
             column=secret,
-            success=SuccessCount(int(joined.select(certain.sum()).item() or 0), pairs.height),
-            control=Certain(0.0),
             details={
                 "people_in_both": float(pairs.height),
                 "later_alone": _alone(later, both["later"]),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._hashes import salts_given, unkeyed
-from halfmask.assess.attacks._outcome import Outcome
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._outcome import Outcome
 
 # Names of columns of other tables: an attacker who claims one of them is wrong.
 _DECOYS = (
@@ -60,16 +63,14 @@ class NameDictionary(DeclaredAttack, name="encodings/name-dictionary", target=En
         claimed = {name for name in tried if self._found(name, wanted)}
         others = [name for name in tried if name not in true]
         wrong = len(claimed.difference(true)) / max(1, len(others))
-        return (
-            Outcome(
-                attack=self.name,
-                measure="names of columns",
-                success=Certain(len(claimed & true) / len(true), len(true)),
-                control=Certain(wrong, len(others)),
-                needed_of="names",
-                details={"tried": float(len(tried)), "claimed": float(len(claimed))},
-            ),
+        outcome = self._measured(
+            "names of columns",
+            Certain(len(claimed & true) / len(true), len(true)),
+            Certain(wrong, len(others)),
+            needed=(0, "names"),
+            details={"tried": float(len(tried)), "claimed": float(len(claimed))},
         )
+        return (outcome,)
 
     def _found(self, name: str, wanted: _Wanted) -> bool:
         return any(

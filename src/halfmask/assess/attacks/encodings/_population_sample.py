@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
     filled,
     mixed_columns,
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,17 +79,13 @@ class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", targe
             raise DataError("No ordered column has values in the population and in both tables.")
         truth, guess = np.column_stack(truths), np.column_stack(guesses)
         alone = [variance_recovered(truth[:, [i]], guess[:, [i]]) for i in range(truth.shape[1])]
-        return (
-            Outcome(
-                attack=self.name,
-                measure="variance of numbers, by quantiles",
-                success=recovered(truth, guess, rng),
-                control=Certain(0.0),
-                needed=100,
-                needed_of="rows",
-                details={"worst_column": max(alone)},
-            ),
+        outcome = self._measured(
+            "variance of numbers, by quantiles",
+            recovered(truth, guess, rng),
+            needed=(100, "rows"),
+            details={"worst_column": max(alone)},
         )
+        return (outcome,)
 
 
 def matched_quantiles(encoded: Floats, known: Floats) -> Floats:
@@ -298,17 +293,13 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
         reached = {way: variance_recovered(truth, guess) for way, guess in guesses.items()}
         fits = {way: distance_to(guess, sample, rng) for way, guess in guesses.items()}
         chosen = min(fits, key=lambda way: fits[way])
-        return (
-            Outcome(
-                attack=self.name,
-                measure="variance of numbers, no known row",
-                success=recovered(truth, guesses[chosen], rng),
-                control=Certain(0.0),
-                needed=100,
-                needed_of="rows",
-                details={**reached, "best_way": max(reached.values())},
-            ),
+        outcome = self._measured(
+            "variance of numbers, no known row",
+            recovered(truth, guesses[chosen], rng),
+            needed=(100, "rows"),
+            details={**reached, "best_way": max(reached.values())},
         )
+        return (outcome,)
 
 
 def _standard(matrix: Floats) -> Floats:

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._arms import Resampled
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._categories import (
     category_columns,
     lacking_categories,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.encodings._categories import CategoryColumn
 
 
@@ -303,13 +303,10 @@ class ReMerge(
             merged.append(ways[max(reached, key=lambda way: reached[way])])
         arms = [_arm(c, groups, rng) for c, groups in zip(columns, merged, strict=True)]
         named = [column.named(groups) for column, groups in zip(columns, merged, strict=True)]
-        agreeing = Outcome(
-            attack=self.name,
-            measure="agreement of merged codes of a column (ARI)",
-            success=max(arms, key=lambda arm: arm.value),
-            control=Certain(0.0),
-            needed=100,
-            needed_of="rows",
+        agreeing = self._measured(
+            "agreement of merged codes of a column (ARI)",
+            max(arms, key=lambda arm: arm.value),
+            needed=(100, "rows"),
             details=details,
         )
         naming = named_outcome(self.name, "cells of a column named after merging", columns, named)

@@ -67,20 +67,17 @@ class NullPatterns(DeclaredAttack, name="encodings/null-patterns", target=Encodi
         n_alike = counts[np.minimum(np.searchsorted(patterns, mine), len(patterns) - 1)]
         right = np.where(mine == theirs, 1 / n_alike, 0.0)
         n = len(right)
-        return (
-            Outcome(
-                attack=self.name,
-                measure="rows linked by missing cells",
-                success=Expected(float(right.sum()), n),
-                control=Certain(1 / n),
-                needed=100,
-                needed_of="rows",
-                details={
-                    "patterns": float(len(patterns)),
-                    "missing_cells_seen": float((seen & truth).sum() / max(1, truth.sum())),
-                },
-            ),
+        outcome = self._measured(
+            "rows linked by missing cells",
+            Expected(float(right.sum()), n),
+            Certain(1 / n),
+            needed=(100, "rows"),
+            details={
+                "patterns": float(len(patterns)),
+                "missing_cells_seen": float((seen & truth).sum() / max(1, truth.sum())),
+            },
         )
+        return (outcome,)
 
 
 def _masks(encoded: pl.DataFrame) -> list[Bools]:

@@ -10,7 +10,6 @@ import numpy as np
 from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.events._traces import (
     blocks_of,
     laid_out,
@@ -21,6 +20,7 @@ from halfmask.assess.attacks.events._traces import (
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +79,11 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
         for place, each in enumerate(self.points):
             found = curves[0.0][place]
             outcomes.append(
-                Outcome(
-                    attack=self.name,
-                    measure=f"traces unique by {each} point{'s' * (each > 1)}",
-                    success=SuccessCount(int(found.sum()), len(found)),
-                    control=Certain(0.0),
+                self._measured(
+                    f"traces unique by {each} point{'s' * (each > 1)}",
+                    SuccessCount(int(found.sum()), len(found)),
+                    needed=(100, "traces"),
                     baseline=Certain(0.0),
-                    needed=100,
-                    needed_of="traces",
                     details={
                         f"at steps of {step:g} s": float(curve[place].mean())
                         for step, curve in curves.items()

@@ -10,13 +10,13 @@ import numpy as np
 
 from halfmask._errors import HalfmaskError
 from halfmask._foreign import foreign
-from halfmask.assess.attacks._arms import Certain, Resampled
+from halfmask.assess.attacks._arms import Resampled
 from halfmask.assess.attacks._attack import DeclaredAttack, given, required
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import TrainerTarget, labels_of, picked, predicted
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Ints
+    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.hashing import HashedRows
 
     _Recipe: TypeAlias = tuple[Ints, Ints]
@@ -122,21 +122,17 @@ class LabelFlip(
         before = trained(target, list(target.stream))
         poison = batches_of(target, _flipped(public, n_poisoned(target, self.share), rng))
         after = trained(target, woven(list(target.stream), poison, "spread"))
-        return (
-            Outcome(
-                attack=self.name,
-                measure="accuracy lost",
-                success=lost(before, after, rng),
-                control=Certain(0.0),
-                needed=500,
-                needed_of="rows held out",
-                details={
-                    "accuracy without attack": before.accuracy,
-                    "accuracy under attack": after.accuracy,
-                    "batches refused": float(after.refused),
-                },
-            ),
+        outcome = self._measured(
+            "accuracy lost",
+            lost(before, after, rng),
+            needed=(500, "rows held out"),
+            details={
+                "accuracy without attack": before.accuracy,
+                "accuracy under attack": after.accuracy,
+                "batches refused": float(after.refused),
+            },
         )
+        return (outcome,)
 
 
 def _flipped(rows: HashedRows, n: int, rng: np.random.Generator) -> HashedRows:
@@ -200,21 +196,17 @@ class WorstCasePoisoning(
             stream = woven(honest, batches_of(target, rows), where)
             after[f"{recipe}, weight {weight:g}, {where}"] = trained(target, stream)
         worst = min(after, key=lambda each: after[each].accuracy)
-        return (
-            Outcome(
-                attack=self.name,
-                measure="accuracy lost",
-                success=lost(before, after[worst], rng),
-                control=Certain(0.0),
-                needed=500,
-                needed_of="rows held out",
-                details={
-                    "accuracy without attack": before.accuracy,
-                    **{f"accuracy under {each}": found.accuracy for each, found in after.items()},
-                    "batches refused": float(after[worst].refused),
-                },
-            ),
+        outcome = self._measured(
+            "accuracy lost",
+            lost(before, after[worst], rng),
+            needed=(500, "rows held out"),
+            details={
+                "accuracy without attack": before.accuracy,
+                **{f"accuracy under {each}": found.accuracy for each, found in after.items()},
+                "batches refused": float(after[worst].refused),
+            },
         )
+        return (outcome,)
 
 
 def _random(rows: HashedRows, n: int, rng: np.random.Generator) -> _Recipe:

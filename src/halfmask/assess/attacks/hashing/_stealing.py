@@ -11,7 +11,6 @@ from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, given, required
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._trainer_target import (
     TrainerTarget,
     labels_of,
@@ -22,6 +21,7 @@ from halfmask.assess.attacks._trainer_target import (
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.hashing import HashedRows
 
 _CLIP = 1e-7
@@ -70,18 +70,15 @@ class ModelStealing(
         answered = _answers(target, predicted(trainer, asked))
         copied = _copied(known, answered, judged, random_state) >= 0.5
         without = _copied(known, labels_of(asked).astype(np.float64), judged, random_state) >= 0.5
-        return (
-            Outcome(
-                attack=self.name,
-                measure="agreement of the copy",
-                success=_agreement(copied, model),
-                control=SuccessCount(max(int(model.sum()), int((~model).sum())), len(model)),
-                baseline=_agreement(without, model),
-                needed=500,
-                needed_of="rows held out",
-                details={"queries": float(n), "weights of the copy": float(len(buckets))},
-            ),
+        outcome = self._measured(
+            "agreement of the copy",
+            _agreement(copied, model),
+            SuccessCount(max(int(model.sum()), int((~model).sum())), len(model)),
+            needed=(500, "rows held out"),
+            baseline=_agreement(without, model),
+            details={"queries": float(n), "weights of the copy": float(len(buckets))},
         )
+        return (outcome,)
 
 
 def _agreement(one: Bools, other: Bools) -> SuccessCount:

@@ -14,12 +14,12 @@ from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack, given
 from halfmask.assess.attacks._hashes import salts_given, unkeyed_schemes
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._outcome import Outcome
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,20 +72,14 @@ class WeightReading(
         by_hash = self._by_dictionary(target, weights, wanted)
         guess = by_hash if by_hash is not None else _nearest(weights, held, expected)
         right = int((guess == np.array(truth)).sum())
-        return (
-            Outcome(
-                attack=self.name,
-                measure="predictive values found in the weights",
-                success=Certain(right / len(wanted), len(wanted)),
-                control=Certain(1 / max(1, len(held)), len(wanted)),
-                needed=20,
-                needed_of="values",
-                details={
-                    "weights": float(len(held)),
-                    "by a dictionary": float(by_hash is not None),
-                },
-            ),
+        outcome = self._measured(
+            "predictive values found in the weights",
+            Certain(right / len(wanted), len(wanted)),
+            Certain(1 / max(1, len(held)), len(wanted)),
+            needed=(20, "values"),
+            details={"weights": float(len(held)), "by a dictionary": float(by_hash is not None)},
         )
+        return (outcome,)
 
     def _wanted(self, target: HashingTarget) -> tuple[list[tuple[str, str]], Floats]:
         """Return the most predictive values that the rows have, too, and the weights expected."""

@@ -10,13 +10,13 @@ import numpy as np
 from halfmask.assess.attacks._answers import answers, label_array, predicted_numbers
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks._trees import trees_of
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._arms import Arm
+    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks._trees import Trees
 
 
@@ -211,14 +211,8 @@ class TreeStructure(DeclaredAttack, name="structure/trees", target=ModelTarget):
         )
 
     def _counted(self, measure: str, share: Arm, details: dict[str, float]) -> Outcome:
-        return Outcome(
-            attack=self.name,
-            measure=measure,
-            success=share,
-            control=Certain(0.0),
-            needed_of="rows",
-            census=True,
-            details={"k": float(self.k), **details},
+        return self._measured(
+            measure, share, needed=(0, "rows"), census=True, details={"k": float(self.k), **details}
         )
 
 

@@ -94,20 +94,17 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
             linked = self._linked(sides, chosen, rng)
             arms.append(SuccessCount(int(linked.sum()), len(linked)))
         success, control = arms
-        return (
-            Outcome(
-                attack=self.name,
-                measure=f"share linked among {self.n_neighbours} nearest",
-                success=success,
-                control=control,
-                needed=100,
-                needed_of="people",
-                details={
-                    "by_chance": _by_chance(self.n_neighbours, target.released.height),
-                    **residual_details(success, control),
-                },
-            ),
+        outcome = self._measured(
+            f"share linked among {self.n_neighbours} nearest",
+            success,
+            control,
+            needed=(100, "people"),
+            details={
+                "by_chance": _by_chance(self.n_neighbours, target.released.height),
+                **residual_details(success, control),
+            },
         )
+        return (outcome,)
 
     def _parts(self, target: TableTarget) -> tuple[tuple[str, ...], tuple[str, ...]]:
         shared = shared_columns(target)
@@ -236,15 +233,13 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
         )
         ways = ("always_nearest", "near_enough")
         outcomes = [
-            Outcome(
-                attack=self.name,
-                measure=f"share of right guesses of {secret}",
+            self._measured(
+                f"share of right guesses of {secret}",
+                right[way],
+                of_control[way],
+                needed=(100, "people with the secret"),
                 column=secret,
-                success=right[way],
-                control=of_control[way],
                 baseline=right["usual"],
-                needed=100,
-                needed_of="people with the secret",
                 details={
                     **residual_details(right[way], of_control[way]),
                     **{each: right[each].value for each in ways},

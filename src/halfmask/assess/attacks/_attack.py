@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Need: TypeAlias = Callable[[Any], str]
 #: What is reached without knowledge where nothing is certain.
 NOTHING = Certain(0.0)
+#: What an attack measured, one outcome or several.
+Found: TypeAlias = "Outcome | Iterable[Outcome]"
 _Given = TypeVar("_Given")
 
 
@@ -97,11 +99,20 @@ class DeclaredAttack:
                 object.__setattr__(self, each.name, listed)
         check_fields(self)
 
+    def run(self, target: Any, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ANN401 # the same
+        """Attack, and return one outcome for each measure and group."""
+        found = self._measure(target, random_state)
+        return (found,) if isinstance(found, Outcome) else tuple(found)
+
+    def _measure(self, target: Any, random_state: int) -> Found:  # noqa: ANN401 # the same
+        """Return what the attack measures."""
+        raise NotImplementedError
+
     def missing_inputs(self, target: Any) -> str:  # noqa: ANN401 # one of the targets
         """Return which inputs of this attack the target lacks; empty if it has them all."""
         return next((lack for need in self.needs if (lack := need(target))), "")
 
-    def _measured(
+    def _make_outcome(
         self,
         measure: str,
         success: Arm,

@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._foreign import foreign
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess._arrays import Floats, Ints, Model, Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,7 +29,7 @@ class Trees:
     def _own_counts(self) -> bool:
         return self.kind == "histogram"
 
-    def leaves(self, rows: Any) -> Ints:  # noqa: ANN401 # a frame or an array
+    def leaves(self, rows: Rows) -> Ints:
         """Return the number of the leaf of each row in each tree: (rows, trees)."""
         with foreign("The model failed to find the leaves of rows"):
             ready = rows if self.before is None else self.before.transform(rows)
@@ -91,7 +91,7 @@ class Trees:
         return leaves, leaves - len(made)
 
 
-def trees_of(model: Any) -> Trees | None:  # noqa: ANN401 # any model
+def trees_of(model: Model) -> Trees | None:
     """Return the trees of a model, or the last step of a pipeline; ``None`` if it has none.
 
     What is read are fitted models of scikit-learn, classifiers and regressors: decision trees,

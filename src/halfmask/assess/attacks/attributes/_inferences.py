@@ -21,7 +21,7 @@ from halfmask.assess.attacks._answers import (
     predicted_numbers,
 )
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks._rows import column_names, with_column
 from halfmask.assess.attacks._targets import ModelTarget
@@ -35,7 +35,7 @@ from halfmask.assess.attacks.attributes._inference_setup import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess._arrays import Bools, Floats, Ints, Rows
     from halfmask.assess.attacks._trees import Trees
     from halfmask.assess.attacks.attributes._inference_setup import (
         InferenceSetup,
@@ -113,7 +113,7 @@ def _among_true(guessed: Ints, people: Subpopulation, value: int) -> SuccessCoun
     return SuccessCount(int((true & (guessed == value)).sum()), int(true.sum()))
 
 
-def output_of(target: ModelTarget, rows: Any) -> Floats:  # noqa: ANN401 # any rows
+def output_of(target: ModelTarget, rows: Rows) -> Floats:
     """Return the model's probabilities of its own classes: (rows, classes).
 
     Of a regressor it is one column, what it predicts.
@@ -184,8 +184,7 @@ class AttributeInference(DeclaredAttack, target=ModelTarget):
         times = column_names(target.members).count(self.column)
         return "" if times == 1 else f"one column {self.column!r}, it has {times}"
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Infer each secret column of members and of non-members."""
+    def _measure(self, target: ModelTarget, random_state: int) -> Found:
         found: list[Outcome] = []
         for column in target.secrets if self.column is None else (self.column,):
             setup = inference_setup(

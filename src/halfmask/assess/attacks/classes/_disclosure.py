@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._reading import is_text, read_numbers, recast
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
@@ -52,8 +52,7 @@ class Homogeneity(DeclaredAttack, name="classes/homogeneity", target=TableTarget
     SuccessCount(successes=2, trials=4)
     """
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the people whose secret is certain, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:  # noqa: ARG002 # no chance
         return tuple(self._outcome(target, secret) for secret in secret_columns(target))
 
     def _outcome(self, target: TableTarget, secret: str) -> Outcome:
@@ -67,7 +66,7 @@ class Homogeneity(DeclaredAttack, name="classes/homogeneity", target=TableTarget
         guessed = rows.join(likeliest.select("class", guess="seen"), on="class", how="left")
         right = pl.col("guess").eq_missing(pl.col("truth"))
         counted = target.original[secret].alias("truth").value_counts(name="n")
-        return self._measured(
+        return self._make_outcome(
             f"{secret} certain",
             SuccessCount(int(rows.select(certain.sum()).item()), rows.height),
             column=secret,
@@ -114,8 +113,7 @@ class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=Tabl
         """Return what the target would have to have; empty if it has it all."""
         return lacking(target, more_than=self.ruled_out + 1)
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the people whose secret becomes certain, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:  # noqa: ARG002 # no chance
         secrets = secret_columns(target, more_than=self.ruled_out + 1)
         return tuple(self._outcome(target, secret) for secret in secrets)
 
@@ -132,7 +130,7 @@ class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=Tabl
             maintain_order="left",
         )
         certain = (pl.col("values") <= self.ruled_out + 1) & pl.col("in_class").is_not_null()
-        return self._measured(
+        return self._make_outcome(
             f"{secret} certain, {self.ruled_out} ruled out",
             SuccessCount(int(found.select(certain.sum()).item()), rows.height),
             column=secret,
@@ -181,8 +179,7 @@ class Skewness(DeclaredAttack, name="classes/skewness", target=TableTarget, need
     lift: float = field(default=0.2, metadata={"ge": 0, "le": 1})
     bands: int = field(default=10, metadata={"ge": 2})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Count the people in skewed classes, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         return tuple(self._outcome(target, secret, rng) for secret in secret_columns(target))
 
@@ -199,7 +196,7 @@ class Skewness(DeclaredAttack, name="classes/skewness", target=TableTarget, need
         }
         if is_scale:
             details["highest_ordered_distance"] = _ordered_distance(rows["class"], values)
-        return self._measured(
+        return self._make_outcome(
             f"{secret} likelier by {self.lift:g}",
             SuccessCount(self._reached(banded), rows.height),
             column=secret,

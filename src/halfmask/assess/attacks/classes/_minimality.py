@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._people import class_numbers, lacking, people, secret_columns
@@ -292,8 +292,7 @@ class Minimality(DeclaredAttack, name="classes/minimality", target=TableTarget):
             return ""
         return "a guarantee on one secret that judges each class by itself"
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Count the people whose secret is sure, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         secrets = [
             secret
             for secret in secret_columns(target)
@@ -339,7 +338,7 @@ class Minimality(DeclaredAttack, name="classes/minimality", target=TableTarget):
         overall = np.bincount(codes["truth"], minlength=len(texts)) / rows.height
         before, now = np.concatenate(alone), np.concatenate(after)
         sure = self.sure - 1e-12
-        return self._measured(
+        return self._make_outcome(
             f"{secret} sure by {self.finer}",
             SuccessCount(int((now >= sure).sum()), len(now)),
             Certain(float((overall[truth] >= sure).mean())),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
@@ -141,8 +141,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         """Return what is missing: rows."""
         return "" if target.original.height >= 4 else "four rows"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Learn and read, and return what came back of numbers and of categories."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         order = rng.permutation(target.original.height)
         most = min(20 * (len(number_columns(target.original)) + 1), 1000)
@@ -169,7 +168,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         reached = {k: variance_recovered(setup.truth, guess) for k, guess in curve.items()}
         details = {f"variance_from_{k}": share for k, share in reached.items()}
         details["k50"] = float(min((k for k, r in reached.items() if r >= 0.5), default=math.inf))
-        return self._measured(
+        return self._make_outcome(
             f"variance of numbers, {known} known rows",
             recovered(setup.truth, curve[known], rng),
             needed=(100, "rows"),
@@ -196,7 +195,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         shares = {k: float(each.mean()) for k, each in right.items()}
         details = {f"cells_from_{k}": share for k, share in sorted(shares.items())}
         details["k50"] = float(min((k for k, s in shares.items() if s >= 0.5), default=math.inf))
-        return self._measured(
+        return self._make_outcome(
             f"cells of categories, {known} known rows",
             Expected(float(right[known].sum()), len(read)),
             Expected(float(guessed.sum()), len(read)),

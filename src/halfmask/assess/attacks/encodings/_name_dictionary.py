@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._hashes import salts_given, unkeyed
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._outcome import Outcome
 
 # Names of columns of other tables: an attacker who claims one of them is wrong.
 _DECOYS = (
@@ -55,22 +51,20 @@ class NameDictionary(DeclaredAttack, name="encodings/name-dictionary", target=En
         """Return what is missing: columns."""
         return "" if target.encoded.width and target.original.width else "columns"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
-        """Hash the dictionary, and return how many names of columns are found."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         true = set(target.original.columns)
         tried = dict.fromkeys((*(target.dictionary or target.original.columns), *_DECOYS.split()))
         wanted = _Wanted([name.lower() for name in target.encoded.columns])
         claimed = {name for name in tried if self._found(name, wanted)}
         others = [name for name in tried if name not in true]
         wrong = len(claimed.difference(true)) / max(1, len(others))
-        outcome = self._measured(
+        return self._make_outcome(
             "names of columns",
             Certain(len(claimed & true) / len(true), len(true)),
             Certain(wrong, len(others)),
             needed=(0, "names"),
             details={"tried": float(len(tried)), "claimed": float(len(claimed))},
         )
-        return (outcome,)
 
     def _found(self, name: str, wanted: _Wanted) -> bool:
         return any(

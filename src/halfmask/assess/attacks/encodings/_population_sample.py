@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks.encodings._cells import (
     filled,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +54,7 @@ class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", targe
         both = number_columns(target.original) and number_columns(target.encoded)
         return "" if both else "ordered columns"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Match quantiles, and return how much of the numbers came back."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         if target.population is None:
             return ()
         rng = np.random.default_rng(random_state)
@@ -79,13 +77,12 @@ class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", targe
             raise DataError("No ordered column has values in the population and in both tables.")
         truth, guess = np.column_stack(truths), np.column_stack(guesses)
         alone = [variance_recovered(truth[:, [i]], guess[:, [i]]) for i in range(truth.shape[1])]
-        outcome = self._measured(
+        return self._make_outcome(
             "variance of numbers, by quantiles",
             recovered(truth, guess, rng),
             needed=(100, "rows"),
             details={"worst_column": max(alone)},
         )
-        return (outcome,)
 
 
 def matched_quantiles(encoded: Floats, known: Floats) -> Floats:
@@ -272,8 +269,7 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
         both = number_columns(target.original) and mixed_columns(target.encoded)
         return "" if both else "columns of numbers"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Align, and return how much of the numbers came back."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         if target.population is None:
             return ()
         rng = np.random.default_rng(random_state)
@@ -293,13 +289,12 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
         reached = {way: variance_recovered(truth, guess) for way, guess in guesses.items()}
         fits = {way: distance_to(guess, sample, rng) for way, guess in guesses.items()}
         chosen = min(fits, key=lambda way: fits[way])
-        outcome = self._measured(
+        return self._make_outcome(
             "variance of numbers, no known row",
             recovered(truth, guesses[chosen], rng),
             needed=(100, "rows"),
             details={**reached, "best_way": max(reached.values())},
         )
-        return (outcome,)
 
 
 def _standard(matrix: Floats) -> Floats:

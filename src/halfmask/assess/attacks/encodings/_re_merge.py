@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.assess.attacks._arms import Resampled
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks.encodings._categories import (
     category_columns,
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.encodings._categories import CategoryColumn
 
 
@@ -282,8 +281,7 @@ class ReMerge(
 
     n_rows: int = field(default=20_000, metadata={"ge": 1})
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Merge and name, and return the agreement and how many cells are named."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         rows, _, columns = category_columns(target, self.n_rows, rng)
         whole = Features.of(target.encoded[rows])
@@ -303,7 +301,7 @@ class ReMerge(
             merged.append(ways[max(reached, key=lambda way: reached[way])])
         arms = [_arm(c, groups, rng) for c, groups in zip(columns, merged, strict=True)]
         named = [column.named(groups) for column, groups in zip(columns, merged, strict=True)]
-        agreeing = self._measured(
+        agreeing = self._make_outcome(
             "agreement of merged codes of a column (ARI)",
             max(arms, key=lambda arm: arm.value),
             needed=(100, "rows"),

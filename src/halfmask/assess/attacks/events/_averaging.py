@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, Expected, Resampled
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks.events._traces import floats, merged_codes
 
@@ -69,8 +69,7 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
             else (f"numbers that stay the same over {self.repeats} rows")
         )
 
-    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Average, and return what is read and how much of the noise is gone."""
+    def _measure(self, target: EventsTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         found = [repeated.drawn(self.n_groups, rng) for repeated in self._repeated(target)]
         read = [self._read(each, rng) for each in found]
@@ -99,7 +98,7 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
 
         n = len(these.truth)
         other = these.truth[(np.arange(n) + rng.integers(1, max(2, n))) % n]
-        return self._measured(
+        return self._make_outcome(
             "values read by their mean",
             share(means, these.truth),
             share(means, other),
@@ -123,7 +122,7 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
         some = whole > 0
         replicates = 1 - (drawn @ together)[some] / whole[some]
         value = 1 - float(together.sum() / alone.sum())
-        return self._measured(
+        return self._make_outcome(
             "error taken off by averaging",
             Resampled.of(value, replicates, n),
             needed=(100, "repeated values"),

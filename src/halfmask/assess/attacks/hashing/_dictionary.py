@@ -13,7 +13,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._hashes import (
     JOINED,
     HashScheme,
@@ -187,8 +187,7 @@ class Dictionary(
         DeclaredAttack.__post_init__(self)
         object.__setattr__(self, "salts", salts_given(self.salts, owner="Dictionary"))
 
-    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
-        """Try every way, and return how many cells the best one reads."""
+    def _measure(self, target: HashingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         tried = candidates(target)
         schemes = unkeyed_schemes(seeds=self.seeds, salts=self.salts)
         scheme, most, n_schemes = unkeyed_best(target, schemes, tried, sample=self.sample)
@@ -317,8 +316,7 @@ class BruteForce(
         if self.seed_bits > _MAX_BITS or self.digits > 7:
             raise ParameterError("BruteForce has at most 32 seed_bits and 7 digits.")
 
-    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Search seeds by the known cells, and return how many cells the found one reads."""
+    def _measure(self, target: HashingTarget, random_state: int) -> Found:
         known = self._known(target, np.random.default_rng(random_state))
         found = self._found(known, target.bits)
         details = {"known cells": float(len(known)), "seeds tried": float(1 << self.seed_bits)}

@@ -11,12 +11,11 @@ import numpy as np
 from halfmask._errors import HalfmaskError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._arms import Resampled
-from halfmask.assess.attacks._attack import DeclaredAttack, given, required
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
 from halfmask.assess.attacks._trainer_target import TrainerTarget, labels_of, picked, predicted
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Ints
-    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.hashing import HashedRows
 
     _Recipe: TypeAlias = tuple[Ints, Ints]
@@ -115,14 +114,13 @@ class LabelFlip(
 
     share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})
 
-    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train with and without the poisoned rows, and return the accuracy lost."""
+    def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         before = trained(target, list(target.stream))
         poison = batches_of(target, _flipped(public, n_poisoned(target, self.share), rng))
         after = trained(target, woven(list(target.stream), poison, "spread"))
-        outcome = self._measured(
+        return self._make_outcome(
             "accuracy lost",
             lost(before, after, rng),
             needed=(500, "rows held out"),
@@ -132,7 +130,6 @@ class LabelFlip(
                 "batches refused": float(after.refused),
             },
         )
-        return (outcome,)
 
 
 def _flipped(rows: HashedRows, n: int, rng: np.random.Generator) -> HashedRows:
@@ -175,8 +172,7 @@ class WorstCasePoisoning(
         default=(1.0, 1000.0), metadata={"of": "weights", "gt": 0, "le": 1e6}
     )
 
-    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train once without and once with each poison; return the worst loss."""
+    def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         honest = list(target.stream)
@@ -196,7 +192,7 @@ class WorstCasePoisoning(
             stream = woven(honest, batches_of(target, rows), where)
             after[f"{recipe}, weight {weight:g}, {where}"] = trained(target, stream)
         worst = min(after, key=lambda each: after[each].accuracy)
-        outcome = self._measured(
+        return self._make_outcome(
             "accuracy lost",
             lost(before, after[worst], rng),
             needed=(500, "rows held out"),
@@ -206,7 +202,6 @@ class WorstCasePoisoning(
                 "batches refused": float(after[worst].refused),
             },
         )
-        return (outcome,)
 
 
 def _random(rows: HashedRows, n: int, rng: np.random.Generator) -> _Recipe:

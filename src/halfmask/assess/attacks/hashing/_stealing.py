@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, given, required
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
 from halfmask.assess.attacks._trainer_target import (
     TrainerTarget,
     labels_of,
@@ -21,7 +21,6 @@ from halfmask.assess.attacks._trainer_target import (
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.hashing import HashedRows
 
 _CLIP = 1e-7
@@ -54,8 +53,7 @@ class ModelStealing(
 
     n_queries: int = field(default=1000, metadata={"ge": 10})
 
-    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Ask, train a copy, and return how often it agrees with the model."""
+    def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         with foreign("The trainer failed to learn"):
             trainer = target.make()
@@ -70,7 +68,7 @@ class ModelStealing(
         answered = _answers(target, predicted(trainer, asked))
         copied = _copied(known, answered, judged, random_state) >= 0.5
         without = _copied(known, labels_of(asked).astype(np.float64), judged, random_state) >= 0.5
-        outcome = self._measured(
+        return self._make_outcome(
             "agreement of the copy",
             _agreement(copied, model),
             SuccessCount(max(int(model.sum()), int((~model).sum())), len(model)),
@@ -78,7 +76,6 @@ class ModelStealing(
             baseline=_agreement(without, model),
             details={"queries": float(n), "weights of the copy": float(len(buckets))},
         )
-        return (outcome,)
 
 
 def _agreement(one: Bools, other: Bools) -> SuccessCount:

@@ -11,7 +11,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack, given
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, given
 from halfmask.assess.attacks._hashes import salts_given, unkeyed_schemes
 from halfmask.assess.attacks._hashing_target import HashingTarget
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +60,7 @@ class WeightReading(
         DeclaredAttack.__post_init__(self)
         object.__setattr__(self, "salts", salts_given(self.salts, owner="WeightReading"))
 
-    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
-        """Train both models, and return how many values are found in the owner's weights."""
+    def _measure(self, target: HashingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         if target.labels is None:
             raise ParameterError("This attack needs labels.")
         weights = _trained(target, target.buckets, target.labels, who="The owner's model")
@@ -72,14 +70,13 @@ class WeightReading(
         by_hash = self._by_dictionary(target, weights, wanted)
         guess = by_hash if by_hash is not None else _nearest(weights, held, expected)
         right = int((guess == np.array(truth)).sum())
-        outcome = self._measured(
+        return self._make_outcome(
             "predictive values found in the weights",
             Certain(right / len(wanted), len(wanted)),
             Certain(1 / max(1, len(held)), len(wanted)),
             needed=(20, "values"),
             details={"weights": float(len(held)), "by a dictionary": float(by_hash is not None)},
         )
-        return (outcome,)
 
     def _wanted(self, target: HashingTarget) -> tuple[list[tuple[str, str]], Floats]:
         """Return the most predictive values that the rows have, too, and the weights expected."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.assess.attacks._answers import LACKS_CLASSES, is_regressor
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._scores import Area, MembershipScores, measured
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_even, shadow
@@ -128,8 +128,7 @@ class ThresholdAttack(DeclaredAttack, target=ModelTarget):
 
     __slots__ = ()
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Attack, and return what was measured for everyone and the worst subgroup."""
+    def _measure(self, target: ModelTarget, random_state: int) -> Found:
         found: list[Outcome] = []
         asked = views(target, random_state=random_state)
         score = self._scorer(target, random_state)

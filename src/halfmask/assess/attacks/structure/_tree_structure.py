@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from halfmask.assess.attacks._answers import answers, label_array, predicted_numbers
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks._trees import trees_of
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess._arrays import Floats, Ints, Rows
     from halfmask.assess.attacks._arms import Arm
     from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks._trees import Trees
@@ -67,11 +67,7 @@ class GroupCounts:
         return int(self.sizes[chosen].sum())
 
 
-def groups_of(
-    trees: Trees,
-    rows: Any,  # noqa: ANN401 # a frame or an array
-    labels: Ints,
-) -> tuple[GroupCounts, ...]:
+def groups_of(trees: Trees, rows: Rows, labels: Ints) -> tuple[GroupCounts, ...]:
     """Return the leaves of each tree as groups of the rows that fall into them.
 
     Rows of a regressor have no label.
@@ -140,14 +136,7 @@ class TreeStructure(DeclaredAttack, name="structure/trees", target=ModelTarget):
         several = times > 1 and not besides
         return f"a model that learned each member once, not {times} times" if several else ""
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # counts
-        """Count, and return one outcome for each check.
-
-        Raises
-        ------
-        DataError
-            If a label is missing, or the model fails to answer.
-        """
+    def _measure(self, target: ModelTarget, random_state: int) -> Found:  # noqa: ARG002 # counts
         trees = trees_of(target.model)
         if trees is None:
             return ()
@@ -211,7 +200,7 @@ class TreeStructure(DeclaredAttack, name="structure/trees", target=ModelTarget):
         )
 
     def _counted(self, measure: str, share: Arm, details: dict[str, float]) -> Outcome:
-        return self._measured(
+        return self._make_outcome(
             measure, share, needed=(0, "rows"), census=True, details={"k": float(self.k), **details}
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     known_people,
@@ -63,8 +63,7 @@ class DensityMembership(
     n_attacks: int = field(default=3000, metadata={"ge": 1})
     false_positives: float = field(default=0.1, metadata={"gt": 0, "le": 0.5})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Guess who is in the table, among people who are and people who aren't."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         if target.control is None:
             raise ParameterError("Membership needs a control table.")
         rng = np.random.default_rng(random_state)
@@ -95,7 +94,7 @@ class DensityMembership(
         """Return how many members and other people are above the threshold."""
         allowed = int(self.false_positives * len(others))
         threshold = np.sort(others)[::-1][allowed] if len(others) > allowed else np.inf
-        return self._measured(
+        return self._make_outcome(
             f"share of {what} at {self.false_positives:.0%} false ones",
             SuccessCount(int((members > threshold).sum()), len(members)),
             SuccessCount(int((others > threshold).sum()), len(others)),

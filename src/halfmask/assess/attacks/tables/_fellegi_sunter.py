@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from halfmask.assess.attacks._arms import Expected
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     ALL,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.tables._matching import Matched
 
 #: Patterns of more columns don't fit in memory; the most distinctive ones are taken.
@@ -73,8 +72,7 @@ class ProbabilisticLinkage(
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by quasi-identifiers and by all columns."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         linkable = Linkable.of(target, self.n_attacks, np.random.default_rng(random_state))
         known = {QUASI_IDENTIFIERS: linkable.quasi_identifiers, ALL: linkable.columns}
         outcomes = []

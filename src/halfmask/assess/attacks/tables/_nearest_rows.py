@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._inputs import several
 from halfmask.assess.attacks._outcome import Outcome, residual_details
 from halfmask.assess.attacks._targets import TableTarget
@@ -81,8 +81,7 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
             return "two columns that the original and the released table share"
         return lacking_control(target)
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link, and count people whose two parts share a released row."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         if target.control is None:
             raise ParameterError("Linkability needs a control table.")
         names = self._parts(target)
@@ -94,7 +93,7 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
             linked = self._linked(sides, chosen, rng)
             arms.append(SuccessCount(int(linked.sum()), len(linked)))
         success, control = arms
-        outcome = self._measured(
+        return self._make_outcome(
             f"share linked among {self.n_neighbours} nearest",
             success,
             control,
@@ -104,7 +103,6 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
                 **residual_details(success, control),
             },
         )
-        return (outcome,)
 
     def _parts(self, target: TableTarget) -> tuple[tuple[str, ...], tuple[str, ...]]:
         shared = shared_columns(target)
@@ -190,8 +188,7 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
             return "quasi_identifiers that were released"
         return lacking_control(target, (*known, *secrets))
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Guess each secret column, and count where the guess is right."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         return tuple(
             self._outcome(target, secret, np.random.default_rng([random_state, place]))
             for place, secret in enumerate(secrets_of(target))
@@ -233,7 +230,7 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
         )
         ways = ("always_nearest", "near_enough")
         outcomes = [
-            self._measured(
+            self._make_outcome(
                 f"share of right guesses of {secret}",
                 right[way],
                 of_control[way],

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.attacks._arms import Expected
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     ALL,
@@ -31,7 +31,6 @@ from halfmask.assess.attacks.tables._matching import finite_scale, usual_numbers
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
     from halfmask.assess.attacks.tables._links import Metric, Silence
     from halfmask.assess.attacks.tables._matching import Matched
 
@@ -105,8 +104,7 @@ class DistanceLinkage(
     n_attacks: int = field(default=2000, metadata={"ge": 1})
     interval: float = field(default=0.05, metadata={"gt": 0, "le": 1e9})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by what an attacker may know, and report the worst."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         linkable = Linkable.of(target, self.n_attacks, rng)
         worst, rates = worst_links(linkable, rng)
@@ -213,8 +211,7 @@ class RankLinkage(DeclaredAttack, name="tables/record-linkage-rank", target=Tabl
             return "a column of numbers that the original and the released table share"
         return lacking_links(target)
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by quasi-identifiers and by any columns."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         linkable = Linkable.of(target, self.n_attacks, rng)
         worst, rates = worst_links(_ranked(linkable, target), rng)
@@ -325,8 +322,7 @@ class AssignmentLinkage(
 
     n_attacks: int = field(default=1000, metadata={"ge": 1})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by quasi-identifiers and by all columns."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         known = {QUASI_IDENTIFIERS: quasi_identifiers_of(target), ALL: shared_columns(target)}
         outcomes = []
         for place, (measure, names) in enumerate(known.items()):

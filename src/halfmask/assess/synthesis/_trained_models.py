@@ -27,10 +27,9 @@ class LearnerScores(Facts):
 
     Parameters
     ----------
-    learner
-        ``"linear"``, ``"forest"`` or ``"boosting"``.
-    measure
-        ``"AUC"`` (of each class against the others, weighted) or ``"R2"``.
+    learner, measure
+        ``"linear"``, ``"forest"`` or ``"boosting"``; ``"AUC"`` (of each class against the others,
+        weighted) or ``"R2"``.
     original, synthetic
         The score of a model of original rows, and of one of synthetic rows.
     """

@@ -28,10 +28,8 @@ class MarginalDistance(Facts):
 
     Parameters
     ----------
-    columns
-        How many columns a table has.
-    tables
-        How many tables were compared.
+    columns, tables
+        How many columns a table has, and how many tables were compared.
     mean, largest
         The total variation distance, in [0, 1]: the share of rows that would have to move.
     worst

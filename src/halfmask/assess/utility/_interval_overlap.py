@@ -26,10 +26,8 @@ class IntervalOverlap(Facts):
 
     Parameters
     ----------
-    coefficients
-        How many coefficients were compared.
-    mean, least
-        The mean and the smallest overlap, in [0, 1].
+    coefficients, mean, least
+        How many coefficients were compared, and the mean and smallest overlap, in [0, 1].
     shift
         The mean absolute difference of coefficients, in original standard errors; None where the
         masked rows can't estimate one.

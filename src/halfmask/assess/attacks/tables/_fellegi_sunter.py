@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Expected
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
-from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     ALL,
     LOOK_ALIKE,
     QUASI_IDENTIFIERS,
     Comparison,
     Linkable,
+    LinkageAttack,
     known_people,
-    lacking_links,
-    link_outcome,
     most_similar,
     right_of_block,
 )
@@ -29,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._attack import Found
+    from halfmask.assess.attacks._targets import TableTarget
     from halfmask.assess.attacks.tables._matching import Matched
 
 #: Patterns of more columns don't fit in memory; the most distinctive ones are taken.
@@ -45,12 +43,7 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbabilisticLinkage(
-    DeclaredAttack,
-    name="tables/record-linkage-probabilistic",
-    target=TableTarget,
-    needs=(lacking_links,),
-):
+class ProbabilisticLinkage(LinkageAttack, name="tables/record-linkage-probabilistic"):
     """Link each person to the row whose agreements are most likely a match.
 
     Parameters
@@ -83,19 +76,9 @@ class ProbabilisticLinkage(
             weighings = _weighings(linkable, telling)
             rights = _rights(linkable, telling, weighings)
             way, best = max(rights.items(), key=lambda each: float(each[1].mean()))
-            outcomes.append(
-                link_outcome(
-                    self.name,
-                    measure,
-                    Expected(float(best.sum()), len(best)),
-                    target,
-                    n_rows=target.released.height,
-                    details={
-                        **{each: float(right.mean()) for each, right in rights.items()},
-                        **_look_alike(linkable, telling, target, {way: weighings[way]}),
-                    },
-                )
-            )
+            details = {each: float(right.mean()) for each, right in rights.items()}
+            details |= _look_alike(linkable, telling, target, {way: weighings[way]})
+            outcomes.append(self._links(measure, best, target, details))
         return tuple(outcomes)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, r
 from halfmask._errors import ParameterError
 from halfmask._validation import check_fields
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._inputs import several
+from halfmask.assess.attacks._inputs import TakenInputs, several
 from halfmask.assess.attacks._outcome import Outcome
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ class Attack(Protocol):
         """
 
 
-class DeclaredAttack:
+class DeclaredAttack(TakenInputs):
     """Base of our attacks: a frozen dataclass that declares its name, target and needs.
 
     Bounds of settings are the metadata of their fields, as `check_fields` reads them. ``of`` says
-    what a list of settings holds.
+    what a list of settings holds, ``take`` how a setting is taken.
     """
 
     __slots__ = ()
@@ -87,6 +87,7 @@ class DeclaredAttack:
             cls.needs = needs
 
     def __post_init__(self) -> None:
+        TakenInputs.__post_init__(self)
         for each in fields(self):  # type: ignore[arg-type] # each attack is a dataclass
             if "of" in each.metadata:
                 listed = several(

@@ -7,7 +7,7 @@ place, or by the counts in a tree's leaves.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -44,8 +44,12 @@ if TYPE_CHECKING:
     )
 
 
+#: Guesses the secret of a subpopulation.
+Guess: TypeAlias = "Callable[[Subpopulation], Ints]"
+
+
 def outcomes_of(
-    name: str, target: ModelTarget, setup: InferenceSetup, guess: Callable[[Subpopulation], Ints]
+    name: str, target: ModelTarget, setup: InferenceSetup, guess: Guess
 ) -> Iterator[Outcome]:
     """Compare guesses about members with those about non-members, and with imputation.
 
@@ -201,9 +205,7 @@ class AttributeInference(DeclaredAttack, target=ModelTarget):
             )
         return tuple(found)
 
-    def _guesser(
-        self, target: ModelTarget, setup: InferenceSetup, random_state: int
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:
         """Return a function that guesses the secret of a subpopulation."""
         raise NotImplementedError
 
@@ -234,9 +236,7 @@ class BlackBoxInference(AttributeInference, name="attributes/black_box"):
 
     knows_members: ClassVar[bool] = True
 
-    def _guesser(
-        self, target: ModelTarget, setup: InferenceSetup, random_state: int
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:
         def shown(people: Subpopulation) -> Floats:
             return np.column_stack([people.features, output_of(target, people.rows)])
 
@@ -270,12 +270,7 @@ class QueryInference(AttributeInference, name="attributes/queries"):
     imputation of the baseline, so that any success above it comes of the model.
     """
 
-    def _guesser(
-        self,
-        target: ModelTarget,
-        setup: InferenceSetup,
-        random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:  # noqa: ARG002 # nothing is drawn
         def guess(people: Subpopulation) -> Ints:
             sure = np.maximum(chances_of_label(target, people, setup.secret), MIN_CHANCE)
             return np.asarray((setup.imputed.chances(people.features) * sure).argmax(axis=1))
@@ -333,12 +328,7 @@ class WhiteBoxTreeInference(AttributeInference, name="attributes/white_box_tree"
             )
         return AttributeInference.missing_inputs(self, target)
 
-    def _guesser(
-        self,
-        target: ModelTarget,
-        setup: InferenceSetup,
-        random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:  # noqa: ARG002 # nothing is drawn
         trees = trees_of(target.model)
 
         def guess(people: Subpopulation) -> Ints:

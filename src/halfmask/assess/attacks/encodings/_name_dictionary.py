@@ -40,12 +40,10 @@ class NameDictionary(DeclaredAttack, name="encodings/name-dictionary", target=En
     columns. The attack is exact: its arms are counts.
     """
 
-    salts: tuple[bytes, ...] = (b"salt", b"pepper", b"0", b"1")
+    salts: tuple[bytes, ...] = field(
+        default=(b"salt", b"pepper", b"0", b"1"), metadata={"take": salts_given}
+    )
     seeds: int = field(default=16, metadata={"ge": 0})
-
-    def __post_init__(self) -> None:
-        DeclaredAttack.__post_init__(self)
-        object.__setattr__(self, "salts", salts_given(self.salts, owner="NameDictionary"))
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: columns."""

@@ -179,13 +179,9 @@ class Dictionary(
     [0.0, 1.0]
     """
 
-    salts: tuple[bytes, ...] = (b"salt", b"pepper")
+    salts: tuple[bytes, ...] = field(default=(b"salt", b"pepper"), metadata={"take": salts_given})
     seeds: int = field(default=16, metadata={"ge": 0})
     sample: int = field(default=50, metadata={"ge": 1})
-
-    def __post_init__(self) -> None:
-        DeclaredAttack.__post_init__(self)
-        object.__setattr__(self, "salts", salts_given(self.salts, owner="Dictionary"))
 
     def _measure(self, target: HashingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         tried = candidates(target)

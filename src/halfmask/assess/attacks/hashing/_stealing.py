@@ -10,8 +10,9 @@ import numpy as np
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
 from halfmask.assess.attacks._trainer_target import (
+    PUBLIC,
     TrainerTarget,
     labels_of,
     matrix_of,
@@ -29,10 +30,7 @@ _RIDGE = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStealing(
-    DeclaredAttack,
-    name="hashing/model-stealing",
-    target=TrainerTarget,
-    needs=(given("public", "public rows"),),
+    DeclaredAttack, name="hashing/model-stealing", target=TrainerTarget, needs=(PUBLIC,)
 ):
     """Ask for predictions of public rows, and train a copy on the answers.
 

@@ -53,12 +53,8 @@ class WeightReading(
     """
 
     values: int = field(default=100, metadata={"ge": 1})
-    salts: tuple[bytes, ...] = ()
+    salts: tuple[bytes, ...] = field(default=(), metadata={"take": salts_given})
     seeds: int = field(default=4, metadata={"ge": 0})
-
-    def __post_init__(self) -> None:
-        DeclaredAttack.__post_init__(self)
-        object.__setattr__(self, "salts", salts_given(self.salts, owner="WeightReading"))
 
     def _measure(self, target: HashingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         if target.labels is None:

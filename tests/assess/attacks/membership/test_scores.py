@@ -18,7 +18,7 @@ from halfmask.assess.attacks.membership._scores import (
     caught_at,
     measured,
 )
-from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED, View
+from halfmask.assess.attacks.membership._scores import ORIGINAL, TRAINED, View
 
 sides = st.lists(st.integers(0, 6), min_size=1, max_size=20)
 

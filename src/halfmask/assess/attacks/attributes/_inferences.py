@@ -21,27 +21,26 @@ from halfmask.assess.attacks._answers import (
     predicted_numbers,
 )
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
-from halfmask.assess.attacks._outcome import EVERYONE, Outcome
+from halfmask.assess.attacks._attack import EVERYONE, DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._rows import column_names, with_column
 from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks._trees import trees_of
 from halfmask.assess.attacks.attributes._inference_setup import (
     NEEDED,
     fitted_imputation,
     inference_setup,
 )
+from halfmask.assess.attacks.structure._tree_structure import trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from halfmask.assess._arrays import Bools, Floats, Ints, Rows
-    from halfmask.assess.attacks._trees import Trees
     from halfmask.assess.attacks.attributes._inference_setup import (
         InferenceSetup,
         SecretColumn,
         Subpopulation,
     )
+    from halfmask.assess.attacks.structure._tree_structure import Trees
 
 
 #: Guesses the secret of a subpopulation.

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
-from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._reading import common_type, is_text, recast, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import class_numbers
+from halfmask.assess.attacks.classes._disclosure import class_numbers
 from halfmask.data import leaf_text
 
 if TYPE_CHECKING:

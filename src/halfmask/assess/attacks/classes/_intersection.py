@@ -11,10 +11,15 @@ from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import class_numbers, lacking, people, secret_columns
+from halfmask.assess.attacks.classes._disclosure import (
+    class_numbers,
+    lacking,
+    people,
+    secret_columns,
+)
 
 if TYPE_CHECKING:
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

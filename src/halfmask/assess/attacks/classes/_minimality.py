@@ -16,14 +16,19 @@ from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import class_numbers, lacking, people, secret_columns
+from halfmask.assess.attacks.classes._disclosure import (
+    class_numbers,
+    lacking,
+    people,
+    secret_columns,
+)
 from halfmask.guarantees import Classes, Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.guarantees import Guarantee
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, required
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
     codes,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
 
 
 #: The views: an encoding that masks a level may show it in changes, or in their size.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
 
 
 _PENALTIES = (1e-8, 1e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)

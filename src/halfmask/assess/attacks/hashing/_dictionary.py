@@ -13,7 +13,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._hashes import (
     JOINED,
     HashScheme,
@@ -23,7 +23,6 @@ from halfmask.assess.attacks._hashes import (
     unkeyed_schemes,
 )
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.hashing._frequencies import lacking_cells
 from halfmask.vault import Secret
 

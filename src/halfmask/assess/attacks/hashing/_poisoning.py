@@ -22,7 +22,7 @@ from halfmask.assess.attacks._trainer_target import (
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.hashing import HashedRows
 
     _Recipe: TypeAlias = tuple[Ints, Ints]

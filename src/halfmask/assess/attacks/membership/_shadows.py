@@ -14,8 +14,17 @@ from halfmask.assess.attacks._answers import ModelQueries, pool_labels
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, given
 from halfmask.assess.attacks._rows import joined, taken
 from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks.membership._scores import Area, MembershipScores, measured
-from halfmask.assess.attacks.membership._view import LEAST, ORIGINAL, TRAINED, View, of_truth, views
+from halfmask.assess.attacks.membership._scores import (
+    LEAST,
+    ORIGINAL,
+    TRAINED,
+    Area,
+    MembershipScores,
+    View,
+    measured,
+    of_truth,
+    views,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
 
 
 #: The missing input of a target that can't train shadow models.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Floats
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.assess.attacks.tables._matching import Matched
 
 #: Below so many people whose membership is guessed, nothing is shown.

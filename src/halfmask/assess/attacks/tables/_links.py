@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.assess.attacks.tables._matching import Matched
 
 

@@ -18,9 +18,8 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Arm, Combined, Expected, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, residual_details
 from halfmask.assess.attacks._inputs import several
-from halfmask.assess.attacks._outcome import Outcome, residual_details
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     known_people,

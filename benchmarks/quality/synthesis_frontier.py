@@ -31,7 +31,7 @@ from bars import Bar, report, say
 from halfmask.assess.attacks._targets import UNKNOWN, TableTarget
 from halfmask.assess.attacks.tables import DensityMembership, Inference, Linkability
 from halfmask.assess.masking.pairs import column_pairs
-from halfmask.assess.synthesis._trained_models import trained_models
+from halfmask.assess.synthesis.quality import trained_models
 from halfmask.plots import svg
 from halfmask.synth import blend_rows, rotate_groups
 

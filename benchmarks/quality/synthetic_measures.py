@@ -15,7 +15,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 from halfmask.assess.masking.pairs import column_pairs, separation
-from halfmask.assess.synthesis.marginals import marginal_distances
+from halfmask.assess.synthesis.quality import marginal_distances
 from halfmask.kernels.partition.mdav import nearest_points
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from halfmask.assess.synthesis import (
     associations,
     column_pictures,
 )
-from halfmask.assess.synthesis.marginals import binned
+from halfmask.assess.synthesis.quality import binned
 from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC

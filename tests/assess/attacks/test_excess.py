@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halfmask.assess.attacks import SuccessCount
-from halfmask.assess.attacks._outcome import (
+from halfmask.assess.attacks._attack import (
     MeasuredExcess,
     residual_details,
     residual_risk,

@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import ModelTarget, attack
 from halfmask.assess.attacks._answers import answers
-from halfmask.assess.attacks._trees import trees_of
 from halfmask.assess.attacks.attributes import QueryInference
 from halfmask.assess.attacks.membership import BlackBox, Lira, Rmia, ShadowModels, Yeom
+from halfmask.assess.attacks.structure._tree_structure import trees_of
 
 PEOPLE = 600
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from halfmask.assess.masking.pairs import column_pairs
 from halfmask.assess.synthesis import associations, column_pictures
-from halfmask.assess.synthesis.marginals import binned
+from halfmask.assess.synthesis.quality import binned
 
 
 def tables() -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -14,13 +14,12 @@ and a verdict that is INVALID, never a pass, without a positive control or with 
 from __future__ import annotations
 
 from halfmask.assess.attacks._arms import Arm, Certain, Combined, Resampled, SuccessCount
-from halfmask.assess.attacks._attack import Attack
+from halfmask.assess.attacks._attack import EVERYONE, Attack, Outcome
 from halfmask.assess.attacks._battery import ATTACKS, attack
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._finding import Finding, explain_verdicts
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._outcome import EVERYONE, Outcome
 from halfmask.assess.attacks._report import AttackReport
 from halfmask.assess.attacks._shuffled import Shuffled, attack_shuffled
 from halfmask.assess.attacks._targets import ModelTarget, TableTarget

@@ -6,7 +6,7 @@ One answer that is NaN can make all of an attack's guesses wrong, and a theft lo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from halfmask._foreign import foreign
 from halfmask.data.arrays import unmasked
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
     from halfmask.assess.attacks._targets import ModelTarget
 
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 SLACK = 1e-3
 
 
-def as_numbers(values: Any) -> Floats:  # noqa: ANN401 # the output of foreign code
+def as_numbers(values: Rows) -> Floats:
     """Return numbers as an array; what is masked as NaN, which :func:`numbers_of` refuses.
 
     Examples
@@ -76,7 +74,7 @@ def probabilities_of(values: Floats, shape: tuple[int, ...], *, who: str) -> Flo
     return given
 
 
-def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # any column of labels
+def label_array(labels: Rows, *, whose: str) -> Values:
     """Return labels as an array of numbers or of strings."""
     unmasked(labels, name=f"The column of labels of the {whose}", told_as=DataError)
     try:
@@ -94,7 +92,7 @@ def label_array(labels: Any, *, whose: str) -> NDArray[Any]:  # noqa: ANN401 # a
     return found
 
 
-def pool_labels(target: ModelTarget) -> NDArray[Any]:
+def pool_labels(target: ModelTarget) -> Values:
     """Return the labels of members and then non-members."""
     first = label_array(target.member_labels, whose="members")
     second = label_array(target.non_member_labels, whose="non-members")
@@ -103,7 +101,7 @@ def pool_labels(target: ModelTarget) -> NDArray[Any]:
     return np.concatenate([first, second])
 
 
-def classes_of_model(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
+def classes_of_model(model: Model, labels: Values) -> Values:
     """Return the classes of a model's columns: those that it names, else those of the labels."""
     named = getattr(model, "classes_", None)
     if named is None:
@@ -114,18 +112,12 @@ def classes_of_model(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa:
     return model_classes
 
 
-def classes_of(model: Any, labels: NDArray[Any]) -> NDArray[Any]:  # noqa: ANN401 # any model
+def classes_of(model: Model, labels: Values) -> Values:
     """Return all classes in order: those of the labels, and those that the model names."""
     return np.unique(np.concatenate([classes_of_model(model, labels), labels]))
 
 
-def answers(
-    model: Any,  # noqa: ANN401 # any model
-    rows: Any,  # noqa: ANN401 # any frame or array
-    classes: NDArray[Any],
-    *,
-    who: str,
-) -> Floats:
+def answers(model: Model, rows: Rows, classes: Values, *, who: str) -> Floats:
     """Return the model's probabilities (rows, classes), one column for each of these classes."""
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
@@ -142,13 +134,7 @@ def answers(
     return whole
 
 
-def _predicted(
-    model: Any,  # noqa: ANN401 # any model
-    rows: Any,  # noqa: ANN401 # any frame or array
-    classes: NDArray[Any],
-    *,
-    who: str,
-) -> Floats:
+def _predicted(model: Model, rows: Rows, classes: Values, *, who: str) -> Floats:
     """Return 1 for the class that a model predicts of each row, 0 for all others."""
     if not hasattr(model, "predict"):
         raise DataError(f"{who} must have predict_proba or predict, or be callable.")
@@ -187,9 +173,9 @@ class ModelQueries:
     spread is that of the attacked model's errors on non-members; it is 1 at no error.
     """
 
-    labels: NDArray[Any]
+    labels: Values
     truth: Ints
-    classes: NDArray[Any] | None
+    classes: Values | None
     spread: float = 1.0
 
     @classmethod
@@ -211,14 +197,7 @@ class ModelQueries:
         truth = np.searchsorted(classes, labels).astype(np.int64)
         return cls(labels=labels, truth=truth, classes=classes)
 
-    def answers(
-        self,
-        model: Any,  # noqa: ANN401 # any model
-        rows: Any,  # noqa: ANN401 # any frame or array
-        first: int,
-        *,
-        who: str,
-    ) -> Floats:
+    def answers(self, model: Model, rows: Rows, first: int, *, who: str) -> Floats:
         """Return a model's answers for rows, which begin at the number `first` of all people."""
         if self.classes is not None:
             return answers(model, rows, self.classes, who=who)
@@ -227,14 +206,7 @@ class ModelQueries:
         wrong, is_high = 1 - right, over > 0
         return np.column_stack([right, wrong * is_high, wrong * ~is_high])
 
-    def nearness(
-        self,
-        model: Any,  # noqa: ANN401 # any model
-        rows: Any,  # noqa: ANN401 # any frame or array
-        labels: NDArray[Any],
-        *,
-        who: str,
-    ) -> Floats:
+    def nearness(self, model: Model, rows: Rows, labels: Values, *, who: str) -> Floats:
         """Return the likelihood that a regressor gives the true numbers of rows."""
         return self._likelihood(predicted_numbers(model, rows, who=who) - labels)
 
@@ -243,7 +215,7 @@ class ModelQueries:
         return found
 
 
-def is_regressor(model: Any, labels: Any) -> bool:  # noqa: ANN401 # any model and labels
+def is_regressor(model: Model, labels: Rows) -> bool:
     """Return whether a model predicts numbers, and no classes.
 
     One that gives probabilities, names its classes, or is a mere function does not. What
@@ -264,12 +236,7 @@ def is_regressor(model: Any, labels: Any) -> bool:  # noqa: ANN401 # any model a
     return found.dtype.kind == "f" and bool((found != np.rint(found)).any())
 
 
-def predicted_numbers(
-    model: Any,  # noqa: ANN401 # any model
-    rows: Any,  # noqa: ANN401 # any frame or array
-    *,
-    who: str,
-) -> Floats:
+def predicted_numbers(model: Model, rows: Rows, *, who: str) -> Floats:
     """Return what a regressor predicts of rows."""
     with foreign(f"{who} failed to predict"):
         predicted = as_numbers(model.predict(rows))

@@ -22,10 +22,9 @@ from halfmask.assess.attacks import (
     tables,
 )
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import Attack
+from halfmask.assess.attacks._attack import Attack, Outcome
 from halfmask.assess.attacks._finding import Finding
 from halfmask.assess.attacks._inputs import as_number, several
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks._report import (
     AttackReport,
     affordable,

@@ -11,7 +11,7 @@ from halfmask.assess._risk import Risk
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
 
 Verdict = Literal["resisted", "nothing to resist", "broken", "not shown", "INVALID"]
 _MEANINGS: dict[Verdict, str] = {

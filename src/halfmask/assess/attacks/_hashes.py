@@ -254,9 +254,9 @@ _NAME_DIGESTS = (
 )
 
 
-def salts_given(salts: object, *, owner: str) -> tuple[bytes, ...]:
+def salts_given(salts: object, *, parameter: str, owner: str) -> tuple[bytes, ...]:
     """Return salts as a tuple."""
-    found = several(salts, parameter="salts", owner=owner, of="salts", or_none=True)
+    found = several(salts, parameter=parameter, owner=owner, of="salts", or_none=True)
     if not all(isinstance(salt, bytes) for salt in found):
         raise ParameterError(
             f"Each of the 'salts' of {owner} must be bytes.", hint="Write b'pepper', not 'pepper'."

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from halfmask.assess.attacks._attack import EVERYONE
 from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
-from halfmask.assess.attacks._outcome import EVERYONE
 from halfmask.plots import svg
 from halfmask.plots.svg import circle, line, rect, text
 from halfmask.plots.words import safe, wrapped

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.assess.attacks._finding import Finding, Verdict
-    from halfmask.assess.attacks._outcome import Outcome
 
 
 def wanted_measures(measures: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -19,9 +19,7 @@ from halfmask._foreign import foreign
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from halfmask.assess._arrays import Ints
+    from halfmask.assess._arrays import Ints, Rows, Value, Values
 
 
 ARRAY = "an array"
@@ -42,7 +40,7 @@ def kind_of(rows: object) -> str:
     return "a frame of pandas" if hasattr(rows, "iloc") else ARRAY
 
 
-def aligned(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 # a frame or an array
+def aligned(rows: Rows, members: Rows, *, parameter: str) -> Rows:
     """Return rows that can be concatenated with the members': columns in the same order."""
     kinds = kind_of(members), kind_of(rows)
     if kinds[0] != kinds[1]:
@@ -63,7 +61,7 @@ def aligned(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 
     return rows
 
 
-def ordered(rows: Any, members: Any, *, parameter: str) -> Any:  # noqa: ANN401 # of one kind
+def ordered(rows: Rows, members: Rows, *, parameter: str) -> Rows:
     """Return rows with the members' columns in their order."""
     if not _is_frame(members) or not _is_frame(rows):
         _check_widths(rows, members, parameter)
@@ -90,7 +88,7 @@ def _is_frame(rows: object) -> bool:
     return kind_of(rows) != ARRAY and hasattr(rows, "columns")
 
 
-def _check_widths(rows: Any, members: Any, parameter: str) -> None:  # noqa: ANN401 # the same
+def _check_widths(rows: Rows, members: Rows, parameter: str) -> None:
     widths = []
     for which, each in (("members", members), (parameter, rows)):
         try:
@@ -104,7 +102,7 @@ def _check_widths(rows: Any, members: Any, parameter: str) -> None:  # noqa: ANN
         )
 
 
-def _pairs(first: Any, second: Any) -> Iterator[tuple[Any, Any, Any]]:  # noqa: ANN401 # the same
+def _pairs(first: Rows, second: Rows) -> Iterator[tuple[Any, Any, Any]]:
     """Yield columns of both with their name; arrays, which are of one type, whole and without."""
     if not _is_frame(first):
         yield None, _with_type(first), _with_type(second)
@@ -116,11 +114,11 @@ def _pairs(first: Any, second: Any) -> Iterator[tuple[Any, Any, Any]]:  # noqa: 
             yield name, first.iloc[:, place], second.iloc[:, place]
 
 
-def _with_type(rows: Any) -> Any:  # noqa: ANN401 # the same
+def _with_type(rows: Rows) -> Rows:
     return rows if hasattr(rows, "dtype") else np.asarray(rows)
 
 
-def _family(values: Any) -> str:  # noqa: ANN401 # a column, or an array
+def _family(values: Rows) -> str:
     """Return what values are; never their type's own words, which may name categories."""
     dtype = values.dtype
     if not isinstance(values, pl.Series):
@@ -136,7 +134,7 @@ def _family(values: Any) -> str:  # noqa: ANN401 # a column, or an array
     return _ANY if dtype == pl.Null else str(dtype.base_type().__name__)
 
 
-def _is_void(values: Any) -> bool:  # noqa: ANN401 # the same
+def _is_void(values: Rows) -> bool:
     """Return whether a column of a frame holds nothing at all."""
     if isinstance(values, pl.Series):
         return values.null_count() == len(values)
@@ -146,7 +144,7 @@ def _is_void(values: Any) -> bool:  # noqa: ANN401 # the same
 _CODED = (pl.Categorical, pl.Enum)
 
 
-def taken(rows: Any, places: Ints) -> Any:  # noqa: ANN401 # a frame or an array
+def taken(rows: Rows, places: Ints) -> Rows:
     """Return the rows at these places, in this order: an array, a polars or a pandas frame."""
     if hasattr(rows, "iloc"):
         return rows.iloc[places]
@@ -155,7 +153,7 @@ def taken(rows: Any, places: Ints) -> Any:  # noqa: ANN401 # a frame or an array
     return np.asarray(rows)[places]
 
 
-def joined(first: Any, second: Any) -> Any:  # noqa: ANN401 # frames or arrays
+def joined(first: Rows, second: Rows) -> Rows:
     """Return the rows of both, one below the other, as the kind that they are.
 
     A column of two types gets the wider one, such as float for whole numbers and fractions.
@@ -189,12 +187,12 @@ def _of_one_type(first: pl.DataFrame, second: pl.DataFrame) -> list[pl.DataFrame
     ]
 
 
-def column_names(rows: Any) -> list[str | int]:  # noqa: ANN401 # a frame or an array
+def column_names(rows: Rows) -> list[str | int]:
     """Return the names of a frame's columns, the numbers of an array's."""
     return list(getattr(rows, "columns", range(np.shape(rows)[1])))
 
 
-def column_of(rows: Any, column: str | int) -> NDArray[Any]:  # noqa: ANN401 # the same
+def column_of(rows: Rows, column: str | int) -> Values:
     """Return the values of one column; text and missing values as objects."""
     if isinstance(rows, pl.DataFrame):
         return rows[str(column)].to_numpy()
@@ -203,13 +201,13 @@ def column_of(rows: Any, column: str | int) -> NDArray[Any]:  # noqa: ANN401 # t
     return np.asarray(np.asarray(rows)[:, int(column)])
 
 
-def with_column(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
+def with_column(rows: Rows, column: str | int, value: Value) -> Rows:
     """Return the rows with the same value in all of one column, which keeps its type."""
     with foreign(f"Column {column!r} of some people can't hold a value of others"):
         return _changed(rows, column, value)
 
 
-def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 # the same
+def _changed(rows: Rows, column: str | int, value: Value) -> Rows:
     if isinstance(rows, pl.DataFrame):
         dtype = rows.schema[str(column)]
         return rows.with_columns(pl.lit(_cell(value)).cast(dtype).alias(str(column)))
@@ -227,19 +225,19 @@ def _changed(rows: Any, column: str | int, value: Any) -> Any:  # noqa: ANN401 #
     return array
 
 
-def _widens(value: Any, dtype: Any) -> bool:  # noqa: ANN401 # a value, and a type of any library
+def _widens(value: Value, dtype: Value) -> bool:
     """Return whether a value is a missing number, and the type is of whole numbers."""
     is_number = isinstance(value, float | np.floating)
     return is_number and bool(np.isnan(value)) and getattr(dtype, "kind", "O") in "iu"
 
 
-def _held(value: Any, dtype: Any) -> Any:  # noqa: ANN401 # the same
+def _held(value: Value, dtype: Value) -> Value:
     """Return the middle of whole numbers as one of them, where the column holds such."""
     whole = getattr(dtype, "kind", "O") in "iu" and isinstance(value, float | np.floating)
     return int(value) if whole and np.isfinite(value) else value
 
 
-def _cell(value: Any) -> Any:  # noqa: ANN401 # a value of a column
+def _cell(value: Value) -> Value:
     """Return what polars knows for a value of an array: a Python object, None if it is missing.
 
     An array of whole numbers or dates has NaN or NaT where a column of polars has nulls.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask.assess.attacks._attack import EVERYONE
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_listed,
@@ -19,7 +20,6 @@ from halfmask.assess.attacks._inputs import (
     row_count,
     several,
 )
-from halfmask.assess.attacks._outcome import EVERYONE
 from halfmask.assess.attacks._rows import aligned, kind_of, ordered
 from halfmask.data import Hierarchy
 

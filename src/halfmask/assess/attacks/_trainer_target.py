@@ -11,6 +11,7 @@ from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._answers import as_numbers, probabilities_of
+from halfmask.assess.attacks._attack import given
 from halfmask.hashing import HashedRows
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints
 
 
+#: What attacks by what a client knows need.
+PUBLIC = given("public", "public rows")
 #: What a client gets of the model's probabilities of 1: fewer digits, or labels alone.
 Answer: TypeAlias = "Callable[[Floats], Floats]"
 

@@ -116,12 +116,8 @@ class ShareAbove(Facts):
 
     Parameters
     ----------
-    threshold
-        The threshold, in [0, 1].
-    share
-        The share of the rows, in [0, 1].
-    rows
-        Their number.
+    threshold, share, rows
+        The threshold, and the share and number of the rows whose risk is above it.
     """
 
     threshold: float
@@ -143,10 +139,8 @@ class SampleUniqueness(Facts):
 
     Parameters
     ----------
-    share
-        Their share of all rows.
-    rows
-        Their number.
+    share, rows
+        Their share of all rows, and their number.
     """
 
     share: Risk
@@ -264,10 +258,8 @@ class SizeBin:
     ----------
     low, high
         The smallest and the largest size of the bin; ``None`` has no upper end.
-    classes
-        How many classes there are.
-    rows
-        How many rows are in them.
+    classes, rows
+        How many classes there are, and how many rows are in them.
     """
 
     low: int
@@ -282,12 +274,8 @@ class ClassSizes(Facts):
 
     Parameters
     ----------
-    classes
-        The number of classes.
-    smallest, largest
-        The sizes of the smallest and the largest class.
-    average
-        The rows by the classes.
+    classes, smallest, largest, average
+        How many classes there are, and their smallest, largest and average size.
     median_of_rows
         The size that half of the rows have at least: how many the middle row looks like.
     bins

@@ -66,18 +66,13 @@ class LogLinearRisk(Facts):
 
     Parameters
     ----------
-    method
-        How sampling weights enter the model.
-    order
-        The most columns of an interaction.
-    rows
-        The rows that were judged.
-    sample_uniques
-        The rows that are unique on the quasi-identifiers.
-    population_uniques
-        How many of them are expected to be unique in the population (tau 1).
-    correct_links
-        How many of them are expected to be linked to the right person (tau 2).
+    method, order
+        How sampling weights enter the model, and the most columns of an interaction.
+    rows, sample_uniques
+        The rows that were judged, and those that are unique on the quasi-identifiers.
+    population_uniques, correct_links
+        How many of these are expected to be unique in the population (tau 1), and to be linked to
+        the right person (tau 2).
     """
 
     facts = (

@@ -35,10 +35,8 @@ class PopulationUniqueness:
 
     Parameters
     ----------
-    rows
-        The rows of the sample.
-    sample_uniques
-        The rows that are unique in the sample.
+    rows, sample_uniques
+        The rows of the sample, and those that are unique in it.
     chosen
         The estimate that the rule of Dankar et al. chooses.
     estimates

@@ -34,12 +34,9 @@ class SetSeparation(Facts):
 
     Parameters
     ----------
-    columns
-        The columns.
-    classes
-        How many different combinations of their values the rows have.
-    unique
-        How many rows are unique on them.
+    columns, classes, unique
+        The columns, how many combinations of their values the rows have, and how many rows are
+        unique on them.
     distinction
         The combinations by the rows: the share of the rows that has to stay for the columns to be
         a key of what stays. 1 for a key.
@@ -60,10 +57,8 @@ class SeparationRisk:
 
     Parameters
     ----------
-    rows
-        The rows that were judged.
-    largest
-        The most columns of a set.
+    rows, largest
+        The rows that were judged, and the most columns of a set.
     sets
         Every set, by distinction and then separation; of equals the smaller set first.
     """

@@ -177,27 +177,20 @@ class SpecialUniques:
 
     Parameters
     ----------
-    rows
-        The rows that were judged.
-    largest
-        The most columns of a set that was searched.
+    rows, largest
+        The rows that were judged, and the most columns of a set that was searched.
     unique
         The rows that are unique on all quasi-identifiers together.
-    by_size
-        How many minimal uniques of each size there are, from 1 column.
-    rows_by_size
-        How many rows have a smallest minimal unique of each size, from 1 column.
+    by_size, rows_by_size
+        How many minimal uniques of each size there are, and how many rows have a smallest one of
+        each size, from 1 column.
     columns
         What each column adds, the largest share first.
-    score
-        The SUDA score of each row, 0 without a minimal unique.
-    smallest
-        The columns of each row's smallest minimal unique, 0 without one.
-    dis_score
-        The DIS-SUDA score of each row; ``None`` without a sampling fraction.
-    dis
-        The estimated chance that a unique row that is linked to someone of the population is
-        linked to the right person; ``None`` without a sampling fraction.
+    score, smallest
+        The SUDA score of each row, and the columns of its smallest minimal unique; 0 without one.
+    dis, dis_score
+        The estimated chance that a unique row that is linked to someone of the population is linked
+        to the right person, and the DIS-SUDA scores; ``None`` without a sampling fraction.
     """
 
     rows: int

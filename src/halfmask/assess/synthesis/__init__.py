@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from halfmask.assess.synthesis._assessment import SynthesisAssessment, assess_synthetic
 from halfmask.assess.synthesis._pictures import Associations, associations, column_pictures
-from halfmask.assess.synthesis._trained_models import LearnerScores, trained_models
-from halfmask.assess.synthesis.marginals import MarginalDistance, marginal_distances
+from halfmask.assess.synthesis.quality import (
+    LearnerScores,
+    MarginalDistance,
+    marginal_distances,
+    trained_models,
+)
 
 __all__ = [
     "Associations",

@@ -23,8 +23,7 @@ from halfmask.assess.masking.pairs import (
     stacked_columns,
 )
 from halfmask.assess.risk import percent
-from halfmask.assess.synthesis._trained_models import LearnerScores, trained_models
-from halfmask.assess.synthesis.marginals import marginal_distances
+from halfmask.assess.synthesis.quality import LearnerScores, marginal_distances, trained_models
 from halfmask.assess.utility import correlation_change, cramers_v_change
 from halfmask.release import TableBlock
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess.attacks import AttackReport, Finding
-    from halfmask.assess.synthesis.marginals import MarginalDistance
+    from halfmask.assess.synthesis.quality import MarginalDistance
     from halfmask.assess.utility import AssociationChange, IntervalOverlap, PropensityFit
 
 

@@ -49,9 +49,14 @@ from halfmask.assess.utility._information_loss import (
     kl_divergence,
     publisher_payout,
 )
-from halfmask.assess.utility._interval_overlap import IntervalOverlap, interval_overlap
+from halfmask.assess.utility._masked_models import (
+    IntervalOverlap,
+    PropensityFit,
+    PropensityModel,
+    interval_overlap,
+    propensity_mse,
+)
 from halfmask.assess.utility._model_utility import LabelledRows, ModelUtility, Score, model_utility
-from halfmask.assess.utility._propensity import PropensityFit, PropensityModel, propensity_mse
 from halfmask.assess.utility._table_changes import (
     AssociationChange,
     ColumnChange,

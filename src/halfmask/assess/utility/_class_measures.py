@@ -25,20 +25,14 @@ class ClassSizeUtility(Facts):
 
     Parameters
     ----------
-    classes
-        How many classes the release has.
-    rows
-        How many rows the release has.
-    suppressed
-        How many rows were left out.
+    classes, rows, suppressed
+        How many classes and rows the release has, and how many rows were left out.
     discernibility
         Sum of the squared class sizes, and for each suppressed row the number of all rows.
     average_class_size
         Rows by classes; 0 without classes.
-    normalized_average_class_size
-        The average class size by k; 1 is the best that k-anonymity allows. 0 without classes.
-    k
-        The k by which it was normalized.
+    normalized_average_class_size, k
+        The average class size by this k; 1 is the best that k-anonymity allows. 0 without classes.
     """
 
     facts = (

@@ -46,15 +46,11 @@ class Distribution(Facts):
 
     Parameters
     ----------
-    kind
-        Whether the bins are ranges of numbers, in order, or categories.
-    labels
-        What is in each bin.
-    before
-        Share of the raw rows in each bin, in [0, 1].
-    after
-        Share of the released rows in each bin, in [0, 1]; a row whose cell spans several bins is
-        spread over them.
+    kind, labels
+        Whether the bins are ranges of numbers, in order, or categories; and what is in each.
+    before, after
+        Shares of the raw and of the released rows in each bin, in [0, 1]; a row whose cell spans
+        several bins is spread over them.
     distance
         Total variation distance of the two: the share of rows that would have to change bins, in
         [0, 1].

@@ -43,19 +43,16 @@ class ColumnExtents:
 
     Parameters
     ----------
-    low
-        The lowest number (numeric) or code (categorical) of each cell. Missing cells are NaN.
-    high
-        The highest, both ends belong to the cell.
-    domain_low
-        The lowest number or code that the column had before.
-    domain_high
-        The highest.
+    low, high
+        The lowest and highest number (numeric) or code (categorical) of each cell, both in it.
+        Missing cells are NaN.
+    domain_low, domain_high
+        The lowest and highest number or code that the column had before.
     categorical
         Whether the numbers are codes of values, one apart, instead of quantities.
     members
-        The codes of each cell where a set has gaps; without it a categorical cell holds every
-        code from ``low`` to ``high``.
+        The codes of each cell where a set has gaps; without it a categorical cell holds every code
+        from ``low`` to ``high``.
 
     Raises
     ------

@@ -270,10 +270,8 @@ class InformationLoss(Facts):
     ----------
     columns
         The loss of each quasi-identifier.
-    ncp
-        Mean of the columns' penalties, in [0, 1].
-    loss
-        Mean of the columns' granularity losses, in [0, 1].
+    ncp, loss
+        Means of the columns' penalties and of their granularity losses, in [0, 1].
     """
 
     facts = ("ncp", "loss", "columns")

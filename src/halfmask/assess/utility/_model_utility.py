@@ -86,33 +86,19 @@ class ModelUtility:
 
     Parameters
     ----------
-    task
-        Whether the label is a class or a number.
-    learner
-        The kind of model, the same for both.
-    train_rows
-        How many raw rows the raw model learnt from.
-    released_rows
-        How many released rows the other learnt from.
-    test_rows
-        How many raw rows both were tested on; neither saw them.
-    raw
-        The score of the raw model.
-    released
-        The score of the released model.
-    majority
-        The score without any feature: always the most frequent value, or the mean.
-    difference
-        Released minus raw, of the accuracy (classification) or R2 (regression).
-    low
-        Lower end of the difference's interval.
-    high
-        Upper end.
-    confidence
-        The interval's confidence, in (0, 1).
+    task, learner
+        Whether the label is a class or a number, and the kind of both models.
+    train_rows, released_rows, test_rows
+        How many raw rows the raw model learnt from, and released rows the other; and how many raw
+        rows, which neither saw, both were tested on.
+    raw, released, majority
+        The scores of the raw model, of the released one, and without any feature: always the most
+        frequent value, or the mean.
+    difference, low, high, confidence
+        Released minus raw, of the accuracy (classification) or R2 (regression), and its interval.
     giveaways
-        Unchanged columns that predict the label almost by themselves, each with the score
-        that it reaches by itself.
+        Unchanged columns that predict the label almost by themselves, each with the score that it
+        reaches by itself.
     """
 
     task: Task

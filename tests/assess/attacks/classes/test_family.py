@@ -11,7 +11,7 @@ import pytest
 import halfmask as hm
 from halfmask.assess.attacks import Attack, TableTarget
 from halfmask.assess.attacks.classes import ATTACKS, Minimality
-from halfmask.assess.attacks.classes._people import class_numbers
+from halfmask.assess.attacks.classes._disclosure import class_numbers
 from halfmask.assess.attacks.tables import AssignmentLinkage
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from assess.attacks.foreign_models import (  # type: ignore[import-not-found] # 
 from halfmask._errors import DataError
 from halfmask.assess.attacks import ModelTarget
 from halfmask.assess.attacks.membership import Gap, Lira, Yeom
-from halfmask.assess.attacks.membership._view import features
+from halfmask.assess.attacks.membership._scores import features
 
 LABELS = np.array([0, 1] * 15)
 

@@ -12,13 +12,15 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from halfmask.assess.attacks import Finding
 from halfmask.assess.attacks.membership._scores import (
+    ORIGINAL,
+    TRAINED,
     Area,
     MembershipScores,
+    View,
     best_threshold,
     caught_at,
     measured,
 )
-from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED, View
 
 sides = st.lists(st.integers(0, 6), min_size=1, max_size=20)
 

@@ -17,7 +17,7 @@ from halfmask.data.arrays import is_missing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Value, Values
     from halfmask.assess.attacks._targets import ModelTarget
 
 
@@ -28,7 +28,7 @@ class SecretColumn:
     column: str | int
     members: Ints
     non_members: Ints
-    candidates: NDArray[Any]
+    candidates: Values
     positive: int = -1
 
     def __len__(self) -> int:
@@ -39,12 +39,7 @@ class SecretColumn:
 
 
 def secret_of(
-    members: Any,  # noqa: ANN401 # a frame or an array
-    non_members: Any,  # noqa: ANN401 # the same
-    column: str | int,
-    *,
-    bins: int,
-    positive: Any,  # noqa: ANN401 # a value of the column
+    members: Rows, non_members: Rows, column: str | int, *, bins: int, positive: Value
 ) -> SecretColumn:
     """Give each value a number; numbers of more values than `bins` are cut at quantiles.
 
@@ -77,7 +72,7 @@ def secret_of(
     )
 
 
-def factorised(values: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
+def factorised(values: Values) -> tuple[Ints, Values]:
     """Return a number for each value, the same for equal ones, and the values by number.
 
     What is missing among objects comes last; a text that reads like it is another value.
@@ -93,7 +88,7 @@ def factorised(values: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     return codes, np.concatenate([present[first], values[gone][:1]])
 
 
-def _same(values: NDArray[np.generic], wanted: Any) -> Bools:  # noqa: ANN401 # a value
+def _same(values: NDArray[np.generic], wanted: Value) -> Bools:
     """Return which values are the one that is wanted; what is missing is none."""
     nothing = np.zeros(len(values), dtype=np.bool_)
     if not _is_value(wanted):
@@ -104,7 +99,7 @@ def _same(values: NDArray[np.generic], wanted: Any) -> Bools:  # noqa: ANN401 # 
     return np.array([not is_missing(each) and bool(each == wanted) for each in values])
 
 
-def origin_of(values: NDArray[Any]) -> int:
+def origin_of(values: Values) -> int:
     """Return where integers that floats don't hold are measured from, the least; else 0."""
     if values.dtype.kind not in "iu":
         return 0
@@ -112,7 +107,7 @@ def origin_of(values: NDArray[Any]) -> int:
     return least if max(-least, most) > 2**53 else 0
 
 
-def numbers_apart(values: NDArray[Any], origin: int) -> Floats:
+def numbers_apart(values: Values, origin: int) -> Floats:
     """Return how far numbers are from an origin, which keeps their differences; 0: as they are."""
     if not origin:
         return values.astype(np.float64)
@@ -120,7 +115,7 @@ def numbers_apart(values: NDArray[Any], origin: int) -> Floats:
     return (values.astype(np.uint64) - np.uint64(origin % 2**64)).astype(np.float64)
 
 
-def _bin_of(wanted: Any, cuts: Any, origin: int) -> int:  # noqa: ANN401 # a value, and numbers
+def _bin_of(wanted: Value, cuts: Value, origin: int) -> int:
     """Return the number of a value's bin; one that no bin has, if it is no number."""
     try:
         if origin:
@@ -135,7 +130,7 @@ def _is_value(wanted: object) -> bool:
     return not is_missing(wanted) and not isinstance(wanted, list | tuple | np.ndarray)
 
 
-def _binned(values: Floats, cuts: Any) -> Ints:  # noqa: ANN401 # numbers
+def _binned(values: Floats, cuts: Value) -> Ints:
     """Return the number of each value's bin; what is missing has a bin of its own."""
     return np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="right"))
 
@@ -160,12 +155,7 @@ class Imputation:
 
 
 def fitted_imputation(
-    learner: Any,  # noqa: ANN401 # a classifier of scikit-learn
-    features: Floats,
-    secret: Ints,
-    *,
-    n_values: int,
-    rng: np.random.Generator,
+    learner: Model, features: Floats, secret: Ints, *, n_values: int, rng: np.random.Generator
 ) -> Imputation:
     """Fit a copy of a learner; without one, a forest of 100 trees with five rows a leaf.
 
@@ -202,7 +192,7 @@ class Subpopulation:
     places: Ints
     rows: Any
     labels: Ints
-    true: NDArray[Any]
+    true: Values
     features: Floats
     secret: Ints
 
@@ -227,8 +217,8 @@ def inference_setup(
     column: str | int,
     *,
     bins: int,
-    positive: Any,  # noqa: ANN401 # a value of the column
-    learner: Any,  # noqa: ANN401 # a classifier
+    positive: Value,
+    learner: Model,
     with_known: bool,
     random_state: int,
 ) -> InferenceSetup:
@@ -277,7 +267,7 @@ def inference_setup(
     )
 
 
-def _features(target: ModelTarget, secret: str | int, labels: NDArray[Any]) -> Floats:
+def _features(target: ModelTarget, secret: str | int, labels: Values) -> Floats:
     """Return the other columns and the label of members and then non-members, as numbers."""
     columns = [name for name in column_names(target.members) if name != secret]
     found = [
@@ -295,7 +285,7 @@ def _present(values: Floats) -> Floats:
     return np.where(there, values, values[there].min() - 1 if there.any() else 0.0)
 
 
-def _places(labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
+def _places(labels: Values, classes: Values) -> Ints:
     """Return the place of each label among the model's classes; -1 if it isn't there."""
     order = np.argsort(classes)
     places = order[np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)]

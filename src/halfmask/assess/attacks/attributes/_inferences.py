@@ -7,7 +7,7 @@ place, or by the counts in a tree's leaves.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -21,31 +21,34 @@ from halfmask.assess.attacks._answers import (
     predicted_numbers,
 )
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import EVERYONE, Outcome
+from halfmask.assess.attacks._attack import EVERYONE, DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._rows import column_names, with_column
 from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks._trees import trees_of
 from halfmask.assess.attacks.attributes._inference_setup import (
     NEEDED,
     fitted_imputation,
     inference_setup,
 )
+from halfmask.assess.attacks.structure._tree_structure import trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._trees import Trees
+    from halfmask.assess._arrays import Bools, Floats, Ints, Rows
     from halfmask.assess.attacks.attributes._inference_setup import (
         InferenceSetup,
         SecretColumn,
         Subpopulation,
     )
+    from halfmask.assess.attacks.structure._tree_structure import Trees
+
+
+#: Guesses the secret of a subpopulation.
+Guess: TypeAlias = "Callable[[Subpopulation], Ints]"
 
 
 def outcomes_of(
-    name: str, target: ModelTarget, setup: InferenceSetup, guess: Callable[[Subpopulation], Ints]
+    name: str, target: ModelTarget, setup: InferenceSetup, guess: Guess
 ) -> Iterator[Outcome]:
     """Compare guesses about members with those about non-members, and with imputation.
 
@@ -113,7 +116,7 @@ def _among_true(guessed: Ints, people: Subpopulation, value: int) -> SuccessCoun
     return SuccessCount(int((true & (guessed == value)).sum()), int(true.sum()))
 
 
-def output_of(target: ModelTarget, rows: Any) -> Floats:  # noqa: ANN401 # any rows
+def output_of(target: ModelTarget, rows: Rows) -> Floats:
     """Return the model's probabilities of its own classes: (rows, classes).
 
     Of a regressor it is one column, what it predicts.
@@ -184,8 +187,7 @@ class AttributeInference(DeclaredAttack, target=ModelTarget):
         times = column_names(target.members).count(self.column)
         return "" if times == 1 else f"one column {self.column!r}, it has {times}"
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Infer each secret column of members and of non-members."""
+    def _measure(self, target: ModelTarget, random_state: int) -> Found:
         found: list[Outcome] = []
         for column in target.secrets if self.column is None else (self.column,):
             setup = inference_setup(
@@ -202,9 +204,7 @@ class AttributeInference(DeclaredAttack, target=ModelTarget):
             )
         return tuple(found)
 
-    def _guesser(
-        self, target: ModelTarget, setup: InferenceSetup, random_state: int
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:
         """Return a function that guesses the secret of a subpopulation."""
         raise NotImplementedError
 
@@ -235,9 +235,7 @@ class BlackBoxInference(AttributeInference, name="attributes/black_box"):
 
     knows_members: ClassVar[bool] = True
 
-    def _guesser(
-        self, target: ModelTarget, setup: InferenceSetup, random_state: int
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:
         def shown(people: Subpopulation) -> Floats:
             return np.column_stack([people.features, output_of(target, people.rows)])
 
@@ -271,12 +269,7 @@ class QueryInference(AttributeInference, name="attributes/queries"):
     imputation of the baseline, so that any success above it comes of the model.
     """
 
-    def _guesser(
-        self,
-        target: ModelTarget,
-        setup: InferenceSetup,
-        random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:  # noqa: ARG002 # nothing is drawn
         def guess(people: Subpopulation) -> Ints:
             sure = np.maximum(chances_of_label(target, people, setup.secret), MIN_CHANCE)
             return np.asarray((setup.imputed.chances(people.features) * sure).argmax(axis=1))
@@ -334,12 +327,7 @@ class WhiteBoxTreeInference(AttributeInference, name="attributes/white_box_tree"
             )
         return AttributeInference.missing_inputs(self, target)
 
-    def _guesser(
-        self,
-        target: ModelTarget,
-        setup: InferenceSetup,
-        random_state: int,  # noqa: ARG002 # nothing is drawn
-    ) -> Callable[[Subpopulation], Ints]:
+    def _guesser(self, target: ModelTarget, setup: InferenceSetup, random_state: int) -> Guess:  # noqa: ARG002 # nothing is drawn
         trees = trees_of(target.model)
 
         def guess(people: Subpopulation) -> Ints:

@@ -1,4 +1,4 @@
-"""Disclosure by classes: one secret, few, or one far more frequent than overall."""
+"""Each person's class and secret, and classes of one secret, of few, or of one far too frequent."""
 
 from __future__ import annotations
 
@@ -9,15 +9,90 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._reading import is_text, read_numbers, recast
+from halfmask._errors import ColumnNotFoundError
+from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
+from halfmask.assess.attacks._reading import common_type, is_text, read_numbers, recast, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import lacking, people, posteriors, secret_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from halfmask.assess._arrays import Floats
+    from halfmask.assess.attacks._attack import Outcome
+
+
+def secret_columns(target: TableTarget, *, more_than: int = 1) -> tuple[str, ...]:
+    """Return the secrets with more than `more_than` values: the others disclose nothing."""
+    named = target.secrets or tuple(
+        dict.fromkeys(g.column for g in target.guarantees if g.column is not None)
+    )
+    return tuple(
+        name
+        for name in named
+        if name in target.released.columns and target.original[name].n_unique() > more_than
+    )
+
+
+def lacking(target: TableTarget, *, more_than: int = 1) -> str:
+    """Return the missing inputs of an attack on classes; empty if there are none."""
+    if not target.quasi_identifiers:
+        return "quasi-identifiers"
+    if not secret_columns(target, more_than=more_than):
+        return f"a secret with more than {more_than} values among the released columns"
+    return target.missing_owners or ("" if target.released.height else "released rows")
+
+
+def class_numbers(released: pl.DataFrame, quasi_identifiers: Sequence[str]) -> pl.Series:
+    """Return for each row the number of its class: of the first row that is equal in all columns.
+
+    Missing equals missing and NaN equals NaN. Columns that weren't released are ignored.
+    """
+    columns = [name for name in quasi_identifiers if name in released.columns]
+    if not columns:
+        return pl.repeat(0, released.height, dtype=pl.Int64, eager=True).alias("class")
+    # Columns have any names: here their places name them.
+    places = [str(place) for place in range(len(columns))]
+    numbered = pl.DataFrame(
+        [released[name].alias(place) for name, place in zip(columns, places, strict=True)]
+    ).with_row_index("row")
+    first = pl.col("row").min().over(places).cast(pl.Int64)
+    return numbered.select(first.alias("class")).to_series()
+
+
+def people(target: TableTarget, secret: str, *, dtype: pl.DataType | None = None) -> pl.DataFrame:
+    """Return for each released row its class, its released secret and its owner's secret.
+
+    Both secrets are spelt as hierarchies spell values of one type, so that a table that went
+    through text is compared by what it means. Where ``dtype`` doesn't name it, it is the type of
+    people's own secrets, or the one that `common_type` finds.
+    """
+    if secret not in target.released.columns:
+        raise ColumnNotFoundError.of([secret], target.released.columns, where="the released table")
+    truth = target.original[secret].gather(target.owner_of_row)
+    seen = target.released[secret]
+    dtype = common_type(seen.dtype, truth.dtype) if dtype is None else dtype
+    return pl.DataFrame(
+        [
+            class_numbers(target.released, target.quasi_identifiers),
+            spelt(seen, dtype).alias("seen"),
+            spelt(truth, dtype).alias("truth"),
+        ]
+    )
+
+
+def posteriors(of: pl.DataFrame) -> pl.DataFrame:
+    """Return for each class and each value it has: its rows, their share, the share of all rows."""
+    return (
+        # In the rows' order: sums of shares depend on theirs.
+        of.group_by("class", "seen", maintain_order=True)
+        .agg(n=pl.len())
+        .with_columns(
+            size=pl.col("n").sum().over("class"),
+            prior=pl.col("n").sum().over("seen") / pl.col("n").sum(),
+        )
+        .with_columns(share=pl.col("n") / pl.col("size"))
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +127,7 @@ class Homogeneity(DeclaredAttack, name="classes/homogeneity", target=TableTarget
     SuccessCount(successes=2, trials=4)
     """
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the people whose secret is certain, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:  # noqa: ARG002 # no chance
         return tuple(self._outcome(target, secret) for secret in secret_columns(target))
 
     def _outcome(self, target: TableTarget, secret: str) -> Outcome:
@@ -67,12 +141,10 @@ class Homogeneity(DeclaredAttack, name="classes/homogeneity", target=TableTarget
         guessed = rows.join(likeliest.select("class", guess="seen"), on="class", how="left")
         right = pl.col("guess").eq_missing(pl.col("truth"))
         counted = target.original[secret].alias("truth").value_counts(name="n")
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} certain",
+        return self._make_outcome(
+            f"{secret} certain",
+            SuccessCount(int(rows.select(certain.sum()).item()), rows.height),
             column=secret,
-            success=SuccessCount(int(rows.select(certain.sum()).item()), rows.height),
-            control=Certain(0.0),
             details={
                 "most_frequent": float(counted["n"].to_numpy().max()) / target.original.height,
                 "guesses_right": float(guessed.select(right.mean()).item()),
@@ -116,8 +188,7 @@ class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=Tabl
         """Return what the target would have to have; empty if it has it all."""
         return lacking(target, more_than=self.ruled_out + 1)
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the people whose secret becomes certain, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:  # noqa: ARG002 # no chance
         secrets = secret_columns(target, more_than=self.ruled_out + 1)
         return tuple(self._outcome(target, secret) for secret in secrets)
 
@@ -134,12 +205,10 @@ class BackgroundKnowledge(DeclaredAttack, name="classes/background", target=Tabl
             maintain_order="left",
         )
         certain = (pl.col("values") <= self.ruled_out + 1) & pl.col("in_class").is_not_null()
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} certain, {self.ruled_out} ruled out",
+        return self._make_outcome(
+            f"{secret} certain, {self.ruled_out} ruled out",
+            SuccessCount(int(found.select(certain.sum()).item()), rows.height),
             column=secret,
-            success=SuccessCount(int(found.select(certain.sum()).item()), rows.height),
-            control=Certain(0.0),
             details={
                 "ruled_out": float(self.ruled_out),
                 "values": float(rows["seen"].n_unique()),
@@ -185,8 +254,7 @@ class Skewness(DeclaredAttack, name="classes/skewness", target=TableTarget, need
     lift: float = field(default=0.2, metadata={"ge": 0, "le": 1})
     bands: int = field(default=10, metadata={"ge": 2})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Count the people in skewed classes, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         return tuple(self._outcome(target, secret, rng) for secret in secret_columns(target))
 
@@ -203,12 +271,10 @@ class Skewness(DeclaredAttack, name="classes/skewness", target=TableTarget, need
         }
         if is_scale:
             details["highest_ordered_distance"] = _ordered_distance(rows["class"], values)
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} likelier by {self.lift:g}",
+        return self._make_outcome(
+            f"{secret} likelier by {self.lift:g}",
+            SuccessCount(self._reached(banded), rows.height),
             column=secret,
-            success=SuccessCount(self._reached(banded), rows.height),
-            control=Certain(0.0),
             details=details,
         )
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._reading import common_type, is_text, recast, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import class_numbers
+from halfmask.assess.attacks.classes._disclosure import class_numbers
 from halfmask.data import leaf_text
 
 if TYPE_CHECKING:
@@ -249,16 +248,14 @@ class Downcoding(DeclaredAttack, name="classes/downcoding", target=TableTarget):
             return target.missing_owners
         return "" if any(each.cells()[0] for each in _restored(target)) else "general cells"
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the cells and, with hierarchies, the records that are restored."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:  # noqa: ARG002 # no chance
         columns = _restored(target)
         counted = [each.cells() for each in columns]
         trials, right, by_chance = (sum(part) for part in zip(*counted, strict=True))
-        cells = Outcome(
-            attack=self.name,
-            measure="cells restored",
-            success=SuccessCount(int(right), int(trials)),
-            control=Certain(by_chance / trials if trials else 0.0),
+        cells = self._make_outcome(
+            "cells restored",
+            SuccessCount(int(right), int(trials)),
+            Certain(by_chance / trials if trials else 0.0),
             details={"columns": float(len(columns))},
         )
         records = _records(columns, self.name)

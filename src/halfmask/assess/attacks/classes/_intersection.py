@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import class_numbers, lacking, people, secret_columns
+from halfmask.assess.attacks.classes._disclosure import (
+    class_numbers,
+    lacking,
+    people,
+    secret_columns,
+)
+
+if TYPE_CHECKING:
+    from halfmask.assess.attacks._attack import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +59,7 @@ class Intersection(DeclaredAttack, name="classes/intersection", target=TableTarg
             return "a secret that both releases have"
         return "" if _in_both(target).height else "people who are in both releases"
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # no chance
-        """Count the people whose secret both releases together make certain."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:  # noqa: ARG002 # no chance
         both = _in_both(target)
         return tuple(self._outcome(target, secret, both) for secret in _secrets(target))
 
@@ -68,12 +75,10 @@ class Intersection(DeclaredAttack, name="classes/intersection", target=TableTarg
         common = _common(pairs, later, earlier)
         joined = pairs.join(common, on=["later", "earlier"], how="left")
         certain = (pl.col("l") == 1) & pl.col("only").eq_missing(pl.col("truth"))
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} certain from two releases",
+        return self._make_outcome(
+            f"{secret} certain from two releases",
+            SuccessCount(int(joined.select(certain.sum()).item() or 0), pairs.height),
             column=secret,
-            success=SuccessCount(int(joined.select(certain.sum()).item() or 0), pairs.height),
-            control=Certain(0.0),
             details={
                 "people_in_both": float(pairs.height),
                 "later_alone": _alone(later, both["later"]),

@@ -13,17 +13,22 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks._targets import TableTarget
-from halfmask.assess.attacks.classes._people import class_numbers, lacking, people, secret_columns
+from halfmask.assess.attacks.classes._disclosure import (
+    class_numbers,
+    lacking,
+    people,
+    secret_columns,
+)
 from halfmask.guarantees import Classes, Histogram
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.guarantees import Guarantee
 
 
@@ -292,8 +297,7 @@ class Minimality(DeclaredAttack, name="classes/minimality", target=TableTarget):
             return ""
         return "a guarantee on one secret that judges each class by itself"
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Count the people whose secret is sure, for each secret."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         secrets = [
             secret
             for secret in secret_columns(target)
@@ -339,12 +343,11 @@ class Minimality(DeclaredAttack, name="classes/minimality", target=TableTarget):
         overall = np.bincount(codes["truth"], minlength=len(texts)) / rows.height
         before, now = np.concatenate(alone), np.concatenate(after)
         sure = self.sure - 1e-12
-        return Outcome(
-            attack=self.name,
-            measure=f"{secret} sure by {self.finer}",
+        return self._make_outcome(
+            f"{secret} sure by {self.finer}",
+            SuccessCount(int((now >= sure).sum()), len(now)),
+            Certain(float((overall[truth] >= sure).mean())),
             column=secret,
-            success=SuccessCount(int((now >= sure).sum()), len(now)),
-            control=Certain(float((overall[truth] >= sure).mean())),
             details={
                 "by_shares_alone": float((before >= sure).mean()),
                 "classes": float(len(chosen)),

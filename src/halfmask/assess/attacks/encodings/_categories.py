@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, required
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, required
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
     codes,
@@ -255,8 +254,7 @@ class FrequencyMatching(
 
     n_rows: int = field(default=50_000, metadata={"ge": 1})
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Match ranks, and return how many cells are named."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         *_, columns = category_columns(target, self.n_rows, np.random.default_rng(random_state))
         named = [column.right(column.by_frequency(column.counts)) for column in columns]
         return (named_outcome(self.name, "cells of a column named by rank", columns, named),)
@@ -289,8 +287,7 @@ class JointFrequencyMatching(
     n_rows: int = field(default=20_000, metadata={"ge": 1})
     n_iter: int = field(default=3, metadata={"ge": 1})
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Name codes iteratively, and return how many cells are named."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         rows, others, columns = category_columns(target, self.n_rows, rng)
         ordered = binned_numbers(target, rows, others)

@@ -9,15 +9,15 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import number_columns, numbers
 
 if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._attack import Outcome
 
 
 #: The views: an encoding that masks a level may show it in changes, or in their size.
@@ -117,8 +117,7 @@ class DateRecovery(DeclaredAttack, name="encodings/date-recovery", target=Encodi
         both = number_columns(target.original) and number_columns(target.encoded)
         return "" if both else "ordered columns"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Date stretches, and return how many are dated for each period."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         half = target.original.height // 2
         known = [carried(target.original[name])[:half] for name in number_columns(target.original)]
         sent = [carried(target.encoded[name]) for name in number_columns(target.encoded)]
@@ -162,13 +161,11 @@ class DateRecovery(DeclaredAttack, name="encodings/date-recovery", target=Encodi
         judged = right[~learnt]
         # Stretches overlap: as many are independent as fit side by side.
         apart = min(len(judged), max(1, n_rows // length))
-        return Outcome(
-            attack=self.name,
-            measure=f"stretches dated in a period of {period}",
-            success=SuccessCount(round(float(judged.mean()) * apart), apart),
-            control=Certain((2 * slack + 1) / period),
-            needed=1,
-            needed_of="stretches",
+        return self._make_outcome(
+            f"stretches dated in a period of {period}",
+            SuccessCount(round(float(judged.mean()) * apart), apart),
+            Certain((2 * slack + 1) / period),
+            needed=(1, "stretches"),
             details={**details, "dated": float(judged.mean()), "windows": float(len(judged))},
         )
 
@@ -208,8 +205,7 @@ class FoldedCycle(DeclaredAttack, name="encodings/folded-cycle", target=Encoding
             return "periods of a calendar"
         return "" if number_columns(target.encoded) else "ordered columns"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Return, for each period and view, how many harmonics stand out."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         del random_state  # nothing is drawn
         columns = [carried(target.encoded[name]) for name in number_columns(target.encoded)]
         return tuple(
@@ -222,13 +218,11 @@ class FoldedCycle(DeclaredAttack, name="encodings/folded-cycle", target=Encoding
             raise DataError(f"There are too few rows for a period of {period}.")
         high = found > -np.log(_TAILS / 2)
         low = found < -np.log1p(-_TAILS / 2)
-        return Outcome(
-            attack=self.name,
-            measure=f"harmonics of a period of {period} that stand out, by {view}",
-            success=SuccessCount(int((high | low).sum()), len(found)),
-            control=Certain(_TAILS),
-            needed=100,
-            needed_of="harmonics",
+        return self._make_outcome(
+            f"harmonics of a period of {period} that stand out, by {view}",
+            SuccessCount(int((high | low).sum()), len(found)),
+            Certain(_TAILS),
+            needed=(100, "harmonics"),
             details={"peaks": float(high.mean()), "holes": float(low.mean())},
         )
 

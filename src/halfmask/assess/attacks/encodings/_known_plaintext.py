@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
     codes,
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._attack import Outcome
 
 
 _PENALTIES = (1e-8, 1e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
@@ -142,8 +141,7 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         """Return what is missing: rows."""
         return "" if target.original.height >= 4 else "four rows"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Learn and read, and return what came back of numbers and of categories."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         order = rng.permutation(target.original.height)
         most = min(20 * (len(number_columns(target.original)) + 1), 1000)
@@ -170,13 +168,10 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         reached = {k: variance_recovered(setup.truth, guess) for k, guess in curve.items()}
         details = {f"variance_from_{k}": share for k, share in reached.items()}
         details["k50"] = float(min((k for k, r in reached.items() if r >= 0.5), default=math.inf))
-        return Outcome(
-            attack=self.name,
-            measure=f"variance of numbers, {known} known rows",
-            success=recovered(setup.truth, curve[known], rng),
-            control=Certain(0.0),
-            needed=100,
-            needed_of="rows",
+        return self._make_outcome(
+            f"variance of numbers, {known} known rows",
+            recovered(setup.truth, curve[known], rng),
+            needed=(100, "rows"),
             details=details,
         )
 
@@ -200,13 +195,11 @@ class KnownPlaintext(DeclaredAttack, name="encodings/known-plaintext", target=En
         shares = {k: float(each.mean()) for k, each in right.items()}
         details = {f"cells_from_{k}": share for k, share in sorted(shares.items())}
         details["k50"] = float(min((k for k, s in shares.items() if s >= 0.5), default=math.inf))
-        return Outcome(
-            attack=self.name,
-            measure=f"cells of categories, {known} known rows",
-            success=Expected(float(right[known].sum()), len(read)),
-            control=Expected(float(guessed.sum()), len(read)),
-            needed=100,
-            needed_of="rows",
+        return self._make_outcome(
+            f"cells of categories, {known} known rows",
+            Expected(float(right[known].sum()), len(read)),
+            Expected(float(guessed.sum()), len(read)),
+            needed=(100, "rows"),
             details=details,
         )
 

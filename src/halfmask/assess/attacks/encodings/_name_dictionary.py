@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._hashes import salts_given, unkeyed
-from halfmask.assess.attacks._outcome import Outcome
 
 # Names of columns of other tables: an attacker who claims one of them is wrong.
 _DECOYS = (
@@ -41,34 +40,28 @@ class NameDictionary(DeclaredAttack, name="encodings/name-dictionary", target=En
     columns. The attack is exact: its arms are counts.
     """
 
-    salts: tuple[bytes, ...] = (b"salt", b"pepper", b"0", b"1")
+    salts: tuple[bytes, ...] = field(
+        default=(b"salt", b"pepper", b"0", b"1"), metadata={"take": salts_given}
+    )
     seeds: int = field(default=16, metadata={"ge": 0})
-
-    def __post_init__(self) -> None:
-        DeclaredAttack.__post_init__(self)
-        object.__setattr__(self, "salts", salts_given(self.salts, owner="NameDictionary"))
 
     def missing_inputs(self, target: EncodingTarget) -> str:
         """Return what is missing: columns."""
         return "" if target.encoded.width and target.original.width else "columns"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
-        """Hash the dictionary, and return how many names of columns are found."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         true = set(target.original.columns)
         tried = dict.fromkeys((*(target.dictionary or target.original.columns), *_DECOYS.split()))
         wanted = _Wanted([name.lower() for name in target.encoded.columns])
         claimed = {name for name in tried if self._found(name, wanted)}
         others = [name for name in tried if name not in true]
         wrong = len(claimed.difference(true)) / max(1, len(others))
-        return (
-            Outcome(
-                attack=self.name,
-                measure="names of columns",
-                success=Certain(len(claimed & true) / len(true), len(true)),
-                control=Certain(wrong, len(others)),
-                needed_of="names",
-                details={"tried": float(len(tried)), "claimed": float(len(claimed))},
-            ),
+        return self._make_outcome(
+            "names of columns",
+            Certain(len(claimed & true) / len(true), len(true)),
+            Certain(wrong, len(others)),
+            needed=(0, "names"),
+            details={"tried": float(len(tried)), "claimed": float(len(claimed))},
         )
 
     def _found(self, name: str, wanted: _Wanted) -> bool:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
     filled,
     mixed_columns,
@@ -56,8 +54,7 @@ class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", targe
         both = number_columns(target.original) and number_columns(target.encoded)
         return "" if both else "ordered columns"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Match quantiles, and return how much of the numbers came back."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         if target.population is None:
             return ()
         rng = np.random.default_rng(random_state)
@@ -80,16 +77,11 @@ class QuantileMatching(DeclaredAttack, name="encodings/quantile-matching", targe
             raise DataError("No ordered column has values in the population and in both tables.")
         truth, guess = np.column_stack(truths), np.column_stack(guesses)
         alone = [variance_recovered(truth[:, [i]], guess[:, [i]]) for i in range(truth.shape[1])]
-        return (
-            Outcome(
-                attack=self.name,
-                measure="variance of numbers, by quantiles",
-                success=recovered(truth, guess, rng),
-                control=Certain(0.0),
-                needed=100,
-                needed_of="rows",
-                details={"worst_column": max(alone)},
-            ),
+        return self._make_outcome(
+            "variance of numbers, by quantiles",
+            recovered(truth, guess, rng),
+            needed=(100, "rows"),
+            details={"worst_column": max(alone)},
         )
 
 
@@ -277,8 +269,7 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
         both = number_columns(target.original) and mixed_columns(target.encoded)
         return "" if both else "columns of numbers"
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Align, and return how much of the numbers came back."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         if target.population is None:
             return ()
         rng = np.random.default_rng(random_state)
@@ -298,16 +289,11 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
         reached = {way: variance_recovered(truth, guess) for way, guess in guesses.items()}
         fits = {way: distance_to(guess, sample, rng) for way, guess in guesses.items()}
         chosen = min(fits, key=lambda way: fits[way])
-        return (
-            Outcome(
-                attack=self.name,
-                measure="variance of numbers, no known row",
-                success=recovered(truth, guesses[chosen], rng),
-                control=Certain(0.0),
-                needed=100,
-                needed_of="rows",
-                details={**reached, "best_way": max(reached.values())},
-            ),
+        return self._make_outcome(
+            "variance of numbers, no known row",
+            recovered(truth, guesses[chosen], rng),
+            needed=(100, "rows"),
+            details={**reached, "best_way": max(reached.values())},
         )
 
 

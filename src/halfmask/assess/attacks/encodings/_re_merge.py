@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Certain, Resampled
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._arms import Resampled
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._categories import (
     category_columns,
     lacking_categories,
@@ -282,8 +281,7 @@ class ReMerge(
 
     n_rows: int = field(default=20_000, metadata={"ge": 1})
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Merge and name, and return the agreement and how many cells are named."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         rows, _, columns = category_columns(target, self.n_rows, rng)
         whole = Features.of(target.encoded[rows])
@@ -303,13 +301,10 @@ class ReMerge(
             merged.append(ways[max(reached, key=lambda way: reached[way])])
         arms = [_arm(c, groups, rng) for c, groups in zip(columns, merged, strict=True)]
         named = [column.named(groups) for column, groups in zip(columns, merged, strict=True)]
-        agreeing = Outcome(
-            attack=self.name,
-            measure="agreement of merged codes of a column (ARI)",
-            success=max(arms, key=lambda arm: arm.value),
-            control=Certain(0.0),
-            needed=100,
-            needed_of="rows",
+        agreeing = self._make_outcome(
+            "agreement of merged codes of a column (ARI)",
+            max(arms, key=lambda arm: arm.value),
+            needed=(100, "rows"),
             details=details,
         )
         naming = named_outcome(self.name, "cells of a column named after merging", columns, named)

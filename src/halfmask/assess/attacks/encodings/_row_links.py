@@ -10,9 +10,8 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.encodings._cells import (
     codes,
     is_number,
@@ -46,8 +45,7 @@ class NullPatterns(DeclaredAttack, name="encodings/null-patterns", target=Encodi
             else ("missing cells")
         )
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
-        """Link by patterns, and return how many links are right."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         truth = np.column_stack(
             [
                 column.is_null().to_numpy()
@@ -67,19 +65,15 @@ class NullPatterns(DeclaredAttack, name="encodings/null-patterns", target=Encodi
         n_alike = counts[np.minimum(np.searchsorted(patterns, mine), len(patterns) - 1)]
         right = np.where(mine == theirs, 1 / n_alike, 0.0)
         n = len(right)
-        return (
-            Outcome(
-                attack=self.name,
-                measure="rows linked by missing cells",
-                success=Expected(float(right.sum()), n),
-                control=Certain(1 / n),
-                needed=100,
-                needed_of="rows",
-                details={
-                    "patterns": float(len(patterns)),
-                    "missing_cells_seen": float((seen & truth).sum() / max(1, truth.sum())),
-                },
-            ),
+        return self._make_outcome(
+            "rows linked by missing cells",
+            Expected(float(right.sum()), n),
+            Certain(1 / n),
+            needed=(100, "rows"),
+            details={
+                "patterns": float(len(patterns)),
+                "missing_cells_seen": float((seen & truth).sum() / max(1, truth.sum())),
+            },
         )
 
 
@@ -125,8 +119,7 @@ class SecretReuse(
     one upload is known of the other. A link to r equal rows counts as 1/r. Control: guessing.
     """
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
-        """Link by equal cells, and return how many links are right."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         later = _later(target)
         shared = [name for name in target.encoded.columns if name in later.columns]
         n = target.encoded.height
@@ -168,8 +161,7 @@ class Fingerprints(
 
     n_rows: int = field(default=2000, metadata={"ge": 1})
 
-    def run(self, target: EncodingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by fingerprints, and return how many links are right."""
+    def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
         first, second = _fingerprints(target.encoded), _fingerprints(_later(target))

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.attacks._arms import Certain, Expected, Resampled
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.events._traces import floats, merged_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._attack import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +69,7 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
             else (f"numbers that stay the same over {self.repeats} rows")
         )
 
-    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Average, and return what is read and how much of the noise is gone."""
+    def _measure(self, target: EventsTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         found = [repeated.drawn(self.n_groups, rng) for repeated in self._repeated(target)]
         read = [self._read(each, rng) for each in found]
@@ -99,14 +98,12 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
 
         n = len(these.truth)
         other = these.truth[(np.arange(n) + rng.integers(1, max(2, n))) % n]
-        return Outcome(
-            attack=self.name,
-            measure="values read by their mean",
-            success=share(means, these.truth),
-            control=share(means, other),
+        return self._make_outcome(
+            "values read by their mean",
+            share(means, these.truth),
+            share(means, other),
+            needed=(100, "repeated values"),
             baseline=share(np.full(n, np.median(these.truth)), these.truth),
-            needed=100,
-            needed_of="repeated values",
             details={
                 "read off one draw": share(these.one_draw, these.truth).value,
                 "repeats, median": float(np.median(these.counts)),
@@ -125,14 +122,11 @@ class Averaging(DeclaredAttack, name="events/averaging", target=EventsTarget):
         some = whole > 0
         replicates = 1 - (drawn @ together)[some] / whole[some]
         value = 1 - float(together.sum() / alone.sum())
-        return Outcome(
-            attack=self.name,
-            measure="error taken off by averaging",
-            success=Resampled.of(value, replicates, n),
-            control=Certain(0.0),
+        return self._make_outcome(
+            "error taken off by averaging",
+            Resampled.of(value, replicates, n),
+            needed=(100, "repeated values"),
             baseline=Certain(0.0),
-            needed=100,
-            needed_of="repeated values",
             control_measure="values read by their mean",
             details={
                 "error of one draw": float(alone.mean()),

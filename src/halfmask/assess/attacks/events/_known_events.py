@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._traces import doubles, link_outcome, share
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.assess.attacks.events._linking_setup import KnownPeople
 
 
@@ -223,8 +223,7 @@ class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarge
     fewest: int = field(default=300, metadata={"ge": 1})
     n_attacks: int = field(default=1000, metadata={"ge": 1})
 
-    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Score all traces by what is known, and count claims that are right."""
+    def _measure(self, target: EventsTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         setup = LinkingSetup.of(target, rng, sizes=self.rows is None)
         board = Board.of(setup)

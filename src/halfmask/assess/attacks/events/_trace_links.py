@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._traces import (
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
 
 
 #: Times are numbers of floating point: gaps that differ by less are the same.
@@ -68,8 +67,7 @@ class IntervalFingerprint(DeclaredAttack, name="events/intervals", target=Events
             return "released times"
         return "" if target.pseudonym else "a pseudonym that joins events"
 
-    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Match intervals, and count links that are right."""
+    def _measure(self, target: EventsTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         setup = LinkingSetup.of(target, rng)
         left, others = setup.released.owned, setup.controls
@@ -232,8 +230,7 @@ class JoinedReleases(DeclaredAttack, name="events/joined-releases", target=Event
         names = [target.time, *target.items, *target.numbers]
         return "" if target.pseudonym or any(map(target.released_name, names)) else "columns"
 
-    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by each view, and report the worst."""
+    def _measure(self, target: EventsTarget, random_state: int) -> Found:
         if target.later is None:
             raise ParameterError("JoinedReleases needs a later release.")
         rng = np.random.default_rng(random_state)

@@ -11,7 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask.assess.attacks._arms import Certain, Expected
-from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._attack import Outcome
 from halfmask.assess.attacks._reading import NumberReader, is_text
 from halfmask.data import leaf_text
 from halfmask.data.value_patterns import names_nobody

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._events_target import EventsTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.events._traces import (
     blocks_of,
     laid_out,
@@ -60,8 +59,7 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
             return ""
         return "released times or items"
 
-    def run(self, target: EventsTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Draw points, and count traces that alone have them."""
+    def _measure(self, target: EventsTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         left = target.released
         owned = ownerships(target, rng)[0]
@@ -79,14 +77,11 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
         for place, each in enumerate(self.points):
             found = curves[0.0][place]
             outcomes.append(
-                Outcome(
-                    attack=self.name,
-                    measure=f"traces unique by {each} point{'s' * (each > 1)}",
-                    success=SuccessCount(int(found.sum()), len(found)),
-                    control=Certain(0.0),
+                self._make_outcome(
+                    f"traces unique by {each} point{'s' * (each > 1)}",
+                    SuccessCount(int(found.sum()), len(found)),
+                    needed=(100, "traces"),
                     baseline=Certain(0.0),
-                    needed=100,
-                    needed_of="traces",
                     details={
                         f"at steps of {step:g} s": float(curve[place].mean())
                         for step, curve in curves.items()

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks.hashing._dictionary import BruteForce, Dictionary
 from halfmask.assess.attacks.hashing._frequencies import BucketFrequencies, CoOccurrence
+from halfmask.assess.attacks.hashing._model_reading import ModelStealing, WeightReading
 from halfmask.assess.attacks.hashing._poisoning import LabelFlip, WorstCasePoisoning
-from halfmask.assess.attacks.hashing._stealing import ModelStealing
-from halfmask.assess.attacks.hashing._weights import WeightReading
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks._attack import Attack

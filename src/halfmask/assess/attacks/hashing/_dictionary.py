@@ -13,7 +13,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import as_numbers, numbers_of
 from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._hashes import (
     JOINED,
     HashScheme,
@@ -23,7 +23,6 @@ from halfmask.assess.attacks._hashes import (
     unkeyed_schemes,
 )
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks._outcome import Outcome
 from halfmask.assess.attacks.hashing._frequencies import lacking_cells
 from halfmask.vault import Secret
 
@@ -179,16 +178,11 @@ class Dictionary(
     [0.0, 1.0]
     """
 
-    salts: tuple[bytes, ...] = (b"salt", b"pepper")
+    salts: tuple[bytes, ...] = field(default=(b"salt", b"pepper"), metadata={"take": salts_given})
     seeds: int = field(default=16, metadata={"ge": 0})
     sample: int = field(default=50, metadata={"ge": 1})
 
-    def __post_init__(self) -> None:
-        DeclaredAttack.__post_init__(self)
-        object.__setattr__(self, "salts", salts_given(self.salts, owner="Dictionary"))
-
-    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:  # noqa: ARG002 # exact
-        """Try every way, and return how many cells the best one reads."""
+    def _measure(self, target: HashingTarget, random_state: int) -> Found:  # noqa: ARG002 # exact
         tried = candidates(target)
         schemes = unkeyed_schemes(seeds=self.seeds, salts=self.salts)
         scheme, most, n_schemes = unkeyed_best(target, schemes, tried, sample=self.sample)
@@ -317,8 +311,7 @@ class BruteForce(
         if self.seed_bits > _MAX_BITS or self.digits > 7:
             raise ParameterError("BruteForce has at most 32 seed_bits and 7 digits.")
 
-    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Search seeds by the known cells, and return how many cells the found one reads."""
+    def _measure(self, target: HashingTarget, random_state: int) -> Found:
         known = self._known(target, np.random.default_rng(random_state))
         found = self._found(known, target.bits)
         details = {"known cells": float(len(known)), "seeds tried": float(1 << self.seed_bits)}

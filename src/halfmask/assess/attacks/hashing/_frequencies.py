@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, required
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
 from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks.encodings._categories import (
     CategoryColumn,
@@ -19,7 +19,6 @@ from halfmask.assess.attacks.encodings._cells import some_rows, table_codes
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Ints
-    from halfmask.assess.attacks._outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,8 +117,7 @@ class BucketFrequencies(
     n_rows: int = field(default=50_000, metadata={"ge": 1})
     max_values: int = field(default=1000, metadata={"ge": 2})
 
-    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Match ranks, and return how many cells are named."""
+    def _measure(self, target: HashingTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         *_, columns = bucket_columns(
             target, n_rows=self.n_rows, max_values=self.max_values, rng=rng
@@ -157,8 +155,7 @@ class CoOccurrence(
     max_values: int = field(default=300, metadata={"ge": 2})
     n_iter: int = field(default=3, metadata={"ge": 1})
 
-    def run(self, target: HashingTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Name buckets iteratively, and return how many cells are named."""
+    def _measure(self, target: HashingTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         rows, others, columns = bucket_columns(
             target, n_rows=self.n_rows, max_values=self.max_values, rng=rng

@@ -10,13 +10,19 @@ import numpy as np
 
 from halfmask._errors import HalfmaskError
 from halfmask._foreign import foreign
-from halfmask.assess.attacks._arms import Certain, Resampled
-from halfmask.assess.attacks._attack import DeclaredAttack, given, required
-from halfmask.assess.attacks._outcome import Outcome
-from halfmask.assess.attacks._trainer_target import TrainerTarget, labels_of, picked, predicted
+from halfmask.assess.attacks._arms import Resampled
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
+from halfmask.assess.attacks._trainer_target import (
+    PUBLIC,
+    TrainerTarget,
+    labels_of,
+    picked,
+    predicted,
+)
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Ints
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.hashing import HashedRows
 
     _Recipe: TypeAlias = tuple[Ints, Ints]
@@ -91,13 +97,29 @@ def lost(before: Trained, after: Trained, rng: np.random.Generator) -> Resampled
     return Resampled.of(float(change.mean()), weights @ change / n, n)
 
 
+class PoisoningAttack(DeclaredAttack, target=TrainerTarget, needs=(PUBLIC,)):
+    """An attack by the rows that one client sends, spread over the stream or not."""
+
+    __slots__ = ()
+
+    def _loss(
+        self, before: Trained, after: Trained, under: dict[str, float], rng: np.random.Generator
+    ) -> Outcome:
+        """Return the accuracy that was lost, with the accuracy under each of the attacks."""
+        return self._make_outcome(
+            "accuracy lost",
+            lost(before, after, rng),
+            needed=(500, "rows held out"),
+            details={
+                "accuracy without attack": before.accuracy,
+                **under,
+                "batches refused": float(after.refused),
+            },
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelFlip(
-    DeclaredAttack,
-    name="hashing/label-flip",
-    target=TrainerTarget,
-    needs=(given("public", "public rows"),),
-):
+class LabelFlip(PoisoningAttack, name="hashing/label-flip"):
     """Send rows of the population with the wrong label, spread over the stream.
 
     Parameters
@@ -115,28 +137,14 @@ class LabelFlip(
 
     share: float = field(default=0.03, metadata={"gt": 0, "le": 0.5})
 
-    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train with and without the poisoned rows, and return the accuracy lost."""
+    def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         before = trained(target, list(target.stream))
         poison = batches_of(target, _flipped(public, n_poisoned(target, self.share), rng))
         after = trained(target, woven(list(target.stream), poison, "spread"))
-        return (
-            Outcome(
-                attack=self.name,
-                measure="accuracy lost",
-                success=lost(before, after, rng),
-                control=Certain(0.0),
-                needed=500,
-                needed_of="rows held out",
-                details={
-                    "accuracy without attack": before.accuracy,
-                    "accuracy under attack": after.accuracy,
-                    "batches refused": float(after.refused),
-                },
-            ),
-        )
+        under = {"accuracy under attack": after.accuracy}
+        return self._loss(before, after, under, rng)
 
 
 def _flipped(rows: HashedRows, n: int, rng: np.random.Generator) -> HashedRows:
@@ -148,12 +156,7 @@ _PLACES = ("last", "late", "spread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorstCasePoisoning(
-    DeclaredAttack,
-    name="hashing/worst-case-poisoning",
-    target=TrainerTarget,
-    needs=(given("public", "public rows"),),
-):
+class WorstCasePoisoning(PoisoningAttack, name="hashing/worst-case-poisoning"):
     """Send the rows that cost the model most, as one client, by several recipes.
 
     Parameters
@@ -179,8 +182,7 @@ class WorstCasePoisoning(
         default=(1.0, 1000.0), metadata={"of": "weights", "gt": 0, "le": 1e6}
     )
 
-    def run(self, target: TrainerTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train once without and once with each poison; return the worst loss."""
+    def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         honest = list(target.stream)
@@ -200,21 +202,8 @@ class WorstCasePoisoning(
             stream = woven(honest, batches_of(target, rows), where)
             after[f"{recipe}, weight {weight:g}, {where}"] = trained(target, stream)
         worst = min(after, key=lambda each: after[each].accuracy)
-        return (
-            Outcome(
-                attack=self.name,
-                measure="accuracy lost",
-                success=lost(before, after[worst], rng),
-                control=Certain(0.0),
-                needed=500,
-                needed_of="rows held out",
-                details={
-                    "accuracy without attack": before.accuracy,
-                    **{f"accuracy under {each}": found.accuracy for each, found in after.items()},
-                    "batches refused": float(after[worst].refused),
-                },
-            ),
-        )
+        under = {f"accuracy under {each}": found.accuracy for each, found in after.items()}
+        return self._loss(before, after[worst], under, rng)
 
 
 def _random(rows: HashedRows, n: int, rng: np.random.Generator) -> _Recipe:

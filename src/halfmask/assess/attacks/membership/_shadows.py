@@ -11,19 +11,28 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import ModelQueries, pool_labels
-from halfmask.assess.attacks._attack import DeclaredAttack, given
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, given
 from halfmask.assess.attacks._rows import joined, taken
 from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks.membership._scores import Area, MembershipScores, measured
-from halfmask.assess.attacks.membership._view import LEAST, ORIGINAL, TRAINED, View, of_truth, views
+from halfmask.assess.attacks.membership._scores import (
+    LEAST,
+    ORIGINAL,
+    TRAINED,
+    Area,
+    MembershipScores,
+    View,
+    measured,
+    of_truth,
+    views,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
+    from halfmask.assess.attacks._attack import Outcome
 
 
 #: The missing input of a target that can't train shadow models.
@@ -64,8 +73,7 @@ class ShadowAttack(DeclaredAttack, target=ModelTarget, needs=(LACKS_TRAIN,)):
         DeclaredAttack.__post_init__(self)
         check_even(self)
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Train shadow models once, attack, and return what was measured."""
+    def _measure(self, target: ModelTarget, random_state: int) -> Found:
         asked = views(target, random_state=random_state)
         trained = shadows(target, self.n_shadows, random_state=random_state)
         score = self._scorer(trained, asked[0].rows)
@@ -162,12 +170,8 @@ def _trained(target: ModelTarget, number: int, random_state: int) -> Shadow:
 
 
 def _train(
-    target: ModelTarget,
-    rows: Any,  # noqa: ANN401 # a frame or an array
-    labels: NDArray[Any],
-    seeds: tuple[int, ...],
-    who: str,
-) -> Any:  # noqa: ANN401 # any model
+    target: ModelTarget, rows: Rows, labels: Values, seeds: tuple[int, ...], who: str
+) -> Model:
     if target.train is None:
         raise DataError(f"{who} can't be trained: the target lacks {TRAIN}.")
     drawn = int(np.random.default_rng(seeds).integers(2**31))

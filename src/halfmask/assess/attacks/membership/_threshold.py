@@ -17,19 +17,27 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.assess.attacks._answers import LACKS_CLASSES, is_regressor
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.attacks.membership._scores import Area, MembershipScores, measured
+from halfmask.assess.attacks.membership._scores import (
+    ORIGINAL,
+    TRAINED,
+    Area,
+    MembershipScores,
+    features,
+    measured,
+    of_truth,
+    views,
+)
 from halfmask.assess.attacks.membership._shadows import LACKS_TRAIN, check_even, shadow
-from halfmask.assess.attacks.membership._view import ORIGINAL, TRAINED, features, of_truth, views
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Outcome
+    from halfmask.assess.attacks.membership._scores import View
     from halfmask.assess.attacks.membership._shadows import Shadow
-    from halfmask.assess.attacks.membership._view import View
 
 
 #: More rows don't make a model of a handful of inputs better, only slower.
@@ -128,8 +136,7 @@ class ThresholdAttack(DeclaredAttack, target=ModelTarget):
 
     __slots__ = ()
 
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Attack, and return what was measured for everyone and the worst subgroup."""
+    def _measure(self, target: ModelTarget, random_state: int) -> Found:
         found: list[Outcome] = []
         asked = views(target, random_state=random_state)
         score = self._scorer(target, random_state)

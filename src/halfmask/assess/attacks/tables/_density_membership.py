@@ -9,8 +9,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     known_people,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Floats
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.assess.attacks.tables._matching import Matched
 
 #: Below so many people whose membership is guessed, nothing is shown.
@@ -63,8 +63,7 @@ class DensityMembership(
     n_attacks: int = field(default=3000, metadata={"ge": 1})
     false_positives: float = field(default=0.1, metadata={"gt": 0, "le": 0.5})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Guess who is in the table, among people who are and people who aren't."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         if target.control is None:
             raise ParameterError("Membership needs a control table.")
         rng = np.random.default_rng(random_state)
@@ -95,13 +94,11 @@ class DensityMembership(
         """Return how many members and other people are above the threshold."""
         allowed = int(self.false_positives * len(others))
         threshold = np.sort(others)[::-1][allowed] if len(others) > allowed else np.inf
-        return Outcome(
-            attack=self.name,
-            measure=f"share of {what} at {self.false_positives:.0%} false ones",
-            success=SuccessCount(int((members > threshold).sum()), len(members)),
-            control=SuccessCount(int((others > threshold).sum()), len(others)),
-            needed=NEEDED,
-            needed_of="people",
+        return self._make_outcome(
+            f"share of {what} at {self.false_positives:.0%} false ones",
+            SuccessCount(int((members > threshold).sum()), len(members)),
+            SuccessCount(int((others > threshold).sum()), len(others)),
+            needed=(NEEDED, "people"),
         )
 
 

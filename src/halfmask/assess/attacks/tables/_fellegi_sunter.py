@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Expected
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     ALL,
     LOOK_ALIKE,
     QUASI_IDENTIFIERS,
     Comparison,
     Linkable,
+    LinkageAttack,
     known_people,
-    lacking_links,
-    link_outcome,
     most_similar,
     right_of_block,
 )
@@ -29,7 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Found
+    from halfmask.assess.attacks._targets import TableTarget
     from halfmask.assess.attacks.tables._matching import Matched
 
 #: Patterns of more columns don't fit in memory; the most distinctive ones are taken.
@@ -46,12 +43,7 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbabilisticLinkage(
-    DeclaredAttack,
-    name="tables/record-linkage-probabilistic",
-    target=TableTarget,
-    needs=(lacking_links,),
-):
+class ProbabilisticLinkage(LinkageAttack, name="tables/record-linkage-probabilistic"):
     """Link each person to the row whose agreements are most likely a match.
 
     Parameters
@@ -73,8 +65,7 @@ class ProbabilisticLinkage(
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by quasi-identifiers and by all columns."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         linkable = Linkable.of(target, self.n_attacks, np.random.default_rng(random_state))
         known = {QUASI_IDENTIFIERS: linkable.quasi_identifiers, ALL: linkable.columns}
         outcomes = []
@@ -85,19 +76,9 @@ class ProbabilisticLinkage(
             weighings = _weighings(linkable, telling)
             rights = _rights(linkable, telling, weighings)
             way, best = max(rights.items(), key=lambda each: float(each[1].mean()))
-            outcomes.append(
-                link_outcome(
-                    self.name,
-                    measure,
-                    Expected(float(best.sum()), len(best)),
-                    target,
-                    n_rows=target.released.height,
-                    details={
-                        **{each: float(right.mean()) for each, right in rights.items()},
-                        **_look_alike(linkable, telling, target, {way: weighings[way]}),
-                    },
-                )
-            )
+            details = {each: float(right.mean()) for each, right in rights.items()}
+            details |= _look_alike(linkable, telling, target, {way: weighings[way]})
+            outcomes.append(self._links(measure, best, target, details))
         return tuple(outcomes)
 
 

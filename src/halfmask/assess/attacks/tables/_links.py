@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from halfmask.assess.attacks._arms import Certain
-from halfmask.assess.attacks._outcome import Outcome
+from halfmask.assess.attacks._arms import Certain, Expected
+from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._matching import match
 from halfmask.guarantees import size_asked
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._arms import Expected
-    from halfmask.assess.attacks._targets import TableTarget
+    from halfmask.assess.attacks._attack import Outcome
     from halfmask.assess.attacks.tables._matching import Matched
 
 
@@ -225,32 +225,30 @@ def right_of_block(distances: Floats, people: Ints, owners: Ints) -> Floats:
     return np.asarray((tied & is_owner).sum(axis=1) / tied.sum(axis=1))
 
 
-def claimed_links(target: TableTarget) -> float | None:
-    """Return which share of right links the release concedes: 1/k of k-anonymity."""
-    k = size_asked(target.guarantees, least=0)
-    return 1 / k if k else None
+class LinkageAttack(DeclaredAttack, target=TableTarget, needs=(lacking_links,)):
+    """An attack that links people to the released rows."""
 
+    __slots__ = ()
 
-def link_outcome(
-    name: str,
-    measure: str,
-    success: Expected,
-    target: TableTarget,
-    *,
-    n_rows: int,
-    details: dict[str, float],
-) -> Outcome:
-    """Return how many links are right, compared with a guess among the rows and the claim."""
-    return Outcome(
-        attack=name,
-        measure=f"share of right links by {measure}",
-        success=success,
-        control=Certain(1 / n_rows),
-        claimed=claimed_links(target),
-        needed=100,
-        needed_of="people",
-        details=details,
-    )
+    def _links(
+        self,
+        measure: str,
+        right: Floats,
+        target: TableTarget,
+        details: dict[str, float],
+        n_rows: int | None = None,
+    ) -> Outcome:
+        """Return how many links are right, compared with a guess among the rows and the claim."""
+        # 1/k of right links is what k-anonymity concedes.
+        k = size_asked(target.guarantees, least=0)
+        return self._make_outcome(
+            f"share of right links by {measure}",
+            Expected(float(right.sum()), len(right)),
+            Certain(1 / (target.released.height if n_rows is None else n_rows)),
+            claimed=1 / k if k else None,
+            needed=(100, "people"),
+            details=details,
+        )
 
 
 def look_alike(comparison: Comparison, linkable: Linkable, target: TableTarget) -> dict[str, float]:

@@ -9,9 +9,8 @@ import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, residual_details
 from halfmask.assess.attacks._inputs import several
-from halfmask.assess.attacks._outcome import Outcome, residual_details
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     Comparison,
@@ -81,8 +80,7 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
             return "two columns that the original and the released table share"
         return lacking_control(target)
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link, and count people whose two parts share a released row."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         if target.control is None:
             raise ParameterError("Linkability needs a control table.")
         names = self._parts(target)
@@ -94,19 +92,15 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
             linked = self._linked(sides, chosen, rng)
             arms.append(SuccessCount(int(linked.sum()), len(linked)))
         success, control = arms
-        return (
-            Outcome(
-                attack=self.name,
-                measure=f"share linked among {self.n_neighbours} nearest",
-                success=success,
-                control=control,
-                needed=100,
-                needed_of="people",
-                details={
-                    "by_chance": _by_chance(self.n_neighbours, target.released.height),
-                    **residual_details(success, control),
-                },
-            ),
+        return self._make_outcome(
+            f"share linked among {self.n_neighbours} nearest",
+            success,
+            control,
+            needed=(100, "people"),
+            details={
+                "by_chance": _by_chance(self.n_neighbours, target.released.height),
+                **residual_details(success, control),
+            },
         )
 
     def _parts(self, target: TableTarget) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -193,8 +187,7 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
             return "quasi_identifiers that were released"
         return lacking_control(target, (*known, *secrets))
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Guess each secret column, and count where the guess is right."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         return tuple(
             self._outcome(target, secret, np.random.default_rng([random_state, place]))
             for place, secret in enumerate(secrets_of(target))
@@ -236,15 +229,13 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
         )
         ways = ("always_nearest", "near_enough")
         outcomes = [
-            Outcome(
-                attack=self.name,
-                measure=f"share of right guesses of {secret}",
+            self._make_outcome(
+                f"share of right guesses of {secret}",
+                right[way],
+                of_control[way],
+                needed=(100, "people with the secret"),
                 column=secret,
-                success=right[way],
-                control=of_control[way],
                 baseline=right["usual"],
-                needed=100,
-                needed_of="people with the secret",
                 details={
                     **residual_details(right[way], of_control[way]),
                     **{each: right[each].value for each in ways},

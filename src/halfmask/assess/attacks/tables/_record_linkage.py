@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._arms import Expected
-from halfmask.assess.attacks._attack import DeclaredAttack
-from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     ALL,
     LOOK_ALIKE,
     QUASI_IDENTIFIERS,
     Comparison,
     Linkable,
+    LinkageAttack,
     expected_right,
     known_people,
-    lacking_links,
-    link_outcome,
     look_alike,
     matched_columns,
     most_similar,
@@ -31,7 +27,8 @@ from halfmask.assess.attacks.tables._matching import finite_scale, usual_numbers
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints
-    from halfmask.assess.attacks._outcome import Outcome
+    from halfmask.assess.attacks._attack import Found
+    from halfmask.assess.attacks._targets import TableTarget
     from halfmask.assess.attacks.tables._links import Metric, Silence
     from halfmask.assess.attacks.tables._matching import Matched
 
@@ -64,12 +61,7 @@ SILENCES: tuple[Silence, ...] = ("anything", "average")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DistanceLinkage(
-    DeclaredAttack,
-    name="tables/record-linkage-distance",
-    target=TableTarget,
-    needs=(lacking_links,),
-):
+class DistanceLinkage(LinkageAttack, name="tables/record-linkage-distance"):
     """Link each person to the released row that is nearest by what is known.
 
     Parameters
@@ -105,21 +97,13 @@ class DistanceLinkage(
     n_attacks: int = field(default=2000, metadata={"ge": 1})
     interval: float = field(default=0.05, metadata={"gt": 0, "le": 1e9})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by what an attacker may know, and report the worst."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         linkable = Linkable.of(target, self.n_attacks, rng)
         worst, rates = worst_links(linkable, rng)
         rates["d_risk"] = d_risk(linkable, self.interval)
         return tuple(
-            link_outcome(
-                self.name,
-                measure,
-                Expected(float(right.sum()), len(right)),
-                target,
-                n_rows=target.released.height,
-                details={**rates, **look_alike(best, linkable, target)},
-            )
+            self._links(measure, right, target, {**rates, **look_alike(best, linkable, target)})
             for measure, (right, best) in worst.items()
         )
 
@@ -178,7 +162,7 @@ AVERAGE_GAP = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankLinkage(DeclaredAttack, name="tables/record-linkage-rank", target=TableTarget):
+class RankLinkage(LinkageAttack, name="tables/record-linkage-rank"):
     """Link each person to the released row whose ranks are nearest.
 
     Parameters
@@ -211,22 +195,14 @@ class RankLinkage(DeclaredAttack, name="tables/record-linkage-rank", target=Tabl
         types = [target.original.schema[name] for name in shared_columns(target)]
         if not any(dtype.is_numeric() or dtype.is_temporal() for dtype in types):
             return "a column of numbers that the original and the released table share"
-        return lacking_links(target)
+        return LinkageAttack.missing_inputs(self, target)
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by quasi-identifiers and by any columns."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
         linkable = Linkable.of(target, self.n_attacks, rng)
         worst, rates = worst_links(_ranked(linkable, target), rng)
         return tuple(
-            link_outcome(
-                self.name,
-                measure,
-                Expected(float(right.sum()), len(right)),
-                target,
-                n_rows=target.released.height,
-                details={**rates, **_look_alike(best, linkable, target)},
-            )
+            self._links(measure, right, target, {**rates, **_look_alike(best, linkable, target)})
             for measure, (right, best) in worst.items()
         )
 
@@ -298,12 +274,7 @@ def _look_alike(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentLinkage(
-    DeclaredAttack,
-    name="tables/record-linkage-assignment",
-    target=TableTarget,
-    needs=(lacking_links,),
-):
+class AssignmentLinkage(LinkageAttack, name="tables/record-linkage-assignment"):
     """Link people and released rows one to one, at the least total distance.
 
     Parameters
@@ -325,8 +296,7 @@ class AssignmentLinkage(
 
     n_attacks: int = field(default=1000, metadata={"ge": 1})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Link by quasi-identifiers and by all columns."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         known = {QUASI_IDENTIFIERS: quasi_identifiers_of(target), ALL: shared_columns(target)}
         outcomes = []
         for place, (measure, names) in enumerate(known.items()):
@@ -334,10 +304,7 @@ class AssignmentLinkage(
                 continue
             rng = np.random.default_rng([random_state, place])
             right = _right(target, names, self.n_attacks, rng)
-            success = Expected(float(right.sum()), len(right))
-            outcomes.append(
-                link_outcome(self.name, measure, success, target, n_rows=len(right), details={})
-            )
+            outcomes.append(self._links(measure, right, target, {}, n_rows=len(right)))
         return tuple(outcomes)
 
 

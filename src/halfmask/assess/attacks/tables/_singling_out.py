@@ -18,9 +18,8 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Arm, Combined, Expected, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, residual_details
 from halfmask.assess.attacks._inputs import several
-from halfmask.assess.attacks._outcome import Outcome, residual_details
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     known_people,
@@ -108,8 +107,7 @@ class SinglingOutUnivariate(
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Guess, and count where a guess is true of one person."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         columns = matched_columns(target, shared_columns(target))
         rng = np.random.default_rng(random_state)
         guesses = guesses_of_one(columns, target.released, self.n_attacks, rng)
@@ -159,8 +157,7 @@ class SinglingOutMultivariate(
             return f"{self.n_columns[0]} columns that the original and the released table share"
         return lacking_control(target)
 
-    def run(self, target: TableTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        """Guess, and count where a guess is true of one person."""
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
         columns = matched_columns(target, shared_columns(target))
         rng = np.random.default_rng(random_state)
         guesses = guesses_of_many(columns, self.n_columns, self.n_attacks, rng)

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from halfmask.assess.attacks._trees import Trees, trees_of
+from halfmask.assess.attacks.structure._tree_structure import Trees, trees_of
 
 CLASSES = 3
 

@@ -10,7 +10,7 @@ from tests.databases.copying import CANARY, KEY, POLICY, SHOP, copied, make, row
 
 import halfmask as hm
 from halfmask import ParameterError, ReleaseError
-from halfmask.data import atomic
+from halfmask.data.io import atomic
 from halfmask.databases import DatabasePolicy, MaskedDatabase
 
 WANTED = DatabasePolicy.from_toml(POLICY)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ColumnWarning
 from halfmask.claims import DataFile
+from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import PRIVATE_MICRODATA
-from halfmask.claims.weaknesses import weakness_sentence
 from halfmask.data import write_table
 from halfmask.dp.safepub import SafePub
 from halfmask.dp.safepub.safepub import released

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask.events.block._paths import Step
-from halfmask.events.block._zones import OWN
+from halfmask.events.block._times import OWN
 from halfmask.events.description._times import grid_of, has_own_clocks, zoneless
 
 if TYPE_CHECKING:

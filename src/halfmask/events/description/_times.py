@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from halfmask.events.block._level import Level
-from halfmask.events.block._times import ZoneClock, read_times
+from halfmask.events.block._times import DAY, OWN, Zone, ZoneClock, read_times
 from halfmask.events.block._values import Values
-from halfmask.events.block._zones import DAY, OWN, Zone
-from halfmask.events.policy._durations import Duration
+from halfmask.events.policy._sections import Duration
 from halfmask.events.running._context import BlockView, Context
 from halfmask.events.stages._grid import cell_of
 

@@ -35,7 +35,7 @@ import pyarrow as pa
 import workloads
 from bars import Bar, report, say
 from halfmask.hashing import FileHasher, HasherSettings, TableReading
-from halfmask.hashing._fitting import fitted
+from halfmask.hashing._plan import fitted
 from halfmask.hashing._reading import opened
 from halfmask.hashing._slots import HasherKeys
 from halfmask.vault import Secret

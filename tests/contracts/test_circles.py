@@ -10,7 +10,6 @@ KNOWN = [
     {"assess.attacks._picture", "assess.attacks._report"},
     {"description._describe", "description.policy_text"},
     {"events.description._field_proposal", "events.description._policy_text"},
-    {"events.policy._policy", "events.policy._together"},
     {"trainer.defences._defences", "trainer.defences._defended", "trainer.defences._saving"},
     {
         *("training._checked", "training._estimator"),

@@ -63,7 +63,7 @@ def test_a_row_with_a_reserved_category_has_the_matrix_of_no_group(secret, missi
 
 
 def test_reserved_categories_of_a_file_are_counted_over_its_batches(secret, tmp_path, monkeypatch):
-    monkeypatch.setattr("halfmask.encode._batching._MAX_ROWS", 64)
+    monkeypatch.setattr("halfmask.encode._files._MAX_ROWS", 64)
     rows = pl.DataFrame({"n": range(200), "town": ["a", "b"] * 100})
     new = rows.with_columns(town=pl.when(pl.col("n") % 50 == 7).then(pl.lit("c")).otherwise("town"))
     codec = _fit("trees", secret, rows, unseen="reserve")

@@ -13,7 +13,7 @@ import pytest
 
 from halfmask import HalfmaskError
 from halfmask.data import write_table
-from halfmask.encode import Codec, _batching, encode_file, fit_file
+from halfmask.encode import Codec, _files, encode_file, fit_file
 
 LEARNERS = ("trees", "distances", "linear", "networks")
 
@@ -98,7 +98,7 @@ def test_no_canary_leaves_in_a_file(planted, tmp_path, learner, split):
 def test_no_canary_leaves_in_a_file_of_batches(planted, tmp_path, monkeypatch, learner, missing):
     """Every byte, and every page, footer, statistic, dictionary and key of metadata unpacked."""
     rows, texts, values = planted
-    monkeypatch.setattr(_batching, "_MAX_ROWS", 30)
+    monkeypatch.setattr(_files, "_MAX_ROWS", 30)
     label = next(name for name in rows.columns if name.endswith("label"))
     codec = fit_file(Codec(learner=learner, missing=missing), rows, target=label)
 

@@ -10,7 +10,7 @@ import pytest
 from halfmask.encode import Codec
 
 if TYPE_CHECKING:
-    from halfmask.encode._roles import Task
+    from halfmask.encode._settings import Task
 
 NUMBERS = ("age", "income", "born", "seen", "paid")
 

@@ -33,7 +33,7 @@ from halfmask.encode import (
     Codec,
     FileCount,
     Task,
-    _batching,
+    _files,
     decode_file,
     decode_predictions_file,
     encode_file,
@@ -49,7 +49,7 @@ FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scop
 @pytest.fixture
 def short_batches(monkeypatch):
     """Cut files into batches of 64 rows, so that few rows have many."""
-    monkeypatch.setattr(_batching, "_MAX_ROWS", 64)
+    monkeypatch.setattr(_files, "_MAX_ROWS", 64)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_any_table_comes_back_from_a_matrix_in_any_format(
 def _there_and_back(codec, table, form, size, number):
     """Return the rows that a file of batches of some size decodes to."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(_batching, "_MAX_ROWS", size)
+        patch.setattr(_files, "_MAX_ROWS", size)
         sent, back = Path(folder) / "sent", Path(folder) / "back.arrow"
         encode_file(codec, table, sent, format=form, number=number)
         decode_file(codec, sent, back, number=number)
@@ -159,7 +159,7 @@ def test_the_cuts_of_files_belong_to_the_version_of_plans(table, secret):
     many = pl.DataFrame({f"c{i}": [1, 2] for i in range(100)})
     wide = Codec(learner="trees", secret=secret).fit(many).plan_
 
-    cuts = [_batching.batch_rows(few), _batching.batch_rows(wide), _batching.batch_number(2, 3)]
+    cuts = [_files.batch_rows(few), _files.batch_rows(wide), _files.batch_number(2, 3)]
 
     assert (PLAN_VERSION, cuts) == (1, [262_144, 167_772, 2 * 2**32 + 3])
 

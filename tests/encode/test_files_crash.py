@@ -17,11 +17,11 @@ import os, pathlib, signal, sys
 sys.path.insert(0, sys.argv[2])
 import polars as pl
 from conftest import people
-from halfmask.data.io import _sinks, writer as _writer
-from halfmask.encode import Codec, _batching, decode_file, encode_file
+from halfmask.data import _sinks, writer as _writer
+from halfmask.encode import Codec, _files, decode_file, encode_file
 from halfmask.vault import Secret
 
-_batching._MAX_ROWS = 64
+_files._MAX_ROWS = 64
 _writer._CELLS = 64
 where = pathlib.Path(sys.argv[1])
 OUT = where / "out.parquet"

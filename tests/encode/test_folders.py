@@ -17,7 +17,7 @@ from halfmask import (
 )
 from halfmask.encode import (
     Codec,
-    _batching,
+    _files,
     decode_file,
     decode_predictions_file,
     encode_file,
@@ -40,7 +40,7 @@ class Heard(LocalEngine):
 @pytest.fixture(autouse=True)
 def _short_batches(monkeypatch):
     """Cut tables into batches of 64 rows."""
-    monkeypatch.setattr(_batching, "_MAX_ROWS", 64)
+    monkeypatch.setattr(_files, "_MAX_ROWS", 64)
 
 
 @pytest.fixture

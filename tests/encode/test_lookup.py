@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from encode.any_table import CELLS  # type: ignore[import-not-found] # beside, not in a package
-from halfmask.encode._lookup import MISSING, UNSEEN, Lookup
+from halfmask.encode._codes import MISSING, UNSEEN, Lookup
 
 
 def _cells(dtype):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from halfmask.encode._flow import Flow, MonotoneMap
-from halfmask.encode._keyed_stream import KeyedStream, token
-from halfmask.encode._mix import CONDITION, Affine
+from halfmask.encode._mix import CONDITION, Affine, Flow, KeyedStream, MonotoneMap, token
 
 
 def _stream(seed=0):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from halfmask import DataError
-from halfmask.encode._ranks import Ranks
+from halfmask.encode._codes import Ranks
 from halfmask.encode._ticks import to_ticks
 
 

@@ -14,7 +14,7 @@ from halfmask import DataError, ParameterError
 from halfmask.encode import (
     Codec,
     EncodingReceipt,
-    _batching,
+    _files,
     decode_file,
     decode_predictions_file,
     encode_file,
@@ -319,4 +319,4 @@ def test_a_target_of_the_name_of_the_place_has_a_place_beside_it(secret):
 @pytest.fixture
 def short_batches(monkeypatch):
     """Let files have batches of 64 rows."""
-    monkeypatch.setattr(_batching, "_MAX_ROWS", 64)
+    monkeypatch.setattr(_files, "_MAX_ROWS", 64)

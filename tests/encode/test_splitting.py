@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from halfmask import SchemaError
 from halfmask.encode import Codec
-from halfmask.encode._splitting import split
+from halfmask.encode._planning import split
 
 
 def _zipf(n=6000, seed=0):

@@ -87,7 +87,7 @@ def small(monkeypatch):
     """Read 240 people in 5 parts, and write files of about 60 rows."""
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)
-    monkeypatch.setattr("halfmask.encode._batching._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.encode._files._MAX_ROWS", 50)
 
 
 class Interrupted(DaskEngine):

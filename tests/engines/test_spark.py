@@ -107,7 +107,7 @@ def test_a_sample_is_that_of_one_machine(engine, tmp_path, monkeypatch):
 
 
 def test_encoded_and_hashed_files_have_the_bytes_of_local_ones(engine, tmp_path, monkeypatch):
-    monkeypatch.setattr("halfmask.encode._batching._MAX_ROWS", 50)
+    monkeypatch.setattr("halfmask.encode._files._MAX_ROWS", 50)
     folder = parquet_folder(people(), tmp_path / "people")
 
     ours = encoded(folder, tmp_path / "local", LocalEngine())

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.events.block._known_tokens import KnownTokens
 from halfmask.events.block._level import Level
 from halfmask.events.block._values import Kind, Values
+from halfmask.events.block._words import KnownTokens
 
 SCALARS = (
     st.booleans()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halfmask.events.block import _open_elements
-from halfmask.events.block._open_elements import OpenElements
+from halfmask.events.block import _naming
+from halfmask.events.block._naming import OpenElements
 from halfmask.events.policy._policy_sections import RuleSection
 
 LEVELS = ["", "a[]", "b[]", "a[].c[]", "a[][]"]
@@ -40,7 +40,7 @@ def test_named_fields_open_nothing():
 
 
 def test_what_is_known_of_ever_new_levels_is_bounded(monkeypatch):
-    monkeypatch.setattr(_open_elements, "_MOST_KNOWN", 10)
+    monkeypatch.setattr(_naming, "_MOST_KNOWN", 10)
     elements = stars("**")
     for number in range(100):
         assert [level for level, _ in elements.beneath([f"n{number}[]"])] == [f"n{number}[]"]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from events.running import one, run  # type: ignore[import-not-found] # beside, not in a package
 from halfmask import PolicyError
 from halfmask.events import SecretTable
-from halfmask.events.block._zones import Zone
+from halfmask.events.block._times import Zone
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfmask.events.block._zones import Zone
-from halfmask.events.policy._durations import Duration
+from halfmask.events.block._times import Zone
+from halfmask.events.policy._sections import Duration
 from halfmask.events.stages._grid import Grid
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

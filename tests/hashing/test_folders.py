@@ -25,7 +25,6 @@ from halfmask.hashing import (
     HashedRows,
     HasherSettings,
     TableReading,
-    _hashed_folder,
     read_rows,
 )
 from halfmask.vault import Secret
@@ -45,7 +44,7 @@ class Heard(LocalEngine):
 def _short_parts(monkeypatch):
     """Read tables in parts of 60 rows, and hash 25 of them at once."""
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 60)
-    monkeypatch.setattr(_hashed_folder, "BATCH_ROWS", 25)
+    monkeypatch.setattr("halfmask.hashing._streams.BATCH_ROWS", 25)
 
 
 def rows(n=150):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from halfmask.hashing import HashedRows, HasherSettings, LabelCodes
-from halfmask.hashing._fitting import fitted
+from halfmask.hashing._plan import fitted
 from halfmask.hashing._slots import HasherKeys, hash_of, hashes_of
 from hashing.plain_hasher import (  # type: ignore[import-not-found] # beside, not in a package
     Oracle,

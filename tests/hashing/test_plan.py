@@ -23,7 +23,7 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask.hashing import HasherSettings, HashPlan
-from halfmask.hashing._fitting import fitted
+from halfmask.hashing._plan import fitted
 from halfmask.vault import Secret
 from hashing.plain_hasher import (  # type: ignore[import-not-found] # beside, not in a package
     Oracle,

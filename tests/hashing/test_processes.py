@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 from halfmask.hashing import HasherSettings
-from halfmask.hashing._fitting import fitted
+from halfmask.hashing._plan import fitted
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
 HASH = """
 import json, sys
 import pyarrow as pa
 from halfmask.hashing import HasherSettings
-from halfmask.hashing._fitting import fitted
+from halfmask.hashing._plan import fitted
 from halfmask.vault import Secret
 said = json.load(sys.stdin)
 table = pa.table(said["table"]["columns"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halfmask._errors import DataError
-from halfmask.hashing._tables import arrow_of
+from halfmask.hashing._cells import arrow_of
 
 
 class Broken:

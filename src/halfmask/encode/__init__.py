@@ -13,9 +13,8 @@ from halfmask.encode._encoded_folder import encode_folder
 from halfmask.encode._files import EncodedFormat, FileCount, encode_file, fit_file
 from halfmask.encode._plan import CodecPlan
 from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
-from halfmask.encode._profile import Learner, LearnerClaim, Weakness
 from halfmask.encode._receipts import EncodingReceipt
-from halfmask.encode._roles import Task
+from halfmask.encode._settings import Learner, LearnerClaim, Task, Weakness
 from halfmask.encode._summary import CodecSummary
 from halfmask.encode.series import Event, SeriesCodec, SeriesState
 

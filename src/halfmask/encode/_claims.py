@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.encode._codes import Codes
-from halfmask.encode._profile import (
+from halfmask.encode._settings import (
     BENT,
     CATEGORIES,
     GROUPED,

@@ -15,14 +15,12 @@ from halfmask._optional import need
 from halfmask.data import like, to_polars
 from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
-from halfmask.encode._fit_summary import FitSummary
 from halfmask.encode._plan_bytes import plan_to_bytes, read_codec
 from halfmask.encode._planning import Planning
 from halfmask.encode._predictions import by_row, combined, come_home, sibling_rows, warn_of_unseen
-from halfmask.encode._receipts import EncodingReceipt, digest_of, known_number
-from halfmask.encode._roles import Roles
-from halfmask.encode._row_ids import ROW_ID
-from halfmask.encode._settings import CodecSettings
+from halfmask.encode._receipts import ROW_ID, EncodingReceipt, digest_of, known_number
+from halfmask.encode._settings import CodecSettings, Roles
+from halfmask.encode._summary import FitSummary
 from halfmask.engines import LocalEngine
 from halfmask.vault import Secret
 
@@ -33,10 +31,18 @@ if TYPE_CHECKING:
 
     from halfmask.data import Schema
     from halfmask.encode._plan import CodecPlan
-    from halfmask.encode._profile import Learner, LearnerClaim, Weakness
     from halfmask.encode._receipts import Number
-    from halfmask.encode._roles import Task
-    from halfmask.encode._settings import Missing, OutOfRange, Precision, Rows, Unseen
+    from halfmask.encode._settings import (
+        Learner,
+        LearnerClaim,
+        Missing,
+        OutOfRange,
+        Precision,
+        Rows,
+        Task,
+        Unseen,
+        Weakness,
+    )
 
 
 @dataclass(kw_only=True, eq=False)
@@ -141,19 +147,8 @@ class Codec:
     _receipts: dict[EncodingReceipt, None] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._settings = CodecSettings(
-            learner=self.learner,
-            name=self.name,
-            missing=self.missing,
-            unseen=self.unseen,
-            out_of_range=self.out_of_range,
-            rows=self.rows,
-            strength=self.strength,
-            by=self.by or "",
-            split=self.split,
-            min_sibling_rows=self.min_sibling_rows,
-            precision=self.precision,
-        )
+        given = {it.name: getattr(self, it.name) for it in fields(CodecSettings)}
+        self._settings = CodecSettings(**{**given, "by": self.by or ""})
 
     def fit(
         self,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._progress import silent
+from halfmask._validation import integer_at_least
 from halfmask.data import TableWriter, open_table
-from halfmask.encode._files import FileCount, mapped, stream
+from halfmask.encode._files import FileCount, batch_number, batch_rows, mapped, stream
 from halfmask.encode._predictions import by_row, come_home, warn_of_unseen
-from halfmask.encode._returned import Returned
-from halfmask.encode._row_ids import ROW_ID
+from halfmask.encode._receipts import ROW_ID, digest_of, known_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,74 @@ if TYPE_CHECKING:
     from halfmask.data import Source
     from halfmask.encode._codec import Codec
     from halfmask.encode._plan import CodecPlan
-    from halfmask.encode._receipts import Number
+    from halfmask.encode._receipts import EncodingReceipt, Number
+
+
+class Returned:
+    """Rows or predictions of an encoded file, put in order by what is known of that file."""
+
+    def __init__(
+        self,
+        codec: Codec,
+        source: Source,
+        number: Number,
+        *,
+        what: Literal["rows", "predictions"],
+        counted: bool,
+    ) -> None:
+        plan = codec.plan_
+        self._tokens = plan.tokens
+        self._receipt: EncodingReceipt | None = None
+        self.number: int | None = None
+        if isinstance(number, int):
+            integer_at_least(0, owner="a file's decoding", number=number)
+            number = batch_number(number, 0)
+        if not plan.row_key:
+            number = None  # rows keep their order
+        # A frame that was encoded in memory is a file of one batch, where it fits.
+        known = [it for it in codec.receipts_ if it.file or _is_file(it, source, plan)]
+        first, digest = None, ""
+        if number is not None and known and set(self._tokens) <= set(source.columns):
+            first = next(iter(source.batches(batch_rows(plan))))
+            digest = digest_of(first, self._tokens)
+        try:
+            found = known_number(
+                known, number, rows=source.n_rows, what=what, digest=digest, counted=counted
+            )
+        except DataError:
+            if first is not None and what == "rows":
+                plan.undo(first, number=None)  # a damaged cell says more than a strange table
+            raise
+        if found is None:
+            return
+        self.number = found // batch_number(1, 0)
+        if digest:
+            alike = (it for it in known if it.first == found and it.digests[:1] == (digest,))
+            self._receipt = next(alike, None)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the file itself says which encoded rows it belongs to."""
+        return self._receipt is not None
+
+    def order_of(self, number: int, batch: pl.DataFrame) -> int | None:
+        """Return the number by which a batch is put in order; ``None`` to keep its order."""
+        if self.number is None:
+            return None
+        if self._receipt is not None:
+            place = number - batch_number(self.number, 0)
+            if digest_of(batch, self._tokens) != self._receipt.digests[place]:
+                raise DataError(
+                    f"Batch {place + 1} of the file differs from what was encoded.",
+                    hint="Rows were changed or put in another order: leave them in the order that "
+                    "they have ([[number=None|--unordered]]).",
+                )
+        return number
+
+
+def _is_file(receipt: EncodingReceipt, source: Source, plan: CodecPlan) -> bool:
+    numbered = receipt.first % batch_number(1, 0) == 0
+    return numbered and receipt.height == source.n_rows <= batch_rows(plan)
 
 
 def decode_file(

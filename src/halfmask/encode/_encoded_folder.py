@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from halfmask._errors import ParameterError
 from halfmask._progress import silent
 from halfmask.data import write_table
-from halfmask.encode._batching import batch_number, batch_rows
 from halfmask.encode._files import (
     FileCount,
+    batch_number,
+    batch_rows,
     encoded_batch,
     mapped,
     opened_as_fitted,

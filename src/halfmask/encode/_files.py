@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data import ReadOptions, Source, TableWriter, open_table
-from halfmask.encode._batching import batch_number, batch_rows, fit_rows
-from halfmask.encode._fit_summary import FitSummary
-from halfmask.encode._one_thread import one_blas_thread
+from halfmask.encode._mix import one_blas_thread
 from halfmask.encode._receipts import EncodingReceipt, digest_of
+from halfmask.encode._summary import FitSummary
 from halfmask.engines import LocalEngine, check_confidential, fold_table, map_table
 
 if TYPE_CHECKING:
@@ -25,8 +24,35 @@ if TYPE_CHECKING:
     from halfmask.data import Schema
     from halfmask.encode._codec import Codec
     from halfmask.encode._plan import CodecPlan
-    from halfmask.encode._roles import Task
+    from halfmask.encode._settings import Task
     from halfmask.engines import Engine
+
+
+# Both belong to the format of a plan: the same cuts encode and decode a file.
+# A change of one raises PLAN_VERSION.
+_CELLS = 1 << 24
+_MAX_ROWS = 1 << 18
+# Batches of one file, far more than any file has; the rest of 64 bits numbers the files.
+_BATCHES = 1 << 32
+
+
+def batch_rows(plan: CodecPlan) -> int:
+    """Return how many rows a batch of a file has: 262,144, fewer beyond 64 encoded columns.
+
+    It follows from the plan alone, so an encoded file needs no second file.
+    """
+    return fit_rows(len(plan.tokens))
+
+
+def fit_rows(n_columns: int) -> int:
+    """Return how many rows of a table are looked at together."""
+    return max(1, min(_MAX_ROWS, _CELLS // n_columns))
+
+
+def batch_number(file: int, place: int) -> int:
+    """Return the number by which a batch of a file is ordered: no two files share any."""
+    return file * _BATCHES + place
+
 
 #: The formats that encoded rows are written in.
 EncodedFormat: TypeAlias = Literal["parquet", "csv", "arrow"]

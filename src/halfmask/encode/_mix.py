@@ -1,15 +1,19 @@
-"""All numeric and date columns as one vector that an invertible matrix mixes."""
+"""All numeric and date columns as one vector that an invertible matrix mixes, in keyed parts."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.encode._one_thread import one_blas_thread
+from halfmask._random import keyed_integers
 from halfmask.encode._ticks import to_ticks
 from halfmask.engines import map_in_order
 
@@ -18,9 +22,190 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.encode._flow import Flow, MonotoneMap
-    from halfmask.encode._keyed_stream import KeyedStream
     from halfmask.encode._scaling import Scaling
+
+
+_lock = threading.Lock()
+_users: list[None] = []
+_limits: list[Any] = []
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS take one thread until the last of all blocks of this process has ended.
+
+    Threads of BLAS would wait for each other more than they work on narrow matrices, and would
+    round differently on machines with other numbers of processors. The limit is one of the whole
+    process: each block with a limit of its own would end that of another thread.
+    """
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # only matrices need it
+
+    with _lock:
+        if not _users:
+            _limits.append(threadpool_limits(1, user_api="blas"))
+        _users.append(None)
+    try:
+        yield
+    finally:
+        with _lock:
+            _users.pop()
+            if not _users:
+                _limits.pop().restore_original_limits()
+
+
+# 64 bits: two names of a table of 10,000 columns share a token once in 10**11 codecs.
+_TOKEN_BYTES = 8
+
+
+class KeyedStream:
+    """Numbers drawn one after the other from the ChaCha20 keystream of one key.
+
+    The same key gives the same integers on every machine. Floats that went through ``log``,
+    ``cos`` or LAPACK may differ in their last bit, so plans store them and never derive them again.
+    """
+
+    __slots__ = ("_drawn", "_key")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._drawn = 0
+
+    def uniform(self, n: int) -> NDArray[np.float64]:
+        """Return ``n`` numbers of the open interval (0, 1), in steps of 2**-52."""
+        self._drawn += 1
+        integers = keyed_integers(n, key=self._key, stream=self._drawn) >> np.uint64(12)
+        return (integers.astype(np.float64) + 0.5) * 2.0**-52
+
+    def normal(self, *shape: int) -> NDArray[np.float64]:
+        """Return standard normal numbers (Box and Muller 1958)."""
+        n = int(np.prod(shape))
+        radius = np.sqrt(-2 * np.log(self.uniform(n)))
+        normal: NDArray[np.float64] = radius * np.cos(2 * np.pi * self.uniform(n))
+        return normal.reshape(shape)
+
+    def order(self, n: int) -> NDArray[np.int64]:
+        """Return a permutation of ``range(n)``."""
+        return np.argsort(self.uniform(n), kind="stable").astype(np.int64)
+
+    def orthogonal(self, size: int) -> NDArray[np.float64]:
+        """Return a matrix that is uniform among the rotations and reflections.
+
+        The QR decomposition of normal numbers with the signs of R's diagonal (Mezzadri 2007).
+        """
+        q, r = np.linalg.qr(self.normal(size, size))
+        return np.ascontiguousarray(q * np.where(np.diag(r) < 0, -1.0, 1.0))
+
+
+def token(key: bytes, name: str) -> str:
+    """Return the name that stands for ``name``: HMAC-SHA256, cut to 16 hexadecimal digits.
+
+    Without the key a dictionary of all names of the world tells nothing of it.
+
+    Examples
+    --------
+    >>> token(bytes(32), "age")
+    'c...'
+    """
+    return "c" + hmac.new(key, name.encode(), hashlib.sha256).digest()[:_TOKEN_BYTES].hex()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonotoneMap:
+    """A strictly increasing function for each coordinate: ``sinh(tail * asinh(x) + shift)``.
+
+    The sinh-arcsinh transformation of Jones and Pewsey (Biometrika 2009), whose inverse is of the
+    same form.
+    """
+
+    tail: NDArray[np.float64]
+    shift: NDArray[np.float64]
+
+    @classmethod
+    def keyed(cls, size: int, *, strength: float, stream: KeyedStream) -> MonotoneMap:
+        """Return the maps that follow from a stream; the larger ``strength``, the less linear."""
+        spread = 0.35 * min(strength, 2.0)
+        tail = np.exp(spread * (2 * stream.uniform(size) - 1))
+        return cls(tail=tail, shift=spread * (2 * stream.uniform(size) - 1))
+
+    def forward(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map vectors, that stand as columns."""
+        return np.asarray(np.sinh(self.tail[:, None] * np.arcsinh(x) + self.shift[:, None]))
+
+    def backward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Straighten vectors, that stand as columns."""
+        return np.asarray(np.sinh((np.arcsinh(y) - self.shift[:, None]) / self.tail[:, None]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coupling:
+    """An additive coupling layer: some coordinates move by a function of the others.
+
+    NICE (Dinh, Krueger and Bengio 2015): what was added is known from what did not move, so it is
+    subtracted again without solving anything.
+    """
+
+    still: NDArray[np.int64]
+    moved: NDArray[np.int64]
+    inner: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    outer: NDArray[np.float64]
+
+    @classmethod
+    def keyed(cls, size: int, *, strength: float, stream: KeyedStream) -> Coupling:
+        """Return the layer that follows from a stream, for at least two coordinates."""
+        order = stream.order(size)
+        still, moved = order[: size // 2], order[size // 2 :]
+        hidden = 2 * size
+        return cls(
+            still=still,
+            moved=moved,
+            inner=1.5 * stream.normal(len(still), hidden) / np.sqrt(len(still)),
+            bias=stream.normal(hidden),
+            outer=strength * stream.normal(hidden, len(moved)) * np.sqrt(2 / hidden),
+        )
+
+    def added(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what is added to the coordinates that move."""
+        hidden = self.inner.T @ vectors[self.still]
+        hidden += self.bias[:, None]
+        return np.asarray(self.outer.T @ np.tanh(hidden, out=hidden))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """Coupling layers, then a monotone map of each coordinate."""
+
+    layers: tuple[Coupling, ...]
+    bend: MonotoneMap
+
+    @classmethod
+    def keyed(cls, size: int, *, strength: float, stream: KeyedStream) -> Flow:
+        """Return the flow that follows from a stream.
+
+        Its number of layers grows with the strength as in the measurements of the
+        documentation: 4 up to 0.5, 6 up to 1, 8 beyond.
+        """
+        n_layers = 4 if strength <= 0.5 else 6 if strength <= 1 else 8
+        layers = tuple(
+            Coupling.keyed(size, strength=strength, stream=stream)
+            for _ in range(n_layers if size > 1 else 0)
+        )
+        return cls(layers=layers, bend=MonotoneMap.keyed(size, strength=strength, stream=stream))
+
+    def forward(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map vectors, that stand as columns."""
+        vectors = vectors.copy()
+        for layer in self.layers:
+            vectors[layer.moved] += layer.added(vectors)
+        return self.bend.forward(vectors)
+
+    def backward(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map vectors back."""
+        vectors = self.bend.backward(vectors)
+        for layer in reversed(self.layers):
+            vectors[layer.moved] -= layer.added(vectors)
+        return vectors
+
 
 #: The largest condition number of a matrix.
 CONDITION = 100.0

@@ -17,9 +17,9 @@ from halfmask._errors import (
 from halfmask._random import keyed_order
 from halfmask._validation import integer_at_least
 from halfmask.encode._codes import Codes
-from halfmask.encode._direction import Direction, score_without
-from halfmask.encode._retyping import as_fitted, types_to_declare
-from halfmask.encode._row_ids import row_ids
+from halfmask.encode._receipts import row_ids
+from halfmask.encode._scaling import Direction, score_without
+from halfmask.encode._ticks import as_fitted, types_to_declare
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.encode._codes import Ranks
     from halfmask.encode._mix import Mix
-    from halfmask.encode._ranks import Ranks
+    from halfmask.encode._scaling import NumberTarget
     from halfmask.encode._settings import CodecSettings
-    from halfmask.encode._target import NumberTarget
 
 Column = TypeVar("Column")
 # The number of a keystream has 64 bits.

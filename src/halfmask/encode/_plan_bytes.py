@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from halfmask.encode._archive import Archive
-from halfmask.encode._codes import Codes
-from halfmask.encode._direction import CategoryWeights, Direction, NumberWeight
-from halfmask.encode._flow import Coupling, Flow, MonotoneMap
-from halfmask.encode._mix import Affine, Mix
+from halfmask.encode._codes import Codes, Ranks
+from halfmask.encode._mix import Affine, Coupling, Flow, Mix, MonotoneMap
 from halfmask.encode._plan import CodecPlan
-from halfmask.encode._ranks import Ranks
 from halfmask.encode._receipts import EncodingReceipt
-from halfmask.encode._scaling import Scaling
+from halfmask.encode._scaling import CategoryWeights, Direction, NumberTarget, NumberWeight, Scaling
 from halfmask.encode._settings import CodecSettings
-from halfmask.encode._target import NumberTarget
 
 #: Raised whenever a plan of before would be read wrongly.
 PLAN_VERSION = 1

@@ -12,7 +12,7 @@ from halfmask._errors import ColumnWarning, DataError, ParameterError, SchemaErr
 from halfmask.data import like, to_polars
 from halfmask.encode._codes import Codes
 from halfmask.encode._plan import inverse
-from halfmask.encode._row_ids import ROW, ROW_ID, home_rows
+from halfmask.encode._receipts import ROW, ROW_ID, home_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from halfmask.encode._plan import CodecPlan
     from halfmask.encode._receipts import EncodingReceipt
-    from halfmask.encode._target import NumberTarget
+    from halfmask.encode._scaling import NumberTarget
 
 _SHARES = 2
 # One row may become so many at most.

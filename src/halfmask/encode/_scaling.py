@@ -1,4 +1,4 @@
-"""One numeric or date column as a standardised float, and exactly back."""
+"""One numeric or date column or target as a standardised float, and exactly back."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import SchemaError
+from halfmask._errors import DataError, SchemaError
 from halfmask.encode._ticks import from_ticks, read_only, to_ticks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from halfmask.encode._ticks import Numbers
+
 
 #: How far a float may come back from where it was, relative to itself.
 RELATIVE = 1e-12
@@ -170,3 +173,117 @@ class Scaling:
     ) -> None:
         if wrong:
             raise SchemaError(f"Column {self.name!r} has {wrong} cells {why}.", hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberWeight:
+    """What an ordered column adds to the score: ``weight * (tick - center) / scale``."""
+
+    name: str
+    center: float
+    scale: float
+    weight: float
+
+    def part(self, batch: pl.DataFrame) -> NDArray[np.float64]:
+        """Return what the column adds for each row; nothing where it is missing."""
+        ticks, present = to_ticks(batch[self.name])
+        z = np.clip((ticks.astype(np.float64) - self.center) / self.scale, -4, 4)
+        return np.where(present, self.weight * z, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryWeights:
+    """What a categorical column adds to the score: a keyed number for each value."""
+
+    name: str
+    values: pl.Series
+    weights: NDArray[np.float64]
+
+    def part(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return what the column adds for each row, by the place of its value.
+
+        Nothing for values never seen and for missing ones, whose place is behind all values where
+        they are encoded.
+        """
+        return np.append(self.weights, np.zeros(3))[places]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
+    """A keyed direction in the space of a table's features.
+
+    Rows of one category that lie apart along it get different codes, so that the codes of a
+    category differ in what goes with them. An attacker who looks for codes with equal company
+    doesn't find the siblings.
+    """
+
+    parts: tuple[NumberWeight | CategoryWeights, ...]
+
+    def scores(
+        self, batch: pl.DataFrame, places: Mapping[str, NDArray[np.int64]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return each column's part of the score, and under the empty name their sum."""
+        scores = {
+            part.name: part.part(places[part.name])
+            if isinstance(part, CategoryWeights)
+            else part.part(batch)
+            for part in self.parts
+        }
+        total = np.zeros(batch.height)
+        for score in scores.values():
+            total += score
+        return scores | {"": total}
+
+
+def score_without(parts: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
+    """Return the score by all columns but one: a column can't part its own categories."""
+    return parts[""] - parts[name] if name in parts else parts[""]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberTarget:
+    """``slope * standard + shift``, the slope a power of two of either sign.
+
+    A power of two, so that sums of encoded targets are rounded as sums of plain ones are: what a
+    learner of squared loss compares keeps its order.
+    """
+
+    scaling: Scaling
+    token: str
+    slope: float
+    shift: float
+
+    @property
+    def name(self) -> str:
+        """The target's name at home."""
+        return self.scaling.name
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The target's type at home."""
+        return self.scaling.dtype
+
+    def encode(self, column: pl.Series) -> pl.Series:
+        """Return the encoded target; a missing one stays missing."""
+        ticks, present = to_ticks(column)
+        encoded = self.slope * self.scaling.standardized(ticks, present) + self.shift
+        back = (encoded - self.shift) / self.slope
+        self.scaling.check(ticks, present, back, ~present)
+        coded = pl.Series(self.token, encoded)
+        return coded if present.all() else coded.set(pl.Series(~present), None)
+
+    def decode(self, encoded: pl.Series) -> pl.Series:
+        """Return the target's cells, of their own type."""
+        missing = encoded.is_null().to_numpy()
+        values = encoded.cast(pl.Float64).fill_null(self.shift).to_numpy()
+        wrong = int((~np.isfinite(values)).sum())
+        if wrong:
+            raise DataError(
+                f"Target {self.name!r} has {wrong} encoded cells that are not finite.",
+                hint="Decode the encoded rows unchanged.",
+            )
+        return self.scaling.restore((values - self.shift) / self.slope, missing)
+
+    def predictions(self, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return predictions in the target's own unit, unrounded."""
+        return self.scaling.values((predicted - self.shift) / self.slope)

@@ -1,25 +1,30 @@
-"""What is kept of a batch to fit a codec: counts and moments that add up."""
+"""What is kept of a batch to fit a codec: counts and moments that add up, and their digest."""
 
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, SchemaError
-from halfmask.encode._profile import PROFILES
+from halfmask.data.frames import without_empty_types
+from halfmask.data.text_forms import TextWatch
+from halfmask.encode._settings import PROFILES
 from halfmask.encode._ticks import to_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
-    from halfmask.encode._roles import Roles
-    from halfmask.encode._settings import CodecSettings
+    from halfmask.encode._settings import CodecSettings, Roles
+
 
 # Decimals that are looked for in floats; a float with more is taken raw.
 MAX_DIGITS = 15
@@ -237,3 +242,56 @@ def _digits(values: NDArray[np.float64]) -> int:
         )
         fewest = next(fits, _ROUGH)
     return fewest
+
+
+def fingerprint(summary: CodecSummary, roles: Roles) -> str:
+    """Return the SHA-256 of what a codec was fitted to, as hexadecimal digits.
+
+    It goes into every key, and stays at home with them. Only what doesn't depend on how the rows
+    were cut into batches goes into it: counts, ranges and grids, and no sums of floats.
+    """
+    digest = hashlib.sha256()
+    head = [summary.rows, roles.target, roles.task, list(roles.ordered), list(roles.coded)]
+    digest.update(json.dumps(head).encode())
+    for name, column in summary.columns.items():
+        for part in _parts(name, column):
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _parts(name: str, column: ColumnSummary) -> list[bytes]:
+    parts = [name.encode(), str(column.dtype).encode(), str(column.nulls).encode()]
+    if column.moments is not None:
+        it = column.moments
+        parts.append(repr((it.n, it.low, it.high, it.unit, it.digits)).encode())
+    if column.counts is not None:
+        buffer = io.BytesIO()
+        column.counts.rechunk().select(pl.all()).write_ipc(buffer)
+        parts.append(buffer.getvalue())
+    return parts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSummary:
+    """The summary of some rows, and the forms of their texts; they add up."""
+
+    summary: CodecSummary
+    watch: TextWatch
+
+    @classmethod
+    def of(
+        cls,
+        batch: pl.DataFrame,
+        *,
+        roles: Roles,
+        settings: CodecSettings,
+        known: Collection[str],
+    ) -> Self:
+        """Return what a fit needs to know of a batch."""
+        watch = TextWatch(owner="Codec", known=known)
+        watch.see(batch)
+        typed = without_empty_types(batch, roles.dtypes)
+        return cls(summary=CodecSummary.of(typed, roles=roles, settings=settings), watch=watch)
+
+    def __add__(self, other: FitSummary) -> FitSummary:
+        return FitSummary(summary=self.summary + other.summary, watch=self.watch + other.watch)

@@ -8,21 +8,17 @@ copied: there is no code that could.
 
 from __future__ import annotations
 
-from halfmask.events.block._bad_lines import BadLine, BadLines, Reason
+from halfmask.events.block._bad_lines import BadLine, BadLines, Limits, Reason
 from halfmask.events.block._block import Block, scan_block
-from halfmask.events.block._changed import Changed
 from halfmask.events.block._level import Level
-from halfmask.events.block._limits import Limits
-from halfmask.events.block._path_tree import PathTree
+from halfmask.events.block._path_tree import OutputShape, PathTree
 from halfmask.events.block._paths import Path, Step
-from halfmask.events.block._shape import OutputShape
 from halfmask.events.block._values import Kind, Values, read_text, written_text
-from halfmask.events.block._writing import write_block
+from halfmask.events.block._writing import Changed, write_block
 from halfmask.events.policy._policy import EventPolicy
 from halfmask.events.running._dead_letters import DeadLetters
 from halfmask.events.running._event_run import run_events, sealed_tables, stage_of, table_entry
-from halfmask.events.running._run_summary import RunSummary
-from halfmask.events.running._tally import Tally
+from halfmask.events.running._run_summary import RunSummary, Tally
 from halfmask.events.running._transforming import Transform
 from halfmask.events.secrets._reversal import Reversed, reverse_events
 from halfmask.events.secrets._tables import SecretTable

@@ -16,8 +16,7 @@ from halfmask.hashing._rows import HashedRows
 if TYPE_CHECKING:
     from halfmask.hashing._file_hasher import FileHasher
     from halfmask.hashing._hasher import KeyedHasher
-    from halfmask.hashing._labelled_hasher import LabelTask
-    from halfmask.hashing._labels import LabelCodes
+    from halfmask.hashing._labels import LabelCodes, LabelTask
     from halfmask.hashing._plan import HASHER_VERSION, HashPlan
     from halfmask.hashing._reading import TableReading
     from halfmask.hashing._settings import HasherSettings

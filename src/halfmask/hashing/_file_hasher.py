@@ -16,14 +16,11 @@ from halfmask.engines import LocalEngine
 from halfmask.hashing._cells import floats_to_send
 from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
-from halfmask.hashing._fitting import fitted
-from halfmask.hashing._hashed_folder import divided, write_hashed
-from halfmask.hashing._labelled_hasher import LabelledHasher, LabelsSeen, LabelTask
-from halfmask.hashing._labels import LabelCodes
-from halfmask.hashing._plan import HashPlan
+from halfmask.hashing._labels import LabelCodes, LabelledHasher, LabelsSeen, LabelTask
+from halfmask.hashing._plan import HashPlan, fitted
 from halfmask.hashing._reading import TableReading, opened
 from halfmask.hashing._rows import HashedRows
-from halfmask.hashing._streams import RowsWriter
+from halfmask.hashing._streams import RowsWriter, divided, write_hashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

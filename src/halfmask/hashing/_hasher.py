@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from halfmask._errors import ParameterError
 from halfmask._random import secret_parameter, type_of_key
 from halfmask.data.arrays import table_like
-from halfmask.hashing._fitting import fitted, plan_of_schema
-from halfmask.hashing._plan import HashPlan
+from halfmask.hashing._cells import arrow_of
+from halfmask.hashing._plan import HashPlan, fitted, plan_of_schema
 from halfmask.hashing._settings import HasherSettings
-from halfmask.hashing._tables import arrow_of
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:

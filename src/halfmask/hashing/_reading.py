@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -55,24 +55,9 @@ class TableReading:
     leave_out: Sequence[str] = ()
 
 
-class Readable(Protocol):
-    """A table to be hashed."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
-        """Yield the rows of some columns, as tables or record batches of pyarrow."""
-
-
 def opened(
     table: object, reading: TableReading, *, kinds: Mapping[str, str] | None = None
-) -> Readable:
+) -> _Opened | _Parquet:
     """Open a table of any kind that `halfmask.data.open_table` opens, and Parquet with lists.
 
     Cells of text files, which have no types of their own, are read as ``kinds`` says where what

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from halfmask.vault import Secret
 
+
 #: The first and the last eight bytes of a SipHash key, as little-endian numbers.
 Key: TypeAlias = tuple[np.uint64, np.uint64]
 _KEY_BYTES = 16
@@ -92,13 +93,13 @@ def hashes_of(array: Any, key: Key) -> NDArray[np.uint64]:  # noqa: ANN401 # pya
     if kind_of(array.type, "") in {"text", "bytes", "empty"}:
         views = views_of(array)
         if views is not None:
-            hash_views(_frozen(views), *key, found)
+            hash_views(read_only(views), *key, found)
             return found
         texts = texts_of(array)
         if len(texts) == len(array):
             hash_texts(texts.offsets, texts.data, *key, found)
     else:
-        hash_words(_frozen(words_of(array)).reshape(-1, 1), *key, found)
+        hash_words(read_only(words_of(array)).reshape(-1, 1), *key, found)
     return found
 
 
@@ -107,13 +108,13 @@ def table_of(key: Key, size: int, missing: np.uint64) -> NDArray[np.uint64]:
     from halfmask.kernels.hashing.siphash import hash_words  # noqa: PLC0415 # the same
 
     table = np.empty(size + 1, np.uint64)
-    hash_words(_frozen(np.arange(size, dtype=np.uint64)).reshape(-1, 1), *key, table[:-1])
+    hash_words(read_only(np.arange(size, dtype=np.uint64)).reshape(-1, 1), *key, table[:-1])
     table[-1] = missing
     return table
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    # Arrow's own arrays can't be written to: without this, loops would be compiled for both.
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that can't be written to, as Arrow's own: loops are compiled for one kind."""
     array = array.view()
     array.flags.writeable = False
     return array
@@ -162,7 +163,7 @@ class BinSlot:
         numbers = numbers_of(columns[self.column])
         codes = np.empty(len(numbers), np.int32)
         bin_codes(numbers, self.edges, codes)
-        return Coded(self.table, _frozen(codes))
+        return Coded(self.table, read_only(codes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -175,7 +176,7 @@ class LogSlot:
 
     def coded(self, columns: Mapping[str, Any]) -> Coded:
         """Return the rows' bins, and the hash of each."""
-        return Coded(self.table, _frozen(log_codes(numbers_of(columns[self.column]), self.bits)))
+        return Coded(self.table, read_only(log_codes(numbers_of(columns[self.column]), self.bits)))
 
 
 def log_codes(numbers: NDArray[np.float64], bits: int) -> NDArray[np.int32]:
@@ -207,7 +208,7 @@ class RawSlot:
             )
         measured = kind_of(columns[self.column].type, self.column) == "float"
         sent = floats_to_send(numbers, self.column, measured=measured)
-        return Coded(self.table, _frozen(gone.astype(np.int32)), sent)
+        return Coded(self.table, read_only(gone.astype(np.int32)), sent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -223,10 +224,101 @@ class CrossedSlot:
 
         words = np.stack([part.coded(columns).each() for part in self.parts], axis=1)
         found = np.empty(len(words), np.uint64)
-        hash_words(_frozen(words), *self.key, found)
+        hash_words(read_only(words), *self.key, found)
         return Coded(found, None)
 
 
 #: Those that take one column, and of which nothing but an index comes.
 PlainSlot: TypeAlias = CategorySlot | BinSlot | LogSlot
 Slot: TypeAlias = PlainSlot | RawSlot | CrossedSlot
+
+
+class BagCounts(NamedTuple):
+    """How many hashes each row has, and all of them, row by row."""
+
+    counts: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+
+
+def _letters() -> NDArray[np.uint8]:
+    """Return what a byte becomes in a word, or 0: ASCII is lowered, what is beyond it stays."""
+    table = np.zeros(256, np.uint8)
+    table[0x80:] = np.arange(0x80, 0x100)
+    for byte in b"0123456789_abcdefghijklmnopqrstuvwxyz":
+        table[byte] = byte
+    for byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ":
+        table[byte] = byte + 32
+    return table
+
+
+LETTERS = _letters()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TextBag:
+    """Runs of words, or of characters, of a text; see `halfmask.kernels.hashing.grams`."""
+
+    column: str
+    key: Key = field(repr=False)
+    missing: np.uint64 | None
+    by_word: bool
+    lengths: tuple[int, int]
+
+    def counted(self, columns: Mapping[str, Any]) -> BagCounts:
+        """Return the hashes of each row's runs; a missing text has one of its own, or none."""
+        from halfmask.kernels.hashing import grams  # noqa: PLC0415 # numba takes a second
+
+        array = columns[self.column]
+        if pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        gone = absent(array)
+        if gone is not None:
+            array = pc.fill_null(array.cast(pa.large_string()), "")
+        texts = texts_of(array)
+        n_rows = len(array)
+        counts = np.zeros(n_rows, np.int64)
+        size = int(texts.offsets[-1]) - int(texts.offsets[0])
+        clean = np.empty(size + 2 * n_rows, np.uint8)
+        bounds = np.empty(n_rows + 1, np.int64)
+        grams.clean_texts(texts.offsets, texts.data, LETTERS, bounds, clean)
+        clean = clean[: bounds[-1]]
+        grams.count_grams(bounds, clean, self.by_word, *self.lengths, counts)
+        hashes = np.empty(counts.sum(), np.uint64)
+        room = np.empty(int(np.diff(bounds).max(initial=0)) + 1, np.int64)
+        grams.hash_grams(bounds, clean, self.by_word, *self.lengths, *self.key, room, hashes)
+        if gone is not None and self.missing is not None:
+            places = np.cumsum(counts) - counts
+            hashes = np.insert(hashes, places[gone], self.missing)
+            counts[gone] = 1
+        return BagCounts(counts, hashes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SetBag:
+    """The members of a set, each once, in the order of their hashes."""
+
+    column: str
+    member: CategorySlot
+
+    def counted(self, columns: Mapping[str, Any]) -> BagCounts:
+        """Return the hashes of each row's members; a missing set has one, of its own."""
+        array = columns[self.column]
+        n_rows = len(array)
+        if pa.types.is_null(array.type):
+            return BagCounts(np.ones(n_rows, np.int64), np.full(n_rows, self.member.missing))
+        gone = absent(array)
+        lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+        rows = np.repeat(np.arange(n_rows), lengths.astype(np.int64))
+        hashes = self.member.coded({self.member.column: pc.list_flatten(array)}).each()
+        if gone is not None:
+            rows = np.concatenate([rows, np.flatnonzero(gone)])
+            hashes = np.append(hashes, np.full(int(gone.sum()), self.member.missing))
+        order = np.lexsort((hashes, rows))
+        rows, hashes = rows[order], hashes[order]
+        new = np.ones(len(rows), np.bool_)
+        new[1:] = (rows[1:] != rows[:-1]) | (hashes[1:] != hashes[:-1])
+        counts = np.bincount(rows[new], minlength=n_rows).astype(np.int64)
+        return BagCounts(counts, hashes[new])
+
+
+Bag: TypeAlias = TextBag | SetBag

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from halfmask.encode import SeriesCodec
-from halfmask.encode.series._whiteness import ljung_box
+from halfmask.encode.series._least_squares import ljung_box
 from halfmask.vault import Secret
 
 SECRET = Secret.from_bytes(bytes(range(32)))

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom, chi2
 
 from halfmask.encode import SeriesCodec
-from halfmask.encode.series._whiteness import ljung_box
+from halfmask.encode.series._least_squares import ljung_box
 from halfmask.vault import Secret
 
 SECRET = Secret.from_bytes(bytes(range(32)))

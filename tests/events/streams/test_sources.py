@@ -28,7 +28,7 @@ from halfmask.events.streams import (
     PipeSource,
     open_source,
 )
-from halfmask.events.streams._cutting import Cutter
+from halfmask.events.streams._chunk import Cutter
 
 LINES = [json.dumps({"n": n, "pad": "x" * (n * 37 % 90)}).encode() + b"\n" for n in range(2_000)]
 WHOLE = b"".join(LINES)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from halfmask.encode._lookup import Buckets
+from halfmask.encode._codes import Buckets
 from halfmask.kernels.encoding.ranking import find_places
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)

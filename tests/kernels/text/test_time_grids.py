@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.events.block._zones import EARLIEST, LATEST
+from halfmask.events.block._times import EARLIEST, LATEST
 from halfmask.kernels.text.iso_times import LONGEST
 from halfmask.kernels.text.time_grids import (
     ANY,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask.hashing import HashedRows
-from halfmask.trainer.client._batching import rebatched
+from halfmask.trainer.client._flow import rebatched
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     rows_of,
 )

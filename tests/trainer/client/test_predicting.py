@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from halfmask import TrainerError
-from halfmask.trainer.client import _predicting
+from halfmask.trainer.client import _sending
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     answers,
     hangs_up,
@@ -139,7 +139,7 @@ class TestAnAnswer:
             stream.write_batch(pa.RecordBatch.from_arrays([numbers], schema=schema))
         service.mishaps[:] = [answers(bytes(sink.getvalue()))]
         unpacked: list[pa.RecordBatch] = []
-        monkeypatch.setattr(_predicting, "_flat", unpacked.append)
+        monkeypatch.setattr(_sending, "_flat", unpacked.append)
 
         with pytest.raises(TrainerError, match="form"):
             list(client.predict("m", [rows_of(10)]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from halfmask._errors import ParameterError
 from halfmask.hashing import HashedRows
 from halfmask.trainer.defences import ClientCaps, Guard, NormClip, Quality
-from halfmask.trainer.defences._client_caps import Ledger
+from halfmask.trainer.defences._caps import Ledger
 
 
 class Fixed:

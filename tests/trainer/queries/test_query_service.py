@@ -17,7 +17,7 @@ from halfmask.dp.ledger import PrivacyLedger
 from halfmask.dp.queries import PrivateTable
 from halfmask.trainer.queries import create_query_app
 from halfmask.trainer.service import ServiceOptions
-from halfmask.trainer.service._serving import _server_of
+from halfmask.trainer.service._serving import server_of
 from halfmask.trainer.store import open_lists
 
 RANDOM = np.random.default_rng(11)
@@ -36,7 +36,7 @@ def served(app):
         ports.append(port)
         listening.set()
 
-    server = _server_of(
+    server = server_of(
         app, host="127.0.0.1", port=0, options=ServiceOptions(), tls=None, started=started
     )
     thread = threading.Thread(target=server.run, daemon=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from typing import Any
 
 import httpx
 import numpy as np
 
 from halfmask.hashing import HashedRows
 from halfmask.trainer.service import ServiceOptions
+from halfmask.trainer.service._app import application
 from halfmask.trainer.service._serving import server_of
 from halfmask.trainer.store import Limits, bytes_of
 
@@ -98,10 +98,10 @@ class Trainer(Guest):
         self.folder = folder
         self.tenant = "acme"
         self.port = None
+        app = application(folder, options)
         self.server = server_of(
-            folder, host="127.0.0.1", port=0, options=options, tls=tls, started=self._listens
+            app, host="127.0.0.1", port=0, options=options, tls=tls, started=self._listens
         )
-        app: Any = self.server.config.app
         self.service = app.state.service
         self._client = {"trust_env": False, "timeout": 120, **client}
         self._scheme = "https" if tls else "http"

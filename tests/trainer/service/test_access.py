@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from halfmask import ParameterError
-from halfmask.trainer.service._bucket import Bucket
+from halfmask.trainer.service._access import Bucket
 from halfmask.trainer.store._state import StoredState
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package
     ARROW,

@@ -8,8 +8,7 @@ import httpx
 import pytest
 from starlette.responses import Response
 
-from halfmask.trainer.service._fast_path import FastPath
-from halfmask.trainer.service._row_routes import fast_paths
+from halfmask.trainer.service._row_routes import FastPath, fast_paths
 from trainer.service.stage import ARROW, body  # type: ignore[import-not-found] # beside, no package
 
 RECEIPT = {"ok": True, "seq": 1, "rows": 20, "replayed": False}

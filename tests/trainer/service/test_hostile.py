@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from halfmask.trainer.service import _serving
-from halfmask.trainer.service._bodies import Pace
+from halfmask.trainer.service._requests import Pace
 from halfmask.trainer.store import RefusedError
 from halfmask.trainer.store._state import StoredState
 from trainer.service.stage import (  # type: ignore[import-not-found] # beside, no package

@@ -7,14 +7,14 @@ import gc
 import threading
 
 from halfmask.trainer.service._app import application
-from halfmask.trainer.service._serving import _settle
+from halfmask.trainer.service._serving import settle
 from trainer.service.stage import OPTIONS  # type: ignore[import-not-found] # beside, no package
 
 
 def test_the_search_for_circles_passes_over_what_is_there_for_good():
     gc.unfreeze()  # what the tests' own start froze
 
-    _settle()
+    settle()
 
     assert gc.get_freeze_count() > 1_000
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from halfmask.trainer.store._rw_lock import RWLock
+from halfmask.trainer.store._state import RWLock
 
 
 def started(function):

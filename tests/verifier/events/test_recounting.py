@@ -11,7 +11,7 @@ from halfmask._errors import VerificationError
 from halfmask.events import EventPolicy, Transform
 from halfmask.events.stages import _holding as holding
 from halfmask.events.stages._aggregation import Aggregation
-from halfmask.events.stages._cell_lines import CellLines
+from halfmask.events.stages._cells import CellLines
 from halfmask.vault import Secret
 from halfmask.verifier.events import verify_events
 

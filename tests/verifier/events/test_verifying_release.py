@@ -21,8 +21,7 @@ from halfmask.events.report import (
     write_reports,
 )
 from halfmask.events.report._fields import field_name
-from halfmask.events.running._run_summary import summed_up
-from halfmask.events.running._tally import Tally
+from halfmask.events.running._run_summary import Tally, summed_up
 from halfmask.events.streams import open_sink, open_source
 from halfmask.verifier.events import verify_release
 from halfmask.verifier.events._forms import has_form

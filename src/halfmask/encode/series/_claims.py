@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask.encode._profile import LearnerClaim, Weakness
-from halfmask.encode.series._whiteness import WHITE
+from halfmask.encode._settings import LearnerClaim, Weakness
+from halfmask.encode.series._least_squares import WHITE
 
 if TYPE_CHECKING:
     from halfmask.encode.series._plan import SeriesPlan

@@ -1,4 +1,4 @@
-"""A fitted codec of series: a model for each column of each entity, and their keys."""
+"""A fitted codec of series, a model for each column of each entity, with its keys and its bytes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,73 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
-from halfmask.encode._keyed_stream import token
-from halfmask.encode._whole_codes import whole_codes
+from halfmask.encode._archive import Archive
+from halfmask.encode._codes import whole_codes
+from halfmask.encode._mix import token
+from halfmask.encode.series._channel import Channel, Filter, ScoreMap
+from halfmask.encode.series._clock import SeriesClock
 from halfmask.encode.series._column_pipeline import ColumnPipeline
-from halfmask.encode.series._grid import StepGrid
+from halfmask.encode.series._noise import Keystream, Veil
+from halfmask.encode.series._quantizer import Quantizer
+from halfmask.encode.series._seasons import Seasons, Term
+from halfmask.encode.series._settings import Event, SeriesSettings
 from halfmask.encode.series._state import SeriesState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.encode.series._channel import Channel
-    from halfmask.encode.series._clock import SeriesClock
-    from halfmask.encode.series._noise import Keystream
-    from halfmask.encode.series._settings import SeriesSettings
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepGrid:
+    """Steps, and which of them have a row."""
+
+    positions: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, times: pl.Series, clock: SeriesClock, *, settings: SeriesSettings, start: int | None
+    ) -> StepGrid:
+        """Lay the rows of one entity on steps from ``start``, or the first row, to the last."""
+        at = clock.positions(times)
+        order = np.arange(len(at))
+        if settings.order == "sort":
+            order = np.argsort(at, kind="stable")
+        ahead = np.diff(at[order])
+        if (ahead == 0).any():
+            raise SchemaError(
+                f"Time column {clock.name!r} has {int((ahead == 0).sum())} times twice for the "
+                "same series.",
+                hint="Name the entity column, or give the time its zone where clocks are set back.",
+            )
+        if (ahead < 0).any():
+            raise SchemaError(
+                f"Time column {clock.name!r} goes back {int((ahead < 0).sum())} times.",
+                hint='Sort the rows, or make the codec with order="sort".',
+            )
+        first = int(at[order[0]])
+        begin = first if start is None else start
+        if first < begin:
+            raise SchemaError(
+                f"The rows begin {begin - first} steps before their state.",
+                hint="Pass the state that stands behind the rows before these.",
+            )
+        gap = max(int(ahead.max(initial=1)) - 1, first - begin)
+        if gap > settings.longest_gap:
+            raise SchemaError(
+                f"Time column {clock.name!r} has a gap of {gap} steps.",
+                hint="Pass the state behind the rows before these, a coarser 'every', or a larger "
+                "'longest_gap'.",
+            )
+        positions = np.arange(begin, int(at[order[-1]]) + 1, dtype=np.int64)
+        rows = np.full(len(positions), -1, dtype=np.int64)
+        rows[at[order] - begin] = order
+        return cls(positions=positions, rows=rows)
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Which steps have a row."""
+        return self.rows >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -289,3 +343,25 @@ class SeriesPlan:
 
 def _filled(grid: StepGrid) -> pl.Series:
     return pl.Series(np.flatnonzero(grid.there))
+
+
+PLAN_ARCHIVE = Archive(
+    label="halfmask series plan",
+    version=1,
+    kinds={
+        "Channel": Channel,
+        "Clock": SeriesClock,
+        "Event": Event,
+        "Filter": Filter,
+        "Grain": Quantizer,
+        "Noise": Keystream,
+        "Scores": ScoreMap,
+        "Seasons": Seasons,
+        "SeriesPlan": SeriesPlan,
+        "SeriesSettings": SeriesSettings,
+        "SeriesState": SeriesState,
+        "Term": Term,
+        "Veil": Veil,
+    },
+    what="plan of a codec of series",
+)

@@ -11,21 +11,59 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
-from halfmask.encode._keyed_stream import KeyedStream, token
+from halfmask.encode._mix import KeyedStream, token
 from halfmask.encode.series._clock import SeriesClock
 from halfmask.encode.series._column_pipeline import ColumnPipeline
 from halfmask.encode.series._fitting import Fitting
-from halfmask.encode.series._grid import StepGrid
-from halfmask.encode.series._later import remembered
+from halfmask.encode.series._least_squares import autocorrelations
 from halfmask.encode.series._noise import Keystream
-from halfmask.encode.series._plan import SeriesPlan
+from halfmask.encode.series._plan import SeriesPlan, StepGrid
 from halfmask.encode.series._quantizer import Quantizer
 from halfmask.encode.series._seasons import Seasons
 
 if TYPE_CHECKING:
     from halfmask.encode.series._channel import Channel
+    from halfmask.encode.series._seasons import Period
     from halfmask.encode.series._settings import SeriesSettings
     from halfmask.vault import Secret
+
+
+# Halves of fewer values say nothing; longer series are judged by their last rows.
+_FEWEST = 80
+_MAX_ROWS = 20_000
+
+
+def remembered(
+    fitting: Fitting, periods: tuple[Period, ...] | None
+) -> tuple[tuple[int, float], ...]:
+    """Return autocorrelations, by lag, of the second half's residuals under a fit to the first."""
+    from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
+
+    rows = slice(max(0, len(fitting.steps) - _MAX_ROWS), None)
+    positions, steps = fitting.positions[rows], fitting.steps[rows]
+    present = fitting.present[rows]
+    n = len(steps) // 2
+    if min(present[:n].sum(), present[n:].sum()) < _FEWEST:
+        return ()
+    clock, lengths = fitting.clock, fitting.seasons.lengths
+    first, last = int(positions[0]), int(positions[n - 1])
+    channel = replace(
+        fitting,
+        seasons=Seasons.of(clock, periods, first=first, last=last),
+        positions=positions[:n],
+        steps=steps[:n],
+        present=present[:n],
+        noise=fitting.noise[rows][:n],
+    ).channel()
+    filtered = channel.walk(
+        SEND, values=steps, sent=np.zeros(len(steps)),
+        lost=~present | np.isin(positions, channel.sealed),
+        around=channel.around(clock, positions, np.zeros(len(steps))), history=channel.before,
+    )  # fmt: skip
+    left = np.where(present, filtered.sent, np.nan)[n:]
+    lags = tuple(sorted({1, *(lag for lag in lengths if lag < len(left) // 2)}))
+    found = autocorrelations(left, lags[-1])
+    return tuple((lag, float(found[lag - 1])) for lag in lags) if len(found) else ()
 
 
 def plan_of(table: pl.DataFrame, *, settings: SeriesSettings, secret: Secret) -> SeriesPlan:

@@ -12,7 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask.data import like, to_polars
 from halfmask.encode.series._claims import claims_of, weaknesses_of
 from halfmask.encode.series._forecasts import ForecastQuery, entity_number
-from halfmask.encode.series._plan_archive import PLAN_ARCHIVE
+from halfmask.encode.series._plan import PLAN_ARCHIVE
 from halfmask.encode.series._planning import plan_of
 from halfmask.encode.series._settings import Event, SeriesSettings
 from halfmask.vault import Secret
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.encode._profile import LearnerClaim, Weakness
+    from halfmask.encode._settings import LearnerClaim, Weakness
     from halfmask.encode.series._plan import SeriesPlan
     from halfmask.encode.series._seasons import Period
     from halfmask.encode.series._settings import Missing, Order
@@ -126,20 +126,15 @@ class SeriesCodec:
     _fitted: SeriesPlan | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._settings = SeriesSettings(
-            time=self.time,
-            entity=self.entity or "",
-            columns=tuple(self.columns),
-            name=self.name,
-            every=self.every,
-            periods=None if self.periods is None else tuple(self.periods),
-            events=tuple(self.events),
-            seal_beyond=float(self.seal_beyond),
-            missing=self.missing,
-            order=self.order,
-            blinding=float(self.blinding),
-            longest_gap=self.longest_gap,
-        )
+        given = {it.name: getattr(self, it.name) for it in fields(SeriesSettings)} | {
+            "entity": self.entity or "",
+            "columns": tuple(self.columns),
+            "periods": None if self.periods is None else tuple(self.periods),
+            "events": tuple(self.events),
+            "seal_beyond": float(self.seal_beyond),
+            "blinding": float(self.blinding),
+        }
+        self._settings = SeriesSettings(**given)
 
     def fit(self, table: object) -> Self:
         """Fit a model to each series, and make the plan.

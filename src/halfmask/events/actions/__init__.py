@@ -1,4 +1,4 @@
-"""What rules do to values: one action a file, each with its weaknesses.
+"""What rules do to values: each action with its weaknesses.
 
 Start with `Token`, `Sequence`, `CoarsenTime` and `Round`. An action's options may be published;
 keys come from the vault's secret, tables from the vault. What an action can't do with a value is
@@ -12,21 +12,13 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 
 from halfmask.events.actions._action import Action, Resources
-from halfmask.events.actions._coarsen_time import CoarsenTime
-from halfmask.events.actions._erase import Erase
-from halfmask.events.actions._free_text import FreeText
-from halfmask.events.actions._generalize import Generalize, HierarchySection
-from halfmask.events.actions._hash import Hash
-from halfmask.events.actions._keep import Keep
-from halfmask.events.actions._mask import Mask
+from halfmask.events.actions._coarsen_time import CoarsenTime, Shift
+from halfmask.events.actions._generalize import Generalize, HierarchySection, Recode, RecodeMany
+from halfmask.events.actions._mask import Erase, FreeText, Keep, Mask
 from halfmask.events.actions._noise import Noise
-from halfmask.events.actions._recode import Recode
-from halfmask.events.actions._recode_many import RecodeMany
-from halfmask.events.actions._round import Round
-from halfmask.events.actions._scale import Scale
+from halfmask.events.actions._round import Round, Scale
 from halfmask.events.actions._sequence import Sequence
-from halfmask.events.actions._shift import Shift
-from halfmask.events.actions._token import Token, reveal_token
+from halfmask.events.actions._token import Hash, Token, reveal_token
 
 __all__ = [
     "ACTIONS",

@@ -12,7 +12,7 @@ from halfmask._policy_files import Number, Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.block._quantities import Quantities
 from halfmask.events.policy._sections import Text
-from halfmask.events.secrets._draws import EntityDraws, event_draws
+from halfmask.events.secrets._keys import EntityDraws, event_draws
 from halfmask.masks import fractions
 from halfmask.masks import noise as law_noise
 

@@ -10,11 +10,10 @@ from pydantic import Field
 from halfmask._errors import DataError
 from halfmask._policy_files import Whole
 from halfmask.events.actions._action import Action
-from halfmask.events.block._known_tokens import KnownTokens
 from halfmask.events.block._level import Level
 from halfmask.events.block._quantities import with_nulls
 from halfmask.events.block._values import SEED, Kind, Values
-from halfmask.events.block._words import SeenKinds, as_words
+from halfmask.events.block._words import KnownTokens, SeenKinds, as_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.events.actions._recode_many import GOES, STAYS, Splitter
-from halfmask.events.actions._scale import scaled
+from halfmask.events.actions._generalize import GOES, STAYS, Splitter
+from halfmask.events.actions._round import scaled
 from halfmask.events.block._level import Level
 from halfmask.events.block._levels import merged, only, repeated
 from halfmask.events.block._paths import Path

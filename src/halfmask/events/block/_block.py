@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.events.block._bad_lines import BadLines
+from halfmask.events.block._bad_lines import BadLines, Limits
 from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._columns import NEVER, Columns
 from halfmask.events.block._level import Level
-from halfmask.events.block._limits import Limits
 from halfmask.events.block._paths import Path, Step
 from halfmask.events.block._values import Kind, Values
 

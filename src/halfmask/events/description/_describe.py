@@ -14,8 +14,8 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask._validation import integer_at_least
 from halfmask.description.singling_out import codes_of
+from halfmask.events.block._bad_lines import Limits
 from halfmask.events.block._block import scan_block
-from halfmask.events.block._limits import Limits
 from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._paths import Step
 from halfmask.events.description._field_proposal import (

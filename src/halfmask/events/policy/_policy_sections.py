@@ -18,7 +18,7 @@ from halfmask.events.actions import (
     Shift,
 )
 from halfmask.events.block._paths import Path, Step
-from halfmask.events.block._zones import ZoneText
+from halfmask.events.block._times import ZoneText
 from halfmask.events.policy._sections import EventSection, Text
 from halfmask.events.running._conditions import Condition
 

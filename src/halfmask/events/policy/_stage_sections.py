@@ -10,11 +10,9 @@ from halfmask._errors import PolicyError
 from halfmask._policy_files import Whole
 from halfmask.events.actions import HierarchySection
 from halfmask.events.block._paths import Path
-from halfmask.events.block._times import Unit
-from halfmask.events.block._zones import ZoneText
-from halfmask.events.policy._durations import Duration, DurationText
+from halfmask.events.block._times import Unit, ZoneText
 from halfmask.events.policy._policy_sections import place
-from halfmask.events.policy._sections import EventSection, Text
+from halfmask.events.policy._sections import Duration, DurationText, EventSection, Text
 
 #: Keys of ``[[aggregate]]`` and what they were called in 0.1, whose policies are still read.
 OLD_KEYS: Final = {"min-events": "least-events", "min-entities": "least-entities"}

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from halfmask.events.report._dry_run import DryRun, RuleCounts, dry_run_events
 from halfmask.events.report._fields import released_fields
-from halfmask.events.report._guarantees import guarantees_of
 from halfmask.events.report._page import render_events_report
-from halfmask.events.report._reporting import Reporting
 from halfmask.events.report._risk import ReleasedRisk
 from halfmask.events.report._seen import DroppedPath, SeenPaths, Watched
-from halfmask.events.report._strict import strict_gate
-from halfmask.events.report._writing import Reports, claims_of, write_reports
+from halfmask.events.report._writing import (
+    Reporting,
+    Reports,
+    claims_of,
+    guarantees_of,
+    strict_gate,
+    write_reports,
+)
 
 __all__ = [
     "DroppedPath",

@@ -18,31 +18,30 @@ from halfmask.events.report._fields import field_name, released_fields
 from halfmask.events.report._risk import RiskCounts
 from halfmask.events.report._seen import SeenPaths, Watched
 from halfmask.events.running._checkpoint import CheckpointStore
+from halfmask.events.running._dead_letters import Notices
 from halfmask.events.running._event_run import sealed_tables, stage_of
-from halfmask.events.running._notices import Notices
 from halfmask.events.running._prepared_rules import matching
 from halfmask.events.running._running import Running
 from halfmask.events.running._transforming import Transform
-from halfmask.events.streams import FileSource, PipeSource
+from halfmask.events.stages._stage import Stage
+from halfmask.events.streams import FileSource, PipeSource, Sink, Source
 from halfmask.vault import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from halfmask._progress import Progress
+    from halfmask.events.block._bad_lines import Limits
     from halfmask.events.block._block import Block
-    from halfmask.events.block._changed import Changed
-    from halfmask.events.block._limits import Limits
     from halfmask.events.block._values import Values
+    from halfmask.events.block._writing import Changed
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.report._risk import ReleasedRisk
     from halfmask.events.report._seen import DroppedPath
     from halfmask.events.running._checkpoint import Checkpoint
     from halfmask.events.running._run_summary import RunSummary
     from halfmask.events.secrets._tables import SecretTable
-    from halfmask.events.stages._stage import Stage
-    from halfmask.events.streams import Chunk, Position, Source
+    from halfmask.events.streams import Chunk, Position
     from halfmask.vault import Vault
 
 SAMPLE_LINES = 10_000
@@ -210,10 +209,8 @@ def _secret_of(vault: Vault) -> Secret:
         return Secret.fresh()
 
 
-class _Sample:
+class _Sample(Source):
     """The first lines of a source."""
-
-    endless = False
 
     def __init__(self, source: Source, lines: int) -> None:
         self._source = source
@@ -238,48 +235,18 @@ class _Sample:
         again = self._source.reread()
         return None if again is None else _Sample(again, self._lines)
 
-    def share(self, position: Position) -> float | None:  # noqa: ARG002 # a Source's
-        return None
 
-    def saved(self, position: Position) -> None:
-        pass
-
-    def counts(self) -> dict[str, int]:
-        return {}
-
-
-class _Unwritten:
+class _Unwritten(Sink):
     """A sink that looks at lines and forgets them."""
-
-    lasting = False
-    target: Path | None = None
 
     def __init__(self, policy: EventPolicy) -> None:
         self.risk = RiskCounts.of(policy)
         self.n_lines = 0
 
-    def check(self) -> None:
-        pass
-
-    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
-        pass
-
     def write(self, data: bytes | memoryview) -> None:
         lines = bytes(data)
         self.n_lines += lines.count(b"\n")
         self.risk.look(lines)
-
-    def sync(self) -> tuple[dict[str, Any], bytes]:
-        return {}, b""
-
-    def lines(self) -> Iterator[bytes]:
-        yield from ()
-
-    def finish(self) -> None:
-        pass
-
-    def close(self, *, done: bool) -> None:
-        pass
 
 
 class _Forgetful(CheckpointStore):
@@ -306,10 +273,8 @@ class _Met:
     tokens: set[tuple[Kind, bytes]] = field(default_factory=set)
 
 
-class _Counted:
+class _Counted(Stage):
     """A stage that counts what the rules wrote, and hands it to another one."""
-
-    passes_through = False
 
     def __init__(self, policy: EventPolicy, stage: Stage) -> None:
         self._policy = policy
@@ -351,15 +316,6 @@ class _Counted:
 
     def finish(self) -> bytes:
         return self._stage.finish()
-
-    def state(self) -> bytes:
-        return self._stage.state()
-
-    def restore(self, state: bytes) -> None:
-        self._stage.restore(state)
-
-    def renew(self) -> None:
-        self._stage.renew()
 
     def summary(self) -> dict[str, int]:
         return self._stage.summary()

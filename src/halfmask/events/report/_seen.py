@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Iterator
 
-    from halfmask.events.block._limits import Limits
+    from halfmask.events.block._bad_lines import Limits
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.streams import Chunk, Position, Source
 

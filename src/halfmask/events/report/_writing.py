@@ -10,23 +10,30 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from halfmask._errors import DataError, ReleaseError
-from halfmask.claims import DataFile, EventClaims, EventsManifest, RunCounts
+from halfmask._errors import DataError, GuaranteeNotMetError, ReleaseError
+from halfmask.claims import DataFile, EventClaims, EventGuarantees, EventsManifest, RunCounts
+from halfmask.claims.released_files import manifest_of
 from halfmask.events.report._fields import released_fields
 from halfmask.events.report._page import render_events_report
-from halfmask.events.report._risk import RiskCounts
+from halfmask.events.report._risk import RiskCounts, counted_in
+from halfmask.events.report._seen import SeenPaths, Watched
+from halfmask.events.running._claims import guarantee_claim
 from halfmask.events.stages._aggregation import Aggregation
 from halfmask.events.stages._holding import Holding
-from halfmask.events.streams import open_source
+from halfmask.events.streams import FileSource, PipeSource, open_source
 from halfmask.release import publish_beside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from halfmask.claims.event_claims import EventClaim
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.report._risk import ReleasedRisk
-    from halfmask.events.report._seen import SeenPaths
     from halfmask.events.running._run_summary import RunSummary
     from halfmask.events.stages._stage import Stage
+    from halfmask.events.streams import Sink, Source
     from halfmask.release import Published
+
 
 _TABLES: Final = ("parquet", "arrow")
 
@@ -171,3 +178,140 @@ def _read(path: Path, risk: RiskCounts) -> DataFile:
         n_bytes=size,
         n_rows=lines,
     )
+
+
+def strict_gate(policy: EventPolicy) -> Callable[[Iterator[bytes], RunSummary], None]:
+    """Return the `gate` of `run_events` that refuses outputs with a warning.
+
+    Parameters
+    ----------
+    policy
+        By which the run is made.
+
+    Returns
+    -------
+    callable
+        Raises `GuaranteeNotMetError` with the first warning: of the run (events are lost, nothing
+        was written), or of the risk in the first released events.
+    """
+
+    def gate(lines: Iterator[bytes], summary: RunSummary) -> None:
+        for warning in summary.warnings():
+            raise GuaranteeNotMetError(warning, hint=_AGAIN)
+        risk = counted_in(policy, lines)
+        if risk.warning is not None:
+            raise GuaranteeNotMetError(risk.warning, hint=risk.advice)
+
+    return gate
+
+
+_AGAIN = (
+    "Change the policy or the input. Without [[the gate the same run|--strict the same "
+    "command]] releases the output."
+)
+
+
+def guarantees_of(policy: EventPolicy) -> EventGuarantees:
+    """Return what the manifest of any run of a policy has, whatever the run met.
+
+    Parameters
+    ----------
+    policy
+        Which: as you were given it by whom you trust.
+
+    Returns
+    -------
+    EventPromises
+        What a manifest is held against by `verify_release`.
+
+    Raises
+    ------
+    PolicyError
+        If the policy can't be run.
+
+    Examples
+    --------
+    >>> from halfmask.events import EventPolicy
+    >>> policy = EventPolicy.from_toml('''
+    ... halfmask-events = 1
+    ... release = "orders-2014"
+    ... [[rule]]
+    ... path = "country"
+    ... do = "keep"
+    ... ''')
+    >>> expected = guarantees_of(policy)
+    >>> expected.release, [it.steps for it in expected.fields]
+    ('orders-2014', [('.country',)])
+    """
+    if policy.aggregates:
+        claims: tuple[EventClaim, ...] = Aggregation(policy).claims().claims
+    else:
+        claims = tuple(guarantee_claim(policy, it, least=None) for it in policy.guarantees)
+    return EventGuarantees(
+        policy_sha256=policy.sha256,
+        release=policy.release,
+        fields=released_fields(policy),
+        claims=claims,
+    )
+
+
+class Reporting:
+    """Observes a run, and writes its manifest and report at the end.
+
+    Parameters
+    ----------
+    policy, sink, stage
+        Those of the run.
+
+    Notes
+    -----
+    **Edge cases.** Dropped fields are only listed of lines of JSON in a file or pipe: of Parquet
+    and Arrow only the columns that rules name are read. An output that is a pipe has no reports.
+    """
+
+    def __init__(self, policy: EventPolicy, sink: Sink, stage: Stage) -> None:
+        self._policy = policy
+        self._sink = sink
+        self._stage = stage
+        self._seen: SeenPaths | None = None
+
+    def watching(self, source: Source) -> Source:
+        """Return the source, with its first events looked at as they pass.
+
+        Parameters
+        ----------
+        source
+            The input of the run.
+        """
+        if not isinstance(source, FileSource | PipeSource):
+            return source
+        self._seen = SeenPaths()
+        return Watched(source, self._seen)
+
+    def write(self, summary: RunSummary) -> Reports | None:
+        """Write both, if the run is whole and its output is a file or folder.
+
+        A run that had ended already, and was started again, keeps the files that exist.
+
+        Parameters
+        ----------
+        summary
+            The counts of the run.
+
+        Raises
+        ------
+        ReleaseError
+            If the output can't be read again, or they can't be written.
+        """
+        target = self._sink.target
+        if target is None or not summary.complete:
+            return None
+        seen = self._seen
+        if seen is not None and summary.resumed and not seen.events:
+            # It had come to its end before, and read nothing this time.
+            if manifest_of(target).exists():
+                return None
+            seen = None
+        return write_reports(
+            self._policy, target, summary, claims=claims_of(self._stage), seen=seen
+        )

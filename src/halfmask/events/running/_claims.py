@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask.claims import GuaranteeClaim
 from halfmask.events.actions import Hash, Keep, Sequence, Token
-from halfmask.events.block._shape import OutputShape
+from halfmask.events.block._path_tree import OutputShape
 from halfmask.events.policy._policy_sections import place
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from halfmask._optional import need
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.events.running._checkpoint import CheckpointStore
-from halfmask.events.running._notices import Notices
+from halfmask.events.running._dead_letters import Notices
 from halfmask.events.running._running import Gate, OnError, Running
 from halfmask.events.running._transforming import Transform
 from halfmask.events.secrets._tables import SecretTable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask._progress import Progress
-    from halfmask.events.block._limits import Limits
+    from halfmask.events.block._bad_lines import Limits
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.running._dead_letters import DeadLetters
     from halfmask.events.running._run_summary import RunSummary

@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from halfmask._errors import DataError, KeyMismatchError
 from halfmask.events.block._bad_lines import Reason
 from halfmask.events.running._checkpoint import Checkpoint
-from halfmask.events.running._run_summary import summed_up
-from halfmask.events.running._tally import Tally
+from halfmask.events.running._run_summary import Tally, summed_up
 from halfmask.events.running._working_ahead import Steps, WorkingAhead
-from halfmask.events.streams._places import not_ours
+from halfmask.events.streams._file_sink import not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from halfmask._progress import Progress
     from halfmask.events.block._block import Block
-    from halfmask.events.block._changed import Changed
+    from halfmask.events.block._writing import Changed
     from halfmask.events.running._checkpoint import CheckpointStore, Status
-    from halfmask.events.running._dead_letters import DeadLetters
-    from halfmask.events.running._notices import Notices
+    from halfmask.events.running._dead_letters import DeadLetters, Notices
     from halfmask.events.running._run_summary import RunSummary
     from halfmask.events.running._transforming import Transform
     from halfmask.events.stages._stage import Stage

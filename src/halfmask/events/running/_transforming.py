@@ -15,17 +15,16 @@ import numpy as np
 from halfmask._errors import DataError, KeyMismatchError, ParameterError
 from halfmask.events.actions import RecodeMany, Resources
 from halfmask.events.block._array_rebuild import ArrayRebuild, ContainerRule, field_path
+from halfmask.events.block._bad_lines import Limits
 from halfmask.events.block._block import Block, scan_block
 from halfmask.events.block._buffers import BUFFERS
-from halfmask.events.block._changed import Changed
 from halfmask.events.block._levels import absent
-from halfmask.events.block._limits import Limits
-from halfmask.events.block._naming import Naming
-from halfmask.events.block._open_elements import OpenElements
+from halfmask.events.block._naming import Naming, OpenElements
 from halfmask.events.block._path_tree import PathTree
+from halfmask.events.block._writing import Changed
 from halfmask.events.running._context import BlockView, Context
 from halfmask.events.running._prepared_rules import PathRules, RuleAt, matching
-from halfmask.events.running._tally import Tally
+from halfmask.events.running._run_summary import Tally
 from halfmask.events.secrets._keys import EventKeys
 
 if TYPE_CHECKING:

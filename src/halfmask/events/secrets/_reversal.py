@@ -16,9 +16,8 @@ from halfmask._progress import silent
 from halfmask.events.actions import Recode, Sequence, Token
 from halfmask.events.actions._token import reveal_token
 from halfmask.events.block._block import scan_block
-from halfmask.events.block._path_tree import PathTree
+from halfmask.events.block._path_tree import OutputShape, PathTree
 from halfmask.events.block._paths import Path
-from halfmask.events.block._shape import OutputShape
 from halfmask.events.block._values import Kind, Values, read_text, written_text
 from halfmask.events.block._words import SeenKinds, scalar_token
 from halfmask.events.block._writing import write_block

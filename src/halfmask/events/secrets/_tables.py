@@ -17,7 +17,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._file_kinds import check_kind
 from halfmask._policy_files import near
 from halfmask.events.block._words import Token, scalar_token
-from halfmask.events.policy._durations import Duration
+from halfmask.events.policy._sections import Duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

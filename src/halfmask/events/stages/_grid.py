@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.events.block._zones import DAY, EARLIEST, LATEST, Zone
+from halfmask.events.block._times import DAY, EARLIEST, LATEST, Zone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.events.policy._durations import Duration
+    from halfmask.events.policy._sections import Duration
 
 _HOUR = 3_600_000_000
 #: 1970-01-05 was a Monday.
@@ -54,7 +54,7 @@ class Grid:
 
     Examples
     --------
-    >>> from halfmask.events.policy._durations import Duration
+    >>> from halfmask.events.policy._sections import Duration
     >>> import numpy as np
     >>> days = Grid(Duration.parse("1 day"), zone=Zone("Europe/Berlin"))
     >>> key = days.keys(np.array([1_414_281_600_000_000]))  # midnight UTC of 26 October 2014

@@ -12,15 +12,14 @@ import numpy as np
 from halfmask._errors import DataError, PolicyError
 from halfmask.claims import EventClaims
 from halfmask.events.block._naming import by_steps
-from halfmask.events.block._shape import OutputShape
+from halfmask.events.block._path_tree import OutputShape
 from halfmask.events.block._writing import write_block
 from halfmask.events.policy._policy_sections import place
 from halfmask.events.running._claims import guarantee_claim
+from halfmask.events.stages._cells import Coarser
 from halfmask.events.stages._clock import Closing, EventClock, pane_of
-from halfmask.events.stages._coarser import Coarser
-from halfmask.events.stages._held import Held, names_of
+from halfmask.events.stages._held import ENTITY, SESSION, Held, PaneEvents, names_of
 from halfmask.events.stages._item_sets import hold_sets
-from halfmask.events.stages._pane import ENTITY, SESSION, PaneEvents
 from halfmask.events.stages._session_k import hold_sessions
 
 if TYPE_CHECKING:
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from halfmask.events.block._bad_lines import Limits
     from halfmask.events.block._block import Block
-    from halfmask.events.block._changed import Changed
-    from halfmask.events.block._limits import Limits
+    from halfmask.events.block._writing import Changed
     from halfmask.events.policy._policy import EventPolicy
     from halfmask.events.stages._clock import Pane
     from halfmask.events.streams import Chunk

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.policy._stage_sections import GuaranteeSection
-    from halfmask.events.stages._coarser import Coarser
-    from halfmask.events.stages._pane import PaneColumn, PaneEvents
+    from halfmask.events.stages._cells import Coarser
+    from halfmask.events.stages._held import PaneColumn, PaneEvents
 
 _LEAST_TABLE = 1 << 12
 #: So that the key of two or three values fits into 63 bits.

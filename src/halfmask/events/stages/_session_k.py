@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.events.policy._stage_sections import GuaranteeSection
-    from halfmask.events.stages._coarser import Coarser
-    from halfmask.events.stages._pane import PaneColumn, PaneEvents
+    from halfmask.events.stages._cells import Coarser
+    from halfmask.events.stages._held import PaneColumn, PaneEvents
 
 
 def hold_sessions(

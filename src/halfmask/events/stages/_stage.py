@@ -9,9 +9,9 @@ from halfmask._errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from halfmask.events.block._bad_lines import Limits
     from halfmask.events.block._block import Block
-    from halfmask.events.block._changed import Changed
-    from halfmask.events.block._limits import Limits
+    from halfmask.events.block._writing import Changed
     from halfmask.events.streams import Chunk
 
 
@@ -24,6 +24,7 @@ class Stage(Protocol):
     **Guarantees** that a run relies on: what a stage returns depends only on the events that it
     took since its beginning, not on where blocks end; after ``restore(state())`` it goes on as if
     nothing had been between. Lines are whole: what is returned is empty or ends in a line feed.
+    A class that inherits from it holds nothing back and knows nothing, unless it says otherwise.
     """
 
     @property
@@ -33,9 +34,9 @@ class Stage(Protocol):
         Then it is asked by several threads at once, in any order, and the memory of a block is used
         again once its lines are written.
         """
-        ...
+        return False
 
-    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
+    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:  # noqa: ARG002 # it holds nothing
         """Look at a whole input that has an end, before its blocks are taken.
 
         Not called where lines come once alone, such as those of a pipe; nor where `passes_through`.
@@ -47,7 +48,7 @@ class Stage(Protocol):
         limits
             Beyond what a line is refused.
         """
-        ...
+        return
 
     def take(self, changed: Changed, block: Block) -> bytes | memoryview:
         """Take a block in, and return the lines that may be written now.
@@ -68,11 +69,11 @@ class Stage(Protocol):
 
     def finish(self) -> bytes:
         """Return what may be written of what was held back, at the end of the stream."""
-        ...
+        return b""
 
     def state(self) -> bytes:
         """Return all that the stage remembers of the stream, to be sealed in a vault."""
-        ...
+        return b""
 
     def restore(self, state: bytes) -> None:
         """Go on where a stage with the same settings was.
@@ -87,54 +88,26 @@ class Stage(Protocol):
         DataError
             If the bytes aren't the state of such a stage.
         """
-        ...
+        if state:
+            raise DataError("The state is that of another stage.")
 
     def renew(self) -> None:
         """Begin with the next input of the stream, once one is at its end.
 
         What is known of the stream stays; claims about lines are about the next output only.
         """
-        ...
+        return
 
     def summary(self) -> dict[str, int]:
         """Return counts for the run's summary, by name."""
-        ...
+        return {}
 
 
-class PassThrough:
+class PassThrough(Stage):
     """Writes what comes: the stage of a run that has no other."""
 
     passes_through = True
 
-    def look_ahead(self, chunks: Iterable[Chunk], limits: Limits) -> None:
-        """Do nothing: nothing waits for what comes later."""
-
     def take(self, changed: Changed, block: Block) -> bytes | memoryview:  # noqa: ARG002 # a Stage's
         """Return all lines of the block that the rules let out."""
         return changed.view()
-
-    def finish(self) -> bytes:
-        """Return nothing: nothing was held back."""
-        return b""
-
-    def state(self) -> bytes:
-        """Return no bytes: it knows nothing."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Take the state that `state` gave.
-
-        Raises
-        ------
-        DataError
-            If there is more in it than nothing.
-        """
-        if state:
-            raise DataError("The state is that of another stage.")
-
-    def renew(self) -> None:
-        """Do nothing: it knows nothing."""
-
-    def summary(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}

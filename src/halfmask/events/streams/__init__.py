@@ -6,10 +6,9 @@ from halfmask.events.streams._chunk import Chunk, Position, Source
 from halfmask.events.streams._columnar import ColumnarFile
 from halfmask.events.streams._file_sink import FileSink
 from halfmask.events.streams._files import FileSource, FolderSource, PipeSource
-from halfmask.events.streams._folder_sink import FolderSink
 from halfmask.events.streams._following import FollowedFile
 from halfmask.events.streams._opening import open_source
-from halfmask.events.streams._sinks import PipeSink, Sink, open_sink
+from halfmask.events.streams._sinks import FolderSink, PipeSink, Sink, open_sink
 from halfmask.events.streams._tabular import TableSink
 from halfmask.events.streams._topic import TopicSource
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from halfmask._errors import DataError, SchemaError
 from halfmask.data import check_calendar
 from halfmask.data.arrow_types import check_times, refuse_foreign_types
-from halfmask.events.streams._chunk import Chunk
+from halfmask.events.streams._chunk import Chunk, Source
 
 if TYPE_CHECKING:
     import threading
@@ -25,7 +25,7 @@ _ROWS = 1 << 14
 _STREAM = ".arrows"
 
 
-class ColumnarFile:
+class ColumnarFile(Source):
     """The rows of a Parquet or Arrow file, as JSON lines.
 
     Parameters
@@ -49,8 +49,6 @@ class ColumnarFile:
     **Edge cases.** Dates and times become text of ISO 8601, with their zone if they have one;
     decimals become text; NaN and infinities become null. Row 1 is line 1.
     """
-
-    endless = False
 
     def __init__(self, path: str | Path, *, roots: frozenset[str] | None = None) -> None:
         self._path = Path(path)
@@ -100,13 +98,6 @@ class ColumnarFile:
     def share(self, position: Position) -> float | None:
         """Return which share of the rows is before a position."""
         return int(position["offset"]) / self._rows if self._rows else None
-
-    def saved(self, position: Position) -> None:
-        """Do nothing: a checkpoint is all that is needed."""
-
-    def counts(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
 
     def _mark(self) -> str:
         """Return what the file is known again by."""

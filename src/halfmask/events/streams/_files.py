@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import DataError
-from halfmask.events.block._limits import Limits
+from halfmask.events.block._bad_lines import Limits
+from halfmask.events.streams._chunk import Cutter, Source, begin_at
 from halfmask.events.streams._columnar import ColumnarFile
-from halfmask.events.streams._cutting import Cutter, begin_at
 from halfmask.events.streams._readers import Descriptor, reader_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def opened(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-class FileSource:
+class FileSource(Source):
     """One file of JSON lines; plain, gzip or zstd by what it begins with.
 
     Parameters
@@ -63,8 +63,6 @@ class FileSource:
     and frames of zstd may follow each other. A torn archive is an error once all whole lines before
     have been yielded.
     """
-
-    endless = False
 
     def __init__(
         self, path: str | Path, *, limits: Limits | None = None, block_bytes: int = BLOCK_BYTES
@@ -127,15 +125,8 @@ class FileSource:
             return None
         return min(int(position["offset"]) / self._size, 1.0)
 
-    def saved(self, position: Position) -> None:
-        """Do nothing: a checkpoint is all that is needed."""
 
-    def counts(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
-
-
-class FolderSource:
+class FolderSource(Source):
     """All files of a folder, in the order of their names.
 
     Parameters
@@ -154,8 +145,6 @@ class FolderSource:
     DataError
         If it can't be read, or a file's name doesn't say what it is.
     """
-
-    endless = False
 
     def __init__(
         self,
@@ -225,15 +214,12 @@ class FolderSource:
         """Return which share of the files is before a position."""
         return (len(position["names"]) - 1) / max(len(self._files), 1)
 
-    def saved(self, position: Position) -> None:
-        """Do nothing: a checkpoint is all that is needed."""
-
     def counts(self) -> dict[str, int]:
         """Return how many files there are."""
         return {"files": len(self._files)}
 
 
-class PipeSource:
+class PipeSource(Source):
     """Lines that come through a pipe, such as standard input; plain, gzip or zstd.
 
     Parameters
@@ -248,8 +234,6 @@ class PipeSource:
     **Edge cases.** A pipe can't be wound back: to go on after a break, give the same stream from
     its beginning. What was worked on already is read again, checked to be the same, and skipped.
     """
-
-    endless = False
 
     def __init__(
         self,
@@ -274,17 +258,3 @@ class PipeSource:
         yield from cutter.whole(reader)
         if not stop.is_set():  # else the rest of the last line may yet come
             yield from cutter.end()
-
-    def reread(self) -> None:
-        """Return None: a pipe can't be wound back."""
-
-    def share(self, position: Position) -> float | None:  # noqa: ARG002 # a Source's
-        """Return None: nobody knows how much will come."""
-        return None
-
-    def saved(self, position: Position) -> None:
-        """Do nothing: a checkpoint is all that is needed."""
-
-    def counts(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}

@@ -12,7 +12,7 @@ from halfmask.events.streams._files import COLUMNAR, FileSource, FolderSource, P
 from halfmask.events.streams._following import FollowedFile
 
 if TYPE_CHECKING:
-    from halfmask.events.block._limits import Limits
+    from halfmask.events.block._bad_lines import Limits
     from halfmask.events.streams._chunk import Source
 
 

@@ -1,21 +1,176 @@
-"""Where lines go: a file, a folder of parts, a table, a pipe."""
+"""Where lines are written to: a folder of parts, a pipe, or whatever a path names."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from halfmask._errors import ParameterError
-from halfmask.events.streams._file_sink import FileSink
-from halfmask.events.streams._folder_sink import FolderSink
+from halfmask._errors import ParameterError, ReleaseError
+from halfmask.events.streams._file_sink import (
+    FileSink,
+    check_free,
+    check_tail,
+    not_ours,
+    partial_of,
+    sync_folder,
+    writing_out,
+)
+from halfmask.events.streams._files import FileSource
 from halfmask.events.streams._tabular import TableSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from halfmask.events.streams._file_sink import Packing
+
+
+_ENDINGS = {None: "", "gzip": ".gz", "zstd": ".zst"}
+_PART_BYTES = 1 << 28
+
+
+class FolderSink:
+    """A folder of numbered parts: ``part-00001.jsonl``, and so on.
+
+    Parameters
+    ----------
+    path
+        The folder. Until all is written it is ``.partial`` behind its name.
+    packing
+        As of `FileSink`.
+    part_bytes
+        A part ends with the first line at or behind so many bytes of lines.
+    appending, overwrite
+        As of `FileSink`.
+    """
+
+    lasting = True
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        packing: Packing | None = None,
+        part_bytes: int = _PART_BYTES,
+        appending: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        self.target: Path = Path(path)
+        self._packing = packing
+        self._part_bytes = part_bytes
+        self._overwrite = overwrite
+        self._work = self.target if appending else partial_of(self.target)
+        self._number = 1
+        self._filled = 0
+        self._sizes: list[int] = []
+        self._part: FileSink | None = None
+
+    def check(self) -> None:
+        """Refuse to write over what is there."""
+        with writing_out():
+            check_free(self._work, overwrite=self._overwrite)
+            check_free(self.target, overwrite=self._overwrite)
+
+    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
+        """Make the folder, or remove the parts behind the checkpoint."""
+        with writing_out():
+            if again and state is not None:
+                if not self._work.exists() and self.target.exists():
+                    self._check(self.target, state)
+                    self.target.rename(self._work)
+                self._check(self._work, state)
+            if not again and self._work.is_dir():
+                shutil.rmtree(self._work)
+            self._work.mkdir(exist_ok=True)
+            self._number = int(state["part"]) if state else 1
+            self._filled = int(state["filled"]) if state else 0
+            for path in self._work.iterdir():
+                if path.name.startswith("part-") and path.name > self._name(self._number):
+                    path.unlink()
+            self._part = self._opened(None if state is None else state["file"], pending, again)
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Write lines, to the next part where one is full."""
+        while data:
+            cut = len(data)
+            if self._filled + len(data) >= self._part_bytes:
+                first = max(self._part_bytes - self._filled - 1, 0)
+                cut = first + bytes(data[first:]).index(b"\n") + 1
+            self._current().write(data[:cut])
+            self._filled += cut
+            data = data[cut:]
+            if self._filled >= self._part_bytes:
+                self._current().finish()
+                self._current().close(done=True)
+                self._sizes.append((self._work / self._name(self._number)).stat().st_size)
+                self._number, self._filled = self._number + 1, 0
+                self._part = self._opened(None, b"", again=True)
+
+    def sync(self) -> tuple[dict[str, Any], bytes]:
+        """Bring what is written to the disk."""
+        file, pending = self._current().sync()
+        with writing_out():
+            sync_folder(self._work)
+        where = {"part": self._number, "filled": self._filled, "sizes": list(self._sizes)}
+        return {**where, "file": file}, pending
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield what was written so far, part by part."""
+        for number in range(1, self._number):
+            chunks = FileSource(self._work / self._name(number)).chunks(None, threading.Event())
+            yield from (chunk.data for chunk in chunks)
+        yield from self._current().lines()
+
+    def finish(self) -> None:
+        """Finish the last part; rename the folder."""
+        self._current().finish()
+        with writing_out():
+            if not self._filled and self._number > 1:
+                (self._work / self._name(self._number)).unlink()
+            sync_folder(self._work)
+            if self._work != self.target:
+                if self._overwrite and self.target.is_dir():
+                    shutil.rmtree(self.target)
+                self._work.rename(self.target)
+            sync_folder(self.target.parent)
+
+    def close(self, *, done: bool) -> None:
+        """Close the last part."""
+        if self._part is not None:
+            self._part.close(done=done)
+
+    def _check(self, folder: Path, state: Mapping[str, Any]) -> None:
+        """Check that the parts up to the checkpoint are there still."""
+        sizes = list(state["sizes"])
+        for number, size in enumerate(sizes, start=1):
+            path = folder / self._name(number)
+            if path.is_symlink() or not path.is_file() or path.stat().st_size != size:
+                raise not_ours()
+        if state["file"]["length"]:
+            path = folder / self._name(len(sizes) + 1)
+            if path.is_symlink() or not path.is_file():
+                raise not_ours()
+            with path.open("rb") as file:
+                check_tail(file, state["file"])
+        self._sizes = sizes
+
+    def _name(self, number: int) -> str:
+        return f"part-{number:05}.jsonl{_ENDINGS[self._packing]}"
+
+    def _opened(self, state: Mapping[str, Any] | None, pending: bytes, again: bool) -> FileSink:  # noqa: FBT001 # as begin has it
+        path = self._work / self._name(self._number)
+        part = FileSink(path, packing=self._packing, appending=True, overwrite=self._overwrite)
+        part.begin(state, pending, again=again)
+        return part
+
+    def _current(self) -> FileSink:
+        if self._part is None:
+            raise ReleaseError("The output was closed.", hint="This is a fault of halfmask.")
+        return self._part
+
 
 _PACKINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _TABULAR = (".parquet", ".arrow")
@@ -25,18 +180,19 @@ class Sink(Protocol):
     """Where lines go.
 
     **Guarantees** that a run relies on: after ``begin(sync())`` a sink holds the bytes that it held
-    then, and at its end the same bytes as if nothing had been between.
+    then, and at its end the same bytes as if nothing had been between. A class that inherits from
+    it is a pipe, which begins where it is, and can't be read again, unless it says otherwise.
     """
 
     @property
     def lasting(self) -> bool:
         """Whether what was written can be cut back and gone on with."""
-        ...
+        return False
 
     @property
     def target(self) -> Path | None:
         """What is there at the end; None for a pipe."""
-        ...
+        return None
 
     def check(self) -> None:
         """Raise if something is there that may not be replaced.
@@ -46,9 +202,9 @@ class Sink(Protocol):
         ReleaseError
             If there is.
         """
-        ...
+        return
 
-    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
+    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:  # noqa: ARG002 # a pipe's
         """Make the output, or cut back what is there.
 
         Parameters
@@ -63,7 +219,7 @@ class Sink(Protocol):
         ReleaseError
             If what is there isn't the run's, or it can't be written.
         """
-        ...
+        return
 
     def write(self, data: bytes | memoryview) -> None:
         """Take whole lines; what a view shows may be others afterwards.
@@ -77,17 +233,17 @@ class Sink(Protocol):
 
     def sync(self) -> tuple[dict[str, Any], bytes]:
         """Bring all to the disk; return where the output is, and what isn't in it yet."""
-        ...
+        return {}, b""
 
     def lines(self) -> Iterator[bytes]:
         """Yield what was written so far, in blocks of whole lines; nothing of a pipe."""
-        ...
+        yield from ()
 
     def finish(self) -> None:
         """Write what is left, and give the output its name."""
-        ...
+        return
 
-    def close(self, *, done: bool) -> None:
+    def close(self, *, done: bool) -> None:  # noqa: ARG002 # the same
         """Let go; if all is `done`, remove what was needed on the way.
 
         Parameters
@@ -95,10 +251,10 @@ class Sink(Protocol):
         done
             Whether the output is complete.
         """
-        ...
+        return
 
 
-class PipeSink:
+class PipeSink(Sink):
     """A pipe, such as standard output. What went into it can't be cut back.
 
     Parameters
@@ -107,17 +263,8 @@ class PipeSink:
         Takes bytes.
     """
 
-    lasting = False
-    target: Path | None = None
-
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-
-    def check(self) -> None:
-        """Do nothing: a pipe is where it is."""
-
-    def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
-        """Do nothing: a pipe begins where it is."""
 
     def write(self, data: bytes | memoryview) -> None:
         """Write lines."""
@@ -128,16 +275,9 @@ class PipeSink:
         self._file.flush()
         return {}, b""
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield nothing: what went into a pipe can't be read again."""
-        yield from ()
-
     def finish(self) -> None:
         """Pass on what is written."""
         self._file.flush()
-
-    def close(self, *, done: bool) -> None:
-        """Leave the pipe open: it isn't ours."""
 
 
 def open_sink(where: str | Path, *, appending: bool = False, overwrite: bool = False) -> Sink:

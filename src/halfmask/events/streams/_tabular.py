@@ -14,8 +14,7 @@ from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._paths import Path as EventPath
 from halfmask.events.block._paths import Step
 from halfmask.events.block._values import Kind
-from halfmask.events.streams._file_sink import FileSink
-from halfmask.events.streams._places import check_free, partial_of, writing_out
+from halfmask.events.streams._file_sink import FileSink, check_free, partial_of, writing_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from halfmask._errors import DataError, MissingDependencyError
-from halfmask.events.streams._chunk import Chunk
+from halfmask.events.streams._chunk import Chunk, Source
 
 if TYPE_CHECKING:
     import threading
@@ -71,7 +71,7 @@ class TopicConsumer(Protocol):
         ...
 
 
-class TopicSource:
+class TopicSource(Source):
     """All partitions of a topic: each message is an event.
 
     Parameters
@@ -112,7 +112,11 @@ class TopicSource:
         self._until_end = until_end
         self._partition_of = partition_of or _partition_class()
         self._ends: dict[int, int] = {}
-        self.endless = not until_end
+
+    @property
+    def endless(self) -> bool:
+        """Whether messages are read until the run is stopped."""
+        return not self._until_end
 
     @classmethod
     def connect(
@@ -164,17 +168,6 @@ class TopicSource:
                     },
                 )
                 line += len(values)
-
-    def reread(self) -> None:
-        """Return None: it has no end."""
-
-    def share(self, position: Position) -> float | None:  # noqa: ARG002 # a Source's
-        """Return None: messages may come while we read."""
-        return None
-
-    def counts(self) -> dict[str, int]:
-        """Return no counts."""
-        return {}
 
     def saved(self, position: Position) -> None:
         """Inform the brokers that all before a position is worked on.

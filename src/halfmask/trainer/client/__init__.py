@@ -10,8 +10,8 @@ from __future__ import annotations
 from halfmask.trainer.client._client import TrainerClient
 from halfmask.trainer.client._hashed_source import HashedSource
 from halfmask.trainer.client._journal import Journal
-from halfmask.trainer.client._model import RemoteModel
-from halfmask.trainer.client._pushing import Pushed
-from halfmask.trainer.client._retry_policy import RetryPolicy
+from halfmask.trainer.client._model_admin import RemoteModel
+from halfmask.trainer.client._sending import Pushed
+from halfmask.trainer.client._transport import RetryPolicy
 
 __all__ = ["HashedSource", "Journal", "Pushed", "RemoteModel", "RetryPolicy", "TrainerClient"]

@@ -11,13 +11,11 @@ from halfmask._errors import ParameterError, TrainerError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.trainer.client._address import check_token, checked_url, tls_context
+from halfmask.trainer.client._flow import placed
 from halfmask.trainer.client._journal import Journal
 from halfmask.trainer.client._model_admin import ModelAdmin, path_of
-from halfmask.trainer.client._place import placed
-from halfmask.trainer.client._predicting import predict_batches, without_labels
-from halfmask.trainer.client._pushing import Pushed, push_batches
-from halfmask.trainer.client._retry_policy import RetryPolicy
-from halfmask.trainer.client._transport import Transport
+from halfmask.trainer.client._sending import Pushed, predict_batches, push_batches, without_labels
+from halfmask.trainer.client._transport import RetryPolicy, Transport
 from halfmask.trainer.client.content_key import work_name
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from halfmask._progress import Progress
     from halfmask.hashing import HashedRows
-    from halfmask.trainer.client._body import Compression
+    from halfmask.trainer.client._flow import Compression
 
 #: Two or three megabytes of 39 features.
 BATCH_ROWS = 4096

@@ -3,21 +3,180 @@
 from __future__ import annotations
 
 import json
+import math
 import ssl
 import threading
 import time
 from dataclasses import dataclass
+from secrets import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import MissingDependencyError, TrainerError
-from halfmask.trainer.client._body import Body
-from halfmask.trainer.client._refusals import Answer, refused
-from halfmask.trainer.client._retry_policy import RetryPolicy, seconds_of
+from halfmask._validation import number_between
+from halfmask.trainer.client._flow import Body
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import httpx
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How long a client waits, and when it sends a request again.
+
+    Parameters
+    ----------
+    answer_seconds
+        How long a step of a request may take: to send a piece, to answer; to connect, no more
+        than 10 s. More than 0. A model that is being made is waited for 300 s at least.
+    first_seconds
+        The longest wait before the second try; each later one may be twice as long. More than 0.
+    max_seconds
+        No wait is longer, unless the service asks for more by ``Retry-After``.
+    give_up_seconds
+        How long after a request's first failure it is tried again; 0 for never. A wait that would
+        end later isn't begun.
+
+    Raises
+    ------
+    ParameterError
+        If one is out of range.
+
+    Notes
+    -----
+    **Guarantees.** Waits are drawn evenly from half of the longest up to it, so that many clients
+    that failed at once don't come back at once (full and equal jitter: Brooker, "Exponential
+    Backoff and Jitter", 2015). A service's ``Retry-After`` is never undercut.
+
+    Examples
+    --------
+    >>> waits = [RetryPolicy().wait(tries) for tries in range(4)]
+    >>> [round(each, 1) <= 0.1 * 2**tries for tries, each in enumerate(waits)]
+    [True, True, True, True]
+    >>> RetryPolicy().wait(0, asked=7.0)
+    7.0
+    """
+
+    answer_seconds: float = 60.0
+    first_seconds: float = 0.1
+    max_seconds: float = 30.0
+    give_up_seconds: float = 300.0
+
+    def __post_init__(self) -> None:
+        number_between(
+            0,
+            math.inf,
+            owner="RetryPolicy",
+            low_open=True,
+            answer_seconds=self.answer_seconds,
+            first_seconds=self.first_seconds,
+            max_seconds=self.max_seconds,
+        )
+        number_between(0, math.inf, owner="RetryPolicy", give_up_seconds=self.give_up_seconds)
+
+    def wait(self, tries: int, *, asked: float | None = None) -> float:
+        """Return how many seconds to wait after so many failed tries.
+
+        Parameters
+        ----------
+        tries
+            How many there were before the one that just failed: 0 at first.
+        asked
+            What the service asked for, in seconds.
+        """
+        longest = min(self.max_seconds, self.first_seconds * 2.0 ** min(tries, 60))
+        drawn = SystemRandom().uniform(longest / 2, longest)
+        return drawn if asked is None else max(asked, 0.0 if tries == 0 else drawn)
+
+
+def seconds_of(header: str | None) -> float | None:
+    """Return what ``Retry-After`` asks for, in seconds; None if it isn't a number of seconds.
+
+    Examples
+    --------
+    >>> [seconds_of(each) for each in ("2", "0.25", "tomorrow", "-1", None)]
+    [2.0, 0.25, None, None, None]
+    """
+    try:
+        seconds = float(header) if header is not None else math.nan
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+_MAX_LETTERS = 300
+_MESSAGES = {
+    400: ("The service doesn't understand the request", None),
+    401: ("The service doesn't know the token", "Ask for a token, or look for one that expired."),
+    403: ("The token doesn't allow this", "Ask for a token with the scope that it takes."),
+    404: (
+        "The service has no such model, for this token",
+        "Ask the operator for the model's name; a token reaches models of its tenant alone.",
+    ),
+    408: ("The service had no time to wait for the rows", "Send fewer rows in a batch."),
+    409: ("The service has something else under that name", None),
+    413: ("The request is larger than the service takes", "Send fewer rows in a batch."),
+    415: ("The service doesn't take this kind of request", None),
+    422: ("The service doesn't accept what was sent", None),
+    429: ("The service is asked for more than it gives", "Wait, or ask for a larger quota."),
+    503: ("The service is too busy, or is being started", "Try again later."),
+    507: (
+        "The disk of the service is full",
+        "Nothing that was acknowledged is lost; inform the operator.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A response of a service; the names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    def json(self) -> Any:  # noqa: ANN401 # what JSON holds
+        """Return the JSON of an answer."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):
+            raise TrainerError(
+                "The service's answer isn't JSON.",
+                hint="Check the address: something else may answer there.",
+                status=self.status,
+            ) from None
+
+
+def refused(answer: Answer, token: str | None) -> TrainerError:
+    """Return the error of an answer that isn't what was asked for.
+
+    The service isn't trusted: one printable line of its message is shown, unless it holds the
+    token.
+    """
+    what, hint = _MESSAGES.get(answer.status, ("The service didn't do it", None))
+    try:
+        found = json.loads(answer.content)
+    except (ValueError, RecursionError):
+        found = None
+    payload = found if isinstance(found, dict) else {}
+    words, code = _shown(payload.get("error"), token), _shown(payload.get("code"), token)
+    message = (
+        f"{what} ({answer.status}). Its message: {words}."
+        if words
+        else f"{what} ({answer.status})."
+    )
+    return TrainerError(message, hint=hint, status=answer.status, word=code or None)
+
+
+def _shown(words: object, token: str | None) -> str:
+    """Return a service's message in printable form."""
+    if not isinstance(words, str) or (token is not None and token in words):
+        return ""
+    line = " ".join(words.split())
+    shown = "".join(each if each.isprintable() else "?" for each in line)[:_MAX_LETTERS]
+    return shown.rstrip(". ")
+
 
 #: Of an answer that isn't predictions: a longer one is not ours.
 MAX_BYTES = 1 << 24

@@ -13,11 +13,10 @@ stands alone:
 
 from __future__ import annotations
 
-from halfmask.trainer.defences._client_caps import ClientCaps
+from halfmask.trainer.defences._caps import ClientCaps, NormClip
 from halfmask.trainer.defences._defences import Defences
 from halfmask.trainer.defences._defended import DefendedLearner, Learned
 from halfmask.trainer.defences._guard import Guard, Quality, Verdict
-from halfmask.trainer.defences._norm_clip import NormClip
 from halfmask.trainer.defences._tally import DefenceTally, RollbackNotice
 
 __all__ = [

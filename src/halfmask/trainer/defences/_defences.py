@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.trainer.defences._client_caps import ClientCaps
+from halfmask.trainer.defences._caps import ClientCaps, NormClip
 from halfmask.trainer.defences._guard import Guard
-from halfmask.trainer.defences._norm_clip import NormClip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

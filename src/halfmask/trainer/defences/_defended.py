@@ -10,16 +10,14 @@ import numpy as np
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.trainer.defences._defences import Defences
-from halfmask.trainer.defences._memory import Memory
-from halfmask.trainer.defences._tally import RollbackNotice
+from halfmask.trainer.defences._tally import Memory, RollbackNotice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.hashing import HashedRows
-    from halfmask.trainer.defences._client_caps import ClientCaps
+    from halfmask.trainer.defences._caps import ClientCaps, NormClip
     from halfmask.trainer.defences._guard import Guard, Quality, Verdict
-    from halfmask.trainer.defences._norm_clip import NormClip
     from halfmask.trainer.defences._tally import DefenceTally
 
 #: A stretch of rows is judged when it takes as much memory, however few rows it has.

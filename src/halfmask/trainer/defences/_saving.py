@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from halfmask._errors import DataError, HalfmaskError, IntegrityError
 from halfmask.hashing import HashedRows
-from halfmask.trainer.defences._client_caps import Ledger
+from halfmask.trainer.defences._caps import Ledger
 from halfmask.trainer.defences._defences import Defences
 from halfmask.trainer.defences._guard import Quality
-from halfmask.trainer.defences._memory import Memory, Strike
-from halfmask.trainer.defences._tally import DefenceTally
+from halfmask.trainer.defences._tally import DefenceTally, Memory, Strike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from halfmask.trainer.learner._learner import OnlineLearner
 from halfmask.trainer.learner._pipeline import learn_batches, learn_file
-from halfmask.trainer.learner._progress import ProgressiveValidation
+from halfmask.trainer.learner._state import ProgressiveValidation
 
 __all__ = ["OnlineLearner", "ProgressiveValidation", "learn_batches", "learn_file"]

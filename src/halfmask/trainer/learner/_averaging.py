@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.trainer.learner._progress import ProgressiveValidation
-from halfmask.trainer.learner._state import LearnerState
+from halfmask.trainer.learner._state import LearnerState, ProgressiveValidation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.trainer.learner._settings import LearnerSettings
+    from halfmask.trainer.learner._state import LearnerSettings
 
 #: Slots are averaged in blocks: sums of 64 bits of all of them would take twice the memory.
 _BLOCK = 1 << 18

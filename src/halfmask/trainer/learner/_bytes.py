@@ -21,9 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.trainer.learner._progress import ProgressiveValidation
-from halfmask.trainer.learner._settings import LearnerSettings
-from halfmask.trainer.learner._state import LearnerState
+from halfmask.trainer.learner._state import LearnerSettings, LearnerState, ProgressiveValidation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,13 +10,16 @@ import numpy as np
 from halfmask._errors import DivergenceError, ParameterError
 from halfmask._validation import integer_at_least, number_between
 from halfmask.trainer.learner._averaging import averaged
-from halfmask.trainer.learner._bounds import bound_after
 from halfmask.trainer.learner._bytes import digest_of, learner_from_bytes, learner_to_bytes
-from halfmask.trainer.learner._examples import Examples, check_rows, frozen
-from halfmask.trainer.learner._learning import learn_all, learn_threaded
-from halfmask.trainer.learner._settings import LearnerSettings, rate_of
-from halfmask.trainer.learner._state import LearnerState
-from halfmask.trainer.learner._undo import Undo
+from halfmask.trainer.learner._learning import (
+    Examples,
+    bound_after,
+    check_rows,
+    frozen,
+    learn_all,
+    learn_threaded,
+)
+from halfmask.trainer.learner._state import LearnerSettings, LearnerState, Undo, rate_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.hashing import HashedRows
-    from halfmask.trainer.learner._progress import ProgressiveValidation
-    from halfmask.trainer.learner._settings import Loss, Optimizer
+    from halfmask.trainer.learner._state import Loss, Optimizer, ProgressiveValidation
 
 
 class OnlineLearner:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from halfmask.hashing import FileHasher, HashedRows, TableReading
     from halfmask.trainer.learner._learner import OnlineLearner
-    from halfmask.trainer.learner._progress import ProgressiveValidation
+    from halfmask.trainer.learner._state import ProgressiveValidation
 
 #: Batches that may wait to be learnt: with fewer, hashing stops where learning is held up a moment.
 _WAITING = 6

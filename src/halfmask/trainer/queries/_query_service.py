@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from halfmask._errors import DataError
 from halfmask.dp.queries import query_sql
@@ -18,8 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.dp.queries import PrivateAnswer, PrivateQuery, PrivateTable, QueryPlan
-    from halfmask.trainer.queries._query_schemas import AskedQuestion
     from halfmask.trainer.service._options import ServiceOptions
+
+
+class AskedQuestion(BaseModel):
+    """A question in SQL, and what its answer may cost."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    sql: Annotated[str, Field(min_length=1, max_length=10_000)]
+    epsilon: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
+    delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.0
+    noise: Literal["laplace", "gaussian"] = "laplace"
+
 
 Result = TypeVar("Result")
 

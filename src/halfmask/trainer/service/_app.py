@@ -17,11 +17,12 @@ from halfmask import __version__
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.service import _model_routes, _operation_routes, _row_routes
 from halfmask.trainer.service._auth_middleware import OPEN, AuthMiddleware
-from halfmask.trainer.service._fast_path import FastPath
 from halfmask.trainer.service._responses import error_of, refusal_of
+from halfmask.trainer.service._row_routes import FastPath
 from halfmask.trainer.service._service import Service
 
 if TYPE_CHECKING:
+    from halfmask.trainer.service._access import Access
     from halfmask.trainer.service._options import ServiceOptions
 
 log = logging.getLogger("halfmask.trainer")
@@ -36,44 +37,56 @@ def application(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         opening = asyncio.ensure_future(service.run(service.making, _open, service, opened))
-        watching = asyncio.ensure_future(service.access.keep_up())
-        yield
-        service.store.stop_warming()
-        watching.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching
+        async with keeping_up(service.access):
+            yield
+            service.store.stop_warming()
         await opening
         await asyncio.to_thread(service.close)
 
-    app = FastAPI(
+    app = bare_app(
+        service,
         title="halfmask trainer",
-        version=__version__,
         description=(
             "Learns online from rows whose features were hashed under a key where they come from. "
             "Each request but those for health and this page has a header "
             "Authorization: Bearer TOKEN."
         ),
         lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
     )
-    app.state.service = service
     for routes in (_model_routes, _row_routes, _operation_routes):
         app.include_router(routes.router)
     # What is added last comes first.
     app.add_middleware(FastPath, routes=_row_routes.fast_paths())
     app.add_middleware(AuthMiddleware, service=service)
-    handle_errors(app)
-    describe_tokens(app)
     return app
 
 
-def handle_errors(app: FastAPI) -> None:
-    """Let each error become a response of one shape."""
+def bare_app(service: object, *, lifespan: Any, **about: str) -> FastAPI:  # noqa: ANN401 # Starlette's
+    """Return an application over a service without routes; each error is of one shape."""
+    app = FastAPI(
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        **about,  # type: ignore[arg-type] # title and description
+    )
+    app.state.service = service
     app.add_exception_handler(HalfmaskError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    _describe_tokens(app)
+    return app
+
+
+@asynccontextmanager
+async def keeping_up(access: Access) -> AsyncIterator[None]:
+    """Read the tokens again and again meanwhile."""
+    watching = asyncio.ensure_future(access.keep_up())
+    yield
+    watching.cancel()
+    with suppress(asyncio.CancelledError):
+        await watching
 
 
 def _open(service: Service, opened: Callable[[], None]) -> None:
@@ -110,7 +123,7 @@ async def _http(_: Request, error: Exception) -> Response:
     return error_of(message, status=error.status_code, headers=headers)
 
 
-def describe_tokens(app: FastAPI) -> None:
+def _describe_tokens(app: FastAPI) -> None:
     """Describe in the OpenAPI which paths need a token."""
     made = app.openapi
 

@@ -11,66 +11,66 @@ class Meters:
     """Counters and gauges of one service."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "halfmask_requests",
             "Requests, by route, method and status.",
             ["route", "method", "status"],
-            registry=self.registry,
+            registry=registry,
         )
         self.seconds = Histogram(
             "halfmask_request_seconds",
             "From the head of a request to the end of its answer.",
             ["route"],
             buckets=SECONDS,
-            registry=self.registry,
+            registry=registry,
         )
         self.learned = Counter(
-            "halfmask_rows_acknowledged", "Rows that are on the disk.", registry=self.registry
+            "halfmask_rows_acknowledged", "Rows that are on the disk.", registry=registry
         )
         self.predicted = Counter(
-            "halfmask_rows_predicted", "Rows that were predicted.", registry=self.registry
+            "halfmask_rows_predicted", "Rows that were predicted.", registry=registry
         )
         self.repeated = Counter(
             "halfmask_batches_repeated",
             "Batches that had come before under the same key.",
-            registry=self.registry,
+            registry=registry,
         )
         self.flushes = Histogram(
             "halfmask_flush_seconds",
             "Writing a group of batches and flushing it to the disk.",
             buckets=SECONDS,
-            registry=self.registry,
+            registry=registry,
         )
         self.flushed = Counter(
-            "halfmask_batches_flushed", "Batches that were flushed.", registry=self.registry
+            "halfmask_batches_flushed", "Batches that were flushed.", registry=registry
         )
         self.backlog = Gauge(
             "halfmask_backlog_bytes",
             "Bodies that are read, logged or waiting to be learned.",
-            registry=self.registry,
+            registry=registry,
         )
-        self.models = Gauge("halfmask_models", "Models that are open.", registry=self.registry)
+        self.models = Gauge("halfmask_models", "Models that are open.", registry=registry)
         self.lag = Gauge(
             "halfmask_batches_unlearned",
             "Batches that are on the disk and not learned yet.",
-            registry=self.registry,
+            registry=registry,
         )
         self.defended = Gauge(
             "halfmask_rows_defended",
             "Rows that defences clipped, capped, refused or took back, in models as they are now.",
             ["how"],
-            registry=self.registry,
+            registry=registry,
         )
         self.rollbacks = Gauge(
             "halfmask_guard_rollbacks",
             "How often guards took rows back, in models as they are now.",
-            registry=self.registry,
+            registry=registry,
         )
         self.stopped = Gauge(
             "halfmask_models_stopped",
             "Models that have stopped learning, or can't be opened.",
-            registry=self.registry,
+            registry=registry,
         )
 
     def on_flush(self, requests: int, seconds: float) -> None:

@@ -15,7 +15,6 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from halfmask._errors import ParameterError
-from halfmask.trainer.service._app import application
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,20 +32,6 @@ MAX_REFUSED = 100
 FILES = 1_000
 
 
-def run(
-    folder: str | Path,
-    *,
-    host: str,
-    port: int,
-    options: ServiceOptions,
-    tls: ssl.SSLContext | None,
-    started: Callable[[int], None],
-) -> None:
-    """Serve until the process is asked to end; then finish what was acknowledged."""
-    app = application(folder, options, opened=_settle)
-    run_app(app, host=host, port=port, options=options, tls=tls, started=started)
-
-
 def run_app(
     app: FastAPI,
     *,
@@ -59,7 +44,7 @@ def run_app(
     """Serve an application until the process is asked to end; then finish what was begun."""
     sys.setswitchinterval(SWITCH_SECONDS)
     _allow_files(options.connections + MAX_REFUSED + FILES)
-    server = _server_of(app, host=host, port=port, options=options, tls=tls, started=started)
+    server = server_of(app, host=host, port=port, options=options, tls=tls, started=started)
     try:
         server.run()
     except KeyboardInterrupt:
@@ -74,21 +59,6 @@ def run_app(
 
 
 def server_of(
-    folder: str | Path,
-    *,
-    host: str,
-    port: int,
-    options: ServiceOptions,
-    tls: ssl.SSLContext | None,
-    started: Callable[[int], None],
-    opened: Callable[[], None] = lambda: None,
-) -> uvicorn.Server:
-    """Return a server that doesn't run yet."""
-    app = application(folder, options, opened=opened)
-    return _server_of(app, host=host, port=port, options=options, tls=tls, started=started)
-
-
-def _server_of(
     app: FastAPI,
     *,
     host: str,
@@ -97,6 +67,7 @@ def _server_of(
     tls: ssl.SSLContext | None,
     started: Callable[[int], None],
 ) -> uvicorn.Server:
+    """Return a server that doesn't run yet."""
     config = uvicorn.Config(
         app,
         host=host,
@@ -116,7 +87,7 @@ def _server_of(
     return _Server(config, started)
 
 
-def _settle() -> None:
+def settle() -> None:
     """Exclude all objects that are here for good from garbage collection.
 
     A collection looks at 150,000 objects of libraries in 0.1 s, in which no request is answered.

@@ -94,16 +94,12 @@ def serve(
         As of `create_app`.
     """
     tls = check_tls(port, certificate, key, client_authority)
-    from halfmask.trainer.service._serving import run  # noqa: PLC0415 # an extra
+    from halfmask.trainer.service._app import application  # noqa: PLC0415 # an extra
+    from halfmask.trainer.service._serving import run_app, settle  # noqa: PLC0415 # the same
 
-    run(
-        folder,
-        host=host,
-        port=port,
-        options=options or ServiceOptions(),
-        tls=tls,
-        started=started,
-    )
+    options = options or ServiceOptions()
+    app = application(folder, options, opened=settle)
+    run_app(app, host=host, port=port, options=options, tls=tls, started=started)
 
 
 def check_tls(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from halfmask.trainer.store._refusal import RefusedError
+from halfmask.trainer.store._limits import RefusedError
 
 VERSION = 1
 _SCHEMA = """

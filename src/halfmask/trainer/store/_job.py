@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows
-    from halfmask.trainer.store._budget import Lease
+    from halfmask.trainer.store._limits import Lease
     from halfmask.trainer.store._record import Entry
     from halfmask.trainer.store._snapshots import Snapshot
 

@@ -9,17 +9,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from halfmask._errors import HalfmaskError
-from halfmask.trainer.store._committing import disk_full
 from halfmask.trainer.store._job import ExamplesJob, Receipt, RollbackJob, SnapshotJob
-from halfmask.trainer.store._recovery import target_of
-from halfmask.trainer.store._refusal import RefusedError
+from halfmask.trainer.store._limits import RefusedError
+from halfmask.trainer.store._queue import disk_full
+from halfmask.trainer.store._snapshots import target_of
 
 if TYPE_CHECKING:
-    from halfmask.trainer.store._committing import Logged
-    from halfmask.trainer.store._key_index import KeyIndex
+    from halfmask.trainer.store._keys import KeyIndex
     from halfmask.trainer.store._limits import Limits
     from halfmask.trainer.store._log import ExampleLog
-    from halfmask.trainer.store._queue import BatchQueue
+    from halfmask.trainer.store._queue import BatchQueue, Logged
     from halfmask.trainer.store._record import Mark, Record
     from halfmask.trainer.store._snapshots import Snapshot, Snapshots
     from halfmask.trainer.store._state import StoredState

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from halfmask._errors import IntegrityError
+from halfmask.trainer.store._limits import RefusedError
 from halfmask.trainer.store._record import HEAD, MAGIC, Entry, Head, Record
-from halfmask.trainer.store._refusal import RefusedError
 
 #: What a segment starts with, with the version of the format; a salt and a checksum follow.
 _START, _SALT_BYTES = b"HML2", 8

@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halfmask.trainer.store._committing import Committer, Job, Logged
 from halfmask.trainer.store._job import Batch, ExamplesJob, Receipt, RollbackJob, SnapshotJob
-from halfmask.trainer.store._key_index import KeyIndex
-from halfmask.trainer.store._keys import BatchKeys
+from halfmask.trainer.store._keys import BatchKeys, KeyIndex
 from halfmask.trainer.store._learner_thread import LearnerThread
+from halfmask.trainer.store._limits import RefusedError
 from halfmask.trainer.store._log import ExampleLog
-from halfmask.trainer.store._queue import BatchQueue
+from halfmask.trainer.store._queue import BatchQueue, Committer, Job, Logged
 from halfmask.trainer.store._record import CANARIES, EXAMPLES, ROLLBACK, Entry, Mark
-from halfmask.trainer.store._recovery import LOG, SNAPSHOTS, recover
-from halfmask.trainer.store._refusal import RefusedError
-from halfmask.trainer.store._snapshots import Snapshot, Snapshots
+from halfmask.trainer.store._snapshots import LOG, SNAPSHOTS, Snapshot, Snapshots, recover
 from halfmask.trainer.store._state import DEFENCES
 
 if TYPE_CHECKING:

@@ -6,6 +6,9 @@ records in the same order give the same weights, bit by bit.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from threading import Lock
@@ -14,7 +17,6 @@ from typing import TYPE_CHECKING, Any, cast
 from halfmask._errors import HalfmaskError
 from halfmask.trainer.store._curve import Curve, Point
 from halfmask.trainer.store._record import CANARIES, MAX_BODY
-from halfmask.trainer.store._rw_lock import RWLock
 from halfmask.trainer.store._stream import unpack
 
 if TYPE_CHECKING:
@@ -27,6 +29,68 @@ if TYPE_CHECKING:
     from halfmask.trainer.defences import Defences, DefendedLearner
     from halfmask.trainer.learner import OnlineLearner
     from halfmask.trainer.store._record import Entry
+
+
+class RWLock:
+    """A lock that readers share, and that its one writer has alone.
+
+    Phase-fair: a reader that waits for the writer goes before the writer's next turn, and the
+    writer goes before readers that come after it (Brandenburg and Anderson, "Spin-based
+    reader-writer synchronization for multiprocessor real-time systems", 2010, section 3).
+
+    Examples
+    --------
+    >>> lock = RWLock()
+    >>> with lock.reading(), lock.reading():
+    ...     pass
+    >>> with lock.writing():
+    ...     pass
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._readers = 0
+        self._waiting = 0
+        self._phase = 0
+        self._writer = False
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Take a reader's turn."""
+        with self._changed:
+            if self._writer:
+                phase = self._phase
+                self._waiting += 1
+                while self._phase == phase:
+                    self._changed.wait()
+            else:
+                self._readers += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._readers -= 1
+                if not self._readers:
+                    self._changed.notify_all()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Take the writer's turn. There is one writer."""
+        with self._changed:
+            self._writer = True
+            while self._readers:
+                self._changed.wait()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._writer = False
+                # Those who wait are let in here, so that the writer can't overtake them.
+                self._readers += self._waiting
+                self._waiting = 0
+                self._phase += 1
+                self._changed.notify_all()
+
 
 #: How many rows are learned under one lock: readers wait for no more.
 TURN_ROWS = 4_096

@@ -16,14 +16,13 @@ from typing import Any
 
 from halfmask._errors import HalfmaskError, TrainerError
 from halfmask.data import atomic_file
-from halfmask.trainer.store._committing import FULL, disk_failed, disk_full
 from halfmask.trainer.store._database import Database
-from halfmask.trainer.store._limits import Limits
+from halfmask.trainer.store._limits import Limits, RefusedError
 from halfmask.trainer.store._log import sync_folder
 from halfmask.trainer.store._model import Model, ModelFacts
+from halfmask.trainer.store._queue import FULL, disk_failed, disk_full
 from halfmask.trainer.store._record import EXAMPLES
-from halfmask.trainer.store._recovery import LOG, SNAPSHOTS
-from halfmask.trainer.store._refusal import RefusedError
+from halfmask.trainer.store._snapshots import LOG, SNAPSHOTS
 from halfmask.trainer.store._state import warm_up, warm_up_all, whole
 from halfmask.trainer.store._tokens import Tokens
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import DataError, HalfmaskError
 from halfmask.trainer._messages import batches_of
-from halfmask.trainer.store._refusal import RefusedError
+from halfmask.trainer.store._limits import RefusedError
 
 if TYPE_CHECKING:
     from halfmask.hashing import HashedRows

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from halfmask._errors import IntegrityError, ParameterError
 from halfmask._validation import integer_at_least, number_between
-from halfmask.trainer.store._refusal import RefusedError
+from halfmask.trainer.store._limits import RefusedError
 from halfmask.vault.private_files import read_private, write_private
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from halfmask._errors import DataError, ParameterError, ReleaseError
 from halfmask.data import Source, atomic_file, open_table
-from halfmask.data.io.places import places_of
+from halfmask.data.io.places import places_of, reading
 from halfmask.data.io.writer import standard_output
-from halfmask.data.reading import reading
 from halfmask.engines import check_confidential, folder_of_parts, map_table
 from halfmask.hashing._reading import BATCH_ROWS
 from halfmask.hashing._rows import HashedRows

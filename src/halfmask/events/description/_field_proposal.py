@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from halfmask._errors import ParameterError
 from halfmask.description import thresholds
 from halfmask.events.block._paths import Step
-from halfmask.events.block._zones import OWN
+from halfmask.events.block._times import OWN
 from halfmask.events.description._fields import grid_of, has_own_clocks, zoneless
 from halfmask.events.description._policy_text import policy_text
 

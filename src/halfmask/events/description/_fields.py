@@ -16,10 +16,9 @@ from halfmask.description.thresholds import COMPANY, IN_COMPANY
 from halfmask.description.verdicts import can_be
 from halfmask.events.block._level import Level
 from halfmask.events.block._paths import Path, Step
-from halfmask.events.block._times import ZoneClock, read_times
+from halfmask.events.block._times import DAY, OWN, Zone, ZoneClock, read_times
 from halfmask.events.block._values import Kind, Values
-from halfmask.events.block._zones import DAY, OWN, Zone
-from halfmask.events.policy._durations import Duration
+from halfmask.events.policy._sections import Duration
 from halfmask.events.running._context import BlockView, Context
 from halfmask.events.stages._grid import cell_of
 

@@ -182,17 +182,19 @@ class ReleaseKind(Generic[Facts]):
                 self.check_input(each.name)
         return self.make(table, policy, inputs)
 
-    def check_input(self, name: str) -> None:
+    def check_input(self, name: str, *, owner: str = "protect") -> None:
         """Raise if this kind has no use for an input.
 
         Parameters
         ----------
         name
             The name of one that is given.
+        owner
+            The function that it is a parameter of.
         """
         if name in self.refuses:
             raise ParameterError(
-                f"The {name!r} parameter of protect doesn't go with {self.about}.",
+                f"The {name!r} parameter of {owner} doesn't go with {self.about}.",
                 hint=self.refuses[name],
             )
 
@@ -339,7 +341,7 @@ class Release(Generic[Facts]):
         from halfmask.release._publishing import publish_verified  # noqa: PLC0415 # the verifier
 
         if persons is not None:
-            self.kind.check_input("persons")
+            self.kind.check_input("persons", owner="write")
         job = WriteJob(out=out, overwrite=overwrite, persons=persons, progress=progress or silent)
         with self.kind.files(self, job) as files:
             manifest, verification = publish_verified(

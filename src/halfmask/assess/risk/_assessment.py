@@ -12,6 +12,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask._facts import Facts
+from halfmask._validation import each_name
 from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._individual import IndividualRisk, individual_risk, sampling_weights
 from halfmask.assess.risk._log_linear import LogLinearRisk, log_linear_risk
@@ -190,7 +191,7 @@ def assess_risk(
     """
     table = given_table(table)
     population = None if population is None else given_table(population)
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="assess_risk")
     if not names:
         raise ParameterError("There are no quasi-identifiers to assess.")
     counted = table_risk(table, quasi_identifiers=names, population=population)

@@ -13,7 +13,7 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._facts import Facts
 from halfmask._progress import Progress, silent
-from halfmask._validation import number_between
+from halfmask._validation import each_name, number_between
 from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._population_uniqueness import PopulationUniqueness, uniqueness_of
 from halfmask.assess.risk._reidentification import TableRisk, combinations_risk
@@ -124,7 +124,7 @@ def counted_risk(
     >>> found.counted.worse.uniqueness.rows, found.separation.worst.columns
     (1, ('sex',))
     """
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="counted_risk")
     if not names:
         raise ParameterError("There are no quasi-identifiers to assess.")
     if sampling_fraction is not None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._facts import READINGS, Facts
-from halfmask._validation import number_between
+from halfmask._validation import each_name, number_between
 from halfmask.assess.risk._agreement import Combinations, agreeing
 from halfmask.assess.risk._class_risks import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._given_table import given_table
@@ -225,7 +225,7 @@ def individual_risk(
     """
     table = given_table(table)
     population = None if population is None else given_table(population)
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="individual_risk")
     asked = [*names, *(name for name in (weights, household) if name is not None)]
     absent = [name for name in asked if name not in table.columns]
     if absent:

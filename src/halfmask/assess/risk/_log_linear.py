@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._facts import Facts
-from halfmask._validation import integer_at_least, one_of
+from halfmask._validation import each_name, integer_at_least, one_of
 from halfmask.assess.risk._agreement import Combinations
 from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._individual import sampling_weights
@@ -183,7 +183,7 @@ def log_linear_risk(
     (3, 0.0114, 0.4419)
     """
     table = given_table(table)
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="log_linear_risk")
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, table.columns, where="the table")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
+from halfmask._validation import each_name
 from halfmask.assess.risk._given_table import given_table
 from halfmask.assess.risk._individual import sampling_weights
 from halfmask.assess.risk._wording import percent
@@ -123,6 +124,7 @@ def population_uniqueness(
     (50, 'snb', 0.452)
     """
     table = given_table(table)
+    quasi_identifiers = each_name(quasi_identifiers, owner="population_uniqueness")
     asked = [*quasi_identifiers, *([] if weights is None else [weights])]
     absent = [name for name in asked if name not in table.columns]
     if absent:

@@ -217,6 +217,24 @@ def list_of(
         )
 
 
+def each_name(names: Iterable[str], *, owner: str) -> list[str]:
+    """Return quasi-identifiers, each once; raise if they are no list of names.
+
+    Examples
+    --------
+    >>> each_name("age", owner="suda")
+    Traceback (most recent call last):
+    ...
+    halfmask._errors.ParameterError: The 'quasi_identifiers' parameter of suda must be a list of
+    names of columns. Got a value of type str.
+    <BLANKLINE>
+    Hint: Write quasi_identifiers=["age"].
+    """
+    hint = 'Write quasi_identifiers=["age"].'
+    list_of("names of columns", is_text, owner=owner, hint=hint, quasi_identifiers=names)
+    return list(dict.fromkeys(map(str, names)))  # numpy has texts of its own
+
+
 def is_text(value: object) -> bool:
     """Return whether a value is a text."""
     return isinstance(value, str)

@@ -24,6 +24,8 @@ class _Mask(CheckedMask):
     order: tuple[str, ...] | None = None
     text: str = field(default="x", metadata={"min_length": 1})
     free: int = -1
+    exact: bool = False
+    person: str | None = None
 
     def _check_together(self) -> None:
         if self.k == 3 and self.how == "multiply":
@@ -35,7 +37,8 @@ WRONG: list[dict[str, Any]] = [
     {"rate": 0}, {"rate": 1}, {"rate": float("nan")}, {"rate": "0.5"}, {"rate": None},
     {"at": -1}, {"at": float("inf")}, {"how": "divide"}, {"how": None}, {"how": ["add"]},
     {"by": "ab"}, {"by": (1,)}, {"by": None}, {"order": "ab"}, {"order": (1,)},
-    {"text": ""}, {"text": None}, {"text": b"x"}, {"k": 3, "how": "multiply"},
+    {"exact": "yes"}, {"exact": np.array([True, False])}, {"person": np.array(["a", "b"])},
+    {"person": ["a"]}, {"text": ""}, {"text": None}, {"text": b"x"}, {"k": 3, "how": "multiply"},
 ]  # fmt: skip
 
 
@@ -51,6 +54,13 @@ def test_what_a_field_excludes_is_refused(wrong):
 )
 def test_what_it_allows_is_taken(right):
     assert replace(_Mask(), **right).free == -1
+
+
+def test_arrays_of_names_are_lists_of_them():
+    mask = Microaggregation(columns=np.array(["pay"]), by=["sex"], k=3)
+
+    assert mask == Microaggregation(columns=("pay",), by=("sex",), k=3)
+    assert [type(it) for it in mask.columns] == [str]
 
 
 @pytest.mark.parametrize("known", [MASKS, TABLE_MASKS], ids=["columns", "tables"])

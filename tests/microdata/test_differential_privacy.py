@@ -363,7 +363,7 @@ def test_other_ways_to_use_the_policy_are_refused(tmp_path):
     for name, value in given.items():
         with pytest.raises(ParameterError, match=f"'{name}' parameter"):
             halfmask.protect(people(), policy, **{name: value})
-    with pytest.raises(ParameterError, match="'persons' parameter"):
+    with pytest.raises(ParameterError, match="'persons' parameter of write"):
         halfmask.protect(people(), policy).write(tmp_path / "out", persons=tmp_path / "x")
     with pytest.raises(ParameterError, match=r"1 - exp\(-epsilon\)"):
         halfmask.protect(people(), Policy.from_toml(TEXT.replace("n = 0.5", "n = 0.9")))

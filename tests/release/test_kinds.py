@@ -144,7 +144,7 @@ def test_a_false_claim_leaves_nothing(tmp_path, wanted):
 def test_what_it_has_no_use_for_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="'key' parameter of protect doesn't go with counts"):
         hm.protect(TABLE, Wanted(), key=bytes(32))
-    with pytest.raises(ParameterError, match="'persons' parameter"):
+    with pytest.raises(ParameterError, match="'persons' parameter of write"):
         hm.protect(TABLE, Wanted()).write(tmp_path / "out", persons=tmp_path / "x")
     with pytest.raises(TypeError, match="keey"):
         hm.protect(TABLE, Wanted(), keey=bytes(32))  # type: ignore[call-arg] # tested

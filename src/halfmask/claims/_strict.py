@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from halfmask.claims.claim import Json
 
 SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_WORD: Final = re.compile(r"[a-z_]{1,40}")
 
 T = TypeVar("T")
 
@@ -116,7 +117,7 @@ class At:
         return self.value
 
     def values(self, read: Callable[[At], T]) -> dict[str, T]:
-        return {key: read(At(each, self.place)) for key, each in self.mapping().items()}
+        return {key: read(At(each, self._at(key))) for key, each in self.mapping().items()}
 
     def boolean(self) -> bool:
         if not isinstance(self.value, bool):
@@ -141,6 +142,10 @@ class At:
 
     def sha256(self) -> str:
         return self.like(SHA256, "64 lower-case hexadecimal digits")
+
+    def _at(self, key: str) -> str:
+        """Return where a value stands; a key that is no word could hold anything."""
+        return f"{self.place}: {key}" if _WORD.fullmatch(key) else self.place
 
     def parameter(self) -> float | int | str:
         return self.text() if isinstance(self.value, str) else self.number()

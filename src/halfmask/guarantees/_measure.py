@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from halfmask._validation import each_name
 from halfmask.data import orders_of, to_polars
 from halfmask.guarantees._agreeing_rows import class_codes
 from halfmask.guarantees._classes import Classes
@@ -83,6 +84,7 @@ def measure(
     KAnonymity(k=2) 2.0 True
     DistinctLDiversity(l=2, column='ill') 1.0 False
     """
+    quasi_identifiers = each_name(quasi_identifiers, owner="measure")
     orders = orders_of(frame)
     frame = frame if isinstance(frame, pl.DataFrame) else to_polars(frame)
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]

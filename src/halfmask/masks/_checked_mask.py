@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from halfmask._validation import check_fields, is_text, list_of, one_of
+from halfmask._errors import ParameterError
+from halfmask._validation import check_fields, is_text, list_of, one_of, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,13 @@ class CheckedMask:
                 one_of(get_args(hint), owner=owner, **given)
             elif hint == tuple[str, ...] or (hint == _NAMES_OR_NONE and given[name] is not None):
                 check_names(mask=getattr(self, "name", owner), **given)
+                # An array has no truth value, and texts of its own.
+                object.__setattr__(self, name, tuple(map(str, given[name])))
+            elif hint in _PLAIN and not isinstance(given[name], hint):
+                raise ParameterError(
+                    f"The {name!r} parameter of {owner} must be {_PLAIN[hint]}. "
+                    f"Got {shown(given[name])}."
+                )
         check_fields(self)
         self._check_together()
 
@@ -28,6 +36,7 @@ class CheckedMask:
 
 
 _NAMES_OR_NONE = tuple[str, ...] | None
+_PLAIN: dict[Any, str] = {bool: "true or false", str: "a text", str | None: "a text or none"}
 
 
 def hints_of(mask: type[Any]) -> dict[str, Any]:

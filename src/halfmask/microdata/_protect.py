@@ -243,7 +243,7 @@ def protect_to(
     _check_policy(policy, "protect_to")
     kind = kind_named(policy.kind)
     if persons is not None:
-        kind.check_input("persons")
+        kind.check_input("persons", owner="protect_to")
     if not kind.has_report:
         _check_out(out, overwrite=overwrite, is_charged=given.get("ledger") is not None)
     release = protect(table, policy, **given)

@@ -163,17 +163,19 @@ class ReleaseKind(Generic[Facts]):
                 self.check_input(each.name)
         return self.make(table, policy, inputs)
 
-    def check_input(self, name: str) -> None:
+    def check_input(self, name: str, *, owner: str = "protect") -> None:
         """Raise if this kind has no use for an input.
 
         Parameters
         ----------
         name
             The name of one that is given.
+        owner
+            The function that it is a parameter of.
         """
         if name in self.refuses:
             raise ParameterError(
-                f"The {name!r} parameter of protect doesn't go with {self.about}.",
+                f"The {name!r} parameter of {owner} doesn't go with {self.about}.",
                 hint=self.refuses[name],
             )
 
@@ -334,7 +336,7 @@ class Release(Generic[Facts]):
             If the folder exists, or can't be written; nothing is left.
         """
         if persons is not None:
-            self.kind.check_input("persons")
+            self.kind.check_input("persons", owner="write")
         if report is not None and not self.kind.has_report:
             raise ParameterError(
                 "The 'report' parameter of write is for databases.", hint="The report is in 'out'."

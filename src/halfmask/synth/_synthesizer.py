@@ -290,8 +290,8 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
 
     def _check_names(self, names: Sequence[str]) -> None:
         asked = [
-            *(self.columns or ()),
-            *(self.order or ()),
+            *(() if self.columns is None else self.columns),
+            *(() if self.order is None else self.order),
             *(self.kinds or {}),
             *self.identifiers,
             *(name for rule in self.rules for name in rule.about),
@@ -333,7 +333,7 @@ class Synthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn ships no 
         """Return the table without identifiers and without what rules determine."""
         for rule in self.rules:
             rule.check(table)
-        reduced = table.drop(self.identifiers)
+        reduced = table.drop(list(self.identifiers))
         for rule in self.rules:
             reduced = rule.reduced(reduced)
         return reduced

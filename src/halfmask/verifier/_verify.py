@@ -182,7 +182,7 @@ def _checked(kind: VerifiedKind, claim: Claim, files: ReleasedFiles) -> CheckedC
                 why += f" Its check reads {len(unread)} of its parameters nowhere."
             why += "" if found.holds else " The check doesn't bear it out."
         except Exception:  # noqa: BLE001 # what a library says of a file may quote it
-            why = " Its check can't read the files."
+            why = " Its check can't read the files or its parameters."
     holds = found is not None and found.holds
     # What is only stated can be refuted, never borne out.
     is_stated = claim.basis == "stated" and (check is None or holds)

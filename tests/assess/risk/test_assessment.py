@@ -22,6 +22,7 @@ from halfmask.assess.risk import (
     suda,
     table_risk,
 )
+from halfmask.guarantees import KAnonymity, measure
 
 TABLE = pl.DataFrame(
     {
@@ -237,3 +238,26 @@ def test_risks_that_read_missing_cells_otherwise_say_so():
     assert len(named) == (other.worse is other.as_wildcard)
     assert counted.read_otherwise(as_wildcard=True).endswith("are read as any value.")
     assert counted.read_otherwise(as_wildcard=False) == ""
+
+
+@pytest.mark.parametrize("names", ["ab", None, [0], pl.DataFrame({"a": [1]})])
+def test_quasi_identifiers_that_are_no_list_of_names_are_refused(names):
+    """A text was taken apart into its letters, which are columns here."""
+    table = pl.DataFrame({"a": [1, 2], "b": [1, 1], "ab": [3, 4]})
+    measures = [
+        lambda **named: measure(table, guarantees=[KAnonymity(k=2)], **named),
+        lambda **named: equal_rows(table, table, **named),
+        lambda **named: matching_rows(table, table, **named),
+        *(
+            lambda each=each, **named: each(table, **named)
+            for each in (assess_risk, counted_risk, separation, suda, table_risk)
+        ),
+        *(
+            lambda each=each, **named: each(table, sampling_fraction=0.1, **named)
+            for each in (individual_risk, log_linear_risk, population_uniqueness)
+        ),
+    ]
+
+    for each in measures:
+        with pytest.raises(ParameterError, match="'quasi_identifiers' parameter of"):
+            each(quasi_identifiers=names)

@@ -70,7 +70,7 @@ def test_many_rows_and_the_larger_sets():
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({name: rng.integers(0, 9, 5000) for name in "abcd"})
 
-    found = counted_risk(frame, quasi_identifiers="abcd", largest=2)
+    found = counted_risk(frame, quasi_identifiers=[*"abcd"], largest=2)
 
     assert found.uniqueness is None
     assert found.separation is not None

@@ -13,7 +13,7 @@ import polars as pl
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._facts import Facts
 from halfmask._progress import Progress, silent
-from halfmask._validation import number_between
+from halfmask._validation import each_name, number_between
 from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import IndividualRisk, individual_risk, sampling_weights
 from halfmask.assess.risk._log_linear import LogLinearRisk, log_linear_risk
@@ -347,7 +347,7 @@ def assess_risk(
     """
     table = given_table(table)
     population = None if population is None else given_table(population)
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="assess_risk")
     if not names:
         raise ParameterError("There are no quasi-identifiers to assess.")
     counted = table_risk(table, quasi_identifiers=names, population=population)

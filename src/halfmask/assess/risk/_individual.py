@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._facts import READINGS, Facts
-from halfmask._validation import number_between
+from halfmask._validation import each_name, number_between
 from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._class_risks import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._matching import (
@@ -230,7 +230,7 @@ def individual_risk(
     """
     table = given_table(table)
     population = None if population is None else given_table(population)
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="individual_risk")
     asked = [*names, *(name for name in (weights, household) if name is not None)]
     absent = [name for name in asked if name not in table.columns]
     if absent:

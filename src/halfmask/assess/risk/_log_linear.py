@@ -11,7 +11,7 @@ import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._facts import Facts
-from halfmask._validation import integer_at_least, one_of
+from halfmask._validation import each_name, integer_at_least, one_of
 from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import sampling_weights
 from halfmask.assess.risk._matching import Combinations, given_table
@@ -177,7 +177,7 @@ def log_linear_risk(
     (3, 0.0114, 0.4419)
     """
     table = given_table(table)
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="log_linear_risk")
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, table.columns, where="the table")

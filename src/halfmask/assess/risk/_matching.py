@@ -9,6 +9,7 @@ import polars as pl
 import polars.selectors as cs
 
 from halfmask._errors import ColumnNotFoundError, DataError
+from halfmask._validation import each_name
 from halfmask.data import to_polars
 from halfmask.guarantees import class_of_row
 
@@ -127,6 +128,7 @@ def matching_rows(frame: object, others: object, *, quasi_identifiers: Sequence[
     """
     frame = given_table(frame)
     others = given_table(others)
+    quasi_identifiers = each_name(quasi_identifiers, owner="matching_rows")
     both = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:
         return np.full(frame.height, others.height, dtype=np.int64)
@@ -157,6 +159,7 @@ def equal_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str
     """
     frame = given_table(frame)
     others = given_table(others)
+    quasi_identifiers = each_name(quasi_identifiers, owner="equal_rows")
     both = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:
         return np.full(frame.height, others.height, dtype=np.int64)

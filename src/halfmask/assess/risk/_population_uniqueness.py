@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
+from halfmask._validation import each_name
 from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import sampling_weights
 from halfmask.assess.risk._matching import given_table
@@ -121,6 +122,7 @@ def population_uniqueness(
     (50, 'snb', 0.452)
     """
     table = given_table(table)
+    quasi_identifiers = each_name(quasi_identifiers, owner="population_uniqueness")
     asked = [*quasi_identifiers, *([] if weights is None else [weights])]
     absent = [name for name in asked if name not in table.columns]
     if absent:

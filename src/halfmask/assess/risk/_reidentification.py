@@ -295,7 +295,7 @@ def table_risk(
     """
     frame = given_table(frame)
     population = None if population is None else given_table(population)
-    names = list(quasi_identifiers)
+    names = each_name(quasi_identifiers, owner="table_risk")
     of_row, n_classes = class_of_row(frame, quasi_identifiers=names)
     rows = np.bincount(of_row, minlength=n_classes).astype(np.int64)
     _, first = np.unique(of_row, return_index=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._facts import Facts
-from halfmask._validation import integer_at_least
+from halfmask._validation import each_name, integer_at_least
 from halfmask.assess._risk import listed, percent
 from halfmask.assess.risk._matching import Combinations, given_table
 
@@ -137,7 +137,7 @@ def separation(
     [(('sex', 'age'), 0.75, 0.83), (('sex',), 0.5, 0.67), (('age',), 0.5, 0.5)]
     """
     table = given_table(table)
-    names = list(dict.fromkeys(quasi_identifiers))
+    names = each_name(quasi_identifiers, owner="separation")
     absent = [name for name in names if name not in table.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, table.columns, where="the table")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask._facts import READINGS, Facts
-from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask._validation import each_name, integer_at_least, number_between, one_of
 from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._matching import Combinations, agreeing, given_table
 from halfmask.guarantees import class_of_row
@@ -330,7 +330,7 @@ def suda(
     ([2.0, 4.0, 2.0], [('a', 0.5), ('b', 0.375), ('c', 0.375)])
     """
     table = given_table(table)
-    columns = list(dict.fromkeys(quasi_identifiers))
+    columns = each_name(quasi_identifiers, owner="suda")
     absent = [name for name in columns if name not in table.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, table.columns, where="the table")

@@ -116,7 +116,7 @@ def check_multiples(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     Whole numbers, decimals and texts are compared exactly. A float counts as a multiple where it
     is one to within 4 units in its last place, and these are less than a quarter of the base.
     """
-    base = _number(claim.parameters["base"])
+    base = _number(claim.parameters["base"], "base")
     if base <= 0:
         raise VerificationError("The base must be above 0.")
     other = 0
@@ -132,7 +132,7 @@ def check_multiples(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
 def check_tails(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     """Count the cells below the lower bound or above the upper one."""
     low, high = (
-        _number(claim.parameters[name]) if name in claim.parameters else None
+        _number(claim.parameters[name], name) if name in claim.parameters else None
         for name in ("low", "high")
     )
     if low is None and high is None:
@@ -154,10 +154,10 @@ def check_tails(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     return ClaimCount(holds=other == 0, found={"other_cells": other})
 
 
-def _number(value: object) -> Fraction:
+def _number(value: object, name: str) -> Fraction:
     """Return a parameter as its digits say: 0.1 is a tenth."""
     if isinstance(value, str) or not isinstance(value, int | float):
-        raise VerificationError("The parameter must be a number.")
+        raise VerificationError(f"The parameter {name!r} must be a number.")
     return Fraction(str(value))
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from halfmask._facts import READINGS, Facts
+from halfmask._validation import each_name
 from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,

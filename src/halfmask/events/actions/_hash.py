@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Whole
+from halfmask._sections import Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.actions._memo import Memo
 from halfmask.events.block._values import Kind

@@ -21,7 +21,8 @@ _TEXTS = {"string_too_short": "text that isn't empty", "string_too_long": "a sho
 
 def policy_error(error: ValidationError, model: type[BaseModel]) -> PolicyError:
     """Return the faults of a section, by place, each in one sentence, with the likeliest repair."""
-    return _policy_files.policy_error(error, lambda fault: _sentence(fault, model))
+    faults = error.errors(include_url=False)
+    return _policy_files.policy_error(faults, lambda fault: _sentence(fault, model))
 
 
 def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from halfmask._policy_files import Section
+from halfmask._sections import Section
 from halfmask.events.policy._faults import policy_error
+
+if TYPE_CHECKING:
+    from halfmask._errors import PolicyError
 
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1_000)]
 
@@ -26,7 +29,11 @@ class EventSection(Section):
         try:
             super().__init__(**keys)
         except ValidationError as error:
-            raise policy_error(error, type(self)) from None
+            raise self._refused(error) from None
+
+    @classmethod
+    def _refused(cls, error: ValidationError) -> PolicyError:
+        return policy_error(error, cls)
 
 
 def table_of(section: EventSection) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halfmask.masks import MASKS, TABLE_MASKS, TableMask
-from halfmask.microdata.mask_section import mask_from, table_mask_from
+from halfmask.microdata.mask_section import MASK, TABLE_MASK
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "masks.md"
 
@@ -232,7 +232,8 @@ def _table(known: Mapping[str, type], form: str) -> Iterator[str]:
 def example(name: str) -> Any:  # noqa: ANN401 # a mask of any kind
     """Return the mask of an example."""
     section = tomllib.loads(f'mask = {{ name = "{name}", {EXAMPLES[name]} }}')["mask"]
-    return mask_from(section) if name in MASKS else table_mask_from(section)
+    made: Any = (MASK if name in MASKS else TABLE_MASK).section(name)
+    return made(**section).made()
 
 
 def main() -> int:

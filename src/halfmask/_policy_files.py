@@ -9,29 +9,28 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictStr
+from pydantic import PrivateAttr, ValidationError
 
-from halfmask._errors import PolicyError
+from halfmask._errors import HalfmaskError, PolicyError
 from halfmask._file_kinds import FileKind, check_kind
+from halfmask._sections import OneOf, Section, held_by, parts_of
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
     from pydantic_core import ErrorDetails
-
-Number: TypeAlias = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Whole: TypeAlias = Annotated[int, Field(strict=True)]
-Names: TypeAlias = tuple[StrictStr, ...]
-Character: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1)]
 
 #: How many faults one error names; the others are counted.
 _NAMED: Final = 5
 #: Words longer than this aren't misspelt words of ours.
 _LONGEST_WORD: Final = 40
 _MOST_LISTED: Final = 20
+#: Of keys and words of one section.
+_MOST_NAMES: Final = 12
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 _TYPES = {
     "int_type": "a whole number",
@@ -46,6 +45,8 @@ _TYPES = {
     "model_type": "a table",
     "model_attributes_type": "a table",
     "too_short": "a list that isn't empty",
+    "string_too_short": "text that isn't empty",
+    "string_too_long": "one character",
 }
 #: Pydantic's words for a number beyond a bound, and ours.
 BOUNDS = {
@@ -56,12 +57,6 @@ BOUNDS = {
 }
 
 
-class Section(BaseModel):
-    """A table of a policy file: no key that isn't named, no value that its type doesn't have."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
 class WrittenPolicy(Section):
     """A policy as a file has it."""
 
@@ -69,6 +64,36 @@ class WrittenPolicy(Section):
     """The key that files of such a policy begin with."""
 
     _folder: Path | None = PrivateAttr(None)
+    _known: ClassVar[object] = None
+
+    def __init__(self, **sections: object) -> None:
+        self.know_all_kinds()
+        try:
+            super().__init__(**sections)
+        except ValidationError as error:
+            raise self._refused(error) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **more: object) -> None:
+        """Remember the kinds that sections were made of."""
+        super().__pydantic_init_subclass__(**more)
+        cls._known = kinds_in(parts_of(cls))
+
+    @classmethod
+    def know_all_kinds(cls) -> None:
+        """Make the sections of kinds that were registered since."""
+        parts = parts_of(cls)
+        known = kinds_in(parts)
+        if known != cls._known:
+            for part in (*parts, cls):
+                if not isinstance(part, OneOf):
+                    part.model_rebuild(force=True)
+            cls._known = known
+
+    @classmethod
+    def _refused(cls, error: ValidationError) -> PolicyError:
+        faults = sorted(error.errors(include_url=False), key=lambda it: it["type"] == "missing")
+        return policy_error(faults, lambda fault: _sentence(fault, cls))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -132,16 +157,130 @@ def _toml_error(error: tomllib.TOMLDecodeError) -> PolicyError:
     )
 
 
+def kinds_in(parts: Iterable[OneOf | type[Section]]) -> list[tuple[object, ...]]:
+    """Return the kinds of all choices among the parts of a policy."""
+    return [tuple(it.kinds.items()) for it in parts if isinstance(it, OneOf)]
+
+
 def policy_error(
-    error: ValidationError, sentence: Callable[[ErrorDetails], tuple[str, str | None]]
+    faults: Sequence[ErrorDetails], sentence: Callable[[ErrorDetails], tuple[str, str | None]]
 ) -> PolicyError:
     """Return the faults of a policy or section, each in one sentence, with the likeliest repair."""
-    faults = error.errors(include_url=False)
-    said = [sentence(fault) for fault in faults[:_NAMED]]
-    more = len(faults) - len(said)
-    sentences = [what for what, _ in said] + ([f"There are {more} more."] if more else [])
-    hints = [hint for _, hint in said if hint is not None]
+    said = dict(map(sentence, faults[:_NAMED]))
+    more = len(faults) - _NAMED
+    sentences = [*said, *([f"There are {more} more."] if more > 0 else [])]
+    hints = [hint for hint in said.values() if hint is not None]
     return PolicyError(" ".join(sentences), hint=hints[0] if hints else None)
+
+
+def _sentence(fault: ErrorDetails, model: type[Section]) -> tuple[str, str | None]:
+    """Return what is wrong, and a hint."""
+    kind, loc, context = fault["type"], fault["loc"], fault.get("ctx", {})
+    if kind in {"missing", "extra_forbidden"}:
+        return _wrong_key(PolicyPlace(model, loc[:-1]), str(loc[-1]), is_missing=kind == "missing")
+    place = PolicyPlace(model, loc)
+    if kind == "value_error":
+        return _own(place, context.get("error"))
+    if kind.startswith("union_tag") and place.choice is not None:
+        return _wrong_kind(place, place.choice, fault["input"])
+    hint = near(fault["input"], quoted(context["expected"])) if "expected" in context else None
+    shown = got(fault, may_show=not place.has_categories)
+    sentence = f"{place} must be {wanted(kind, context, {})}. Got {shown}."
+    if kind in BOUNDS and place.choice is not None and place.choice.beyond:
+        sentence += f" {place.choice.beyond}"
+    return sentence, hint
+
+
+def _wrong_key(place: PolicyPlace, key: str, *, is_missing: bool) -> tuple[str, str | None]:
+    known = {it.alias or name: it for name, it in place.section.model_fields.items()}
+    if is_missing:
+        return f"{place} lacks the key {key!r}.", known[key].description if key in known else None
+    others = place.choice.kinds_having(key) if place.choice is not None else []
+    if others:
+        return f"{place} has no key {key!r}.", f"It goes with {' or '.join(others)}: remove it."
+    shown = "such key" if place.has_categories else f"key {word(key)}"
+    return f"{place} has no {shown}.", near(key, list(known), most=_MOST_NAMES)
+
+
+def _wrong_kind(place: PolicyPlace, choice: OneOf, section: object) -> tuple[str, str | None]:
+    """Say that a section lacks the word that tells its kind, or has none that is known."""
+    wrong = section.get(choice.key) if isinstance(section, Mapping) else None
+    if wrong is None:
+        return f"{place} lacks the key {choice.key!r}.", None
+    hint = near(wrong, choice.words, most=_MOST_NAMES)
+    if not isinstance(wrong, str):  # no misspelt word of ours
+        return f"{place} has no such {choice.key}.", hint
+    names, where = choice.elsewhere
+    if wrong in names:
+        hint = where.format(repr(wrong))
+    return f"{place} has no {choice.key} {word(wrong)}.", hint
+
+
+def _own(place: PolicyPlace, error: object) -> tuple[str, str | None]:
+    """Return the sentence of a check of ours, with the place before it."""
+    if isinstance(error, HalfmaskError):
+        what = error.what.written
+        return (f"{place}: {what}" if place.loc else what), error.hint
+    return f"{place} isn't what it may be.", None
+
+
+@dataclass(slots=True)
+class PolicyPlace:
+    """Where something stands in a policy, as the file writes it: ``[columns.age] role``.
+
+    What lies below a key that holds no section is left out: there, keys may be categories.
+    """
+
+    model: type[Section]
+    loc: Sequence[int | str]
+    section: type[Section] = field(init=False)
+    choice: OneOf | None = field(init=False, default=None)
+    has_categories: bool = field(init=False, default=False)
+    _words: list[tuple[int | str, str]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.section = self.model
+        self._words = list(self._followed())
+
+    def _followed(self) -> Iterator[tuple[int | str, str]]:
+        """Yield each key and what it is. Pydantic also names the kinds of sections on the way."""
+        at: OneOf | type[Section] | None = self.model
+        is_many = False
+        for part in self.loc:
+            if is_many:
+                is_many = False
+                yield part, "number" if isinstance(part, int) else "name"
+            elif isinstance(at, OneOf):
+                at = at.section(part)
+                self.section = at or self.section
+            elif at is None:
+                return
+            else:
+                at, is_many = held_by(at, part)
+                if at is not None:
+                    self.choice = at if isinstance(at, OneOf) else None
+                    self.section = self.section if isinstance(at, OneOf) else at
+                    self.has_categories |= self.section.has_categories
+                yield part, "key"
+
+    def __str__(self) -> str:
+        """Return it as the file writes it."""
+        if not self._words:
+            return "The policy"
+        (first, _), *words = self._words
+        if not words and held_by(self.model, first) == (None, False):
+            return f"The key {first!r}"
+        table, keys = str(first), ""
+        for part, what in words:
+            if what == "name":
+                shown = str(part) if _BARE_KEY.fullmatch(str(part)) else f'"{part}"'
+                table, keys = ".".join([table, *keys.split(), shown]), ""
+            elif what == "number":
+                keys += f" number {int(part) + 1} "
+            else:
+                keys += f"{'' if keys[-1:] in ('', ' ') else '.'}{part}"
+        is_list = bool(words) and words[0][1] == "number"
+        return f"{f'[[{table}]]' if is_list else f'[{table}]'} {keys.strip()}".rstrip()
 
 
 def wanted(kind: str, context: Mapping[str, object], texts: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from halfmask.claims.table_claims import KINDS, ROLES
 from halfmask.cli._options import FileFormat
 from halfmask.data import Format, Kind, Role
 from halfmask.guarantees import GUARANTEES
-from halfmask.microdata._policy_sections import OutputSection, section_at
+from halfmask.microdata._policy_sections import GUARANTEE, METHOD, RECODING, OutputSection
 from halfmask.microdata._reporting import METHODS, TREATMENTS
 
 
@@ -30,15 +30,15 @@ def test_what_is_written_is_what_a_manifest_may_say():
 
 def test_every_model_has_its_section_in_a_policy():
     for model in GUARANTEES:
-        section = section_at(["guarantees", 0, model])
+        section = GUARANTEE.section(model)
         assert section is not None
         assert get_args(section.model_fields["model"].annotation) == (model,)
 
 
 def test_the_report_has_words_for_every_method_and_recoding():
-    for words, place in ((METHODS, "method"), (TREATMENTS, "recoding")):
+    for words, choice in ((METHODS, METHOD), (TREATMENTS, RECODING)):
         for name in words:
-            assert section_at([place, name]) is not None
+            assert choice.section(name) is not None
     assert set(METHODS) == {"mondrian", "guided", "mdav", "full-domain"}
     assert set(TREATMENTS) == {"ranges", "level", "centroid", "representative"}
 

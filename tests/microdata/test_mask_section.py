@@ -149,18 +149,18 @@ def test_no_guarantee_is_about_values_that_are_nobodys():
 
 
 MASK_FAULTS = {
-    '{ name = "rounds", base = 5 }': "no such name",
+    '{ name = "rounds", base = 5 }': "no name 'rounds'(.|\n)*Did you mean 'round'",
     "{ base = 5 }": "lacks the key 'name'",
     '{ name = "round" }': "either a 'base' or 'digits'",
     '{ name = "random-rounding" }': "lacks the key 'base'",
     '{ name = "round", base = -5 }': "must be a number above 0",
-    '{ name = "round", base = "canary" }': "has a 'base' that",
-    '{ name = "round", base = "5" }': "has a 'base' that",
-    '{ name = "round", base = nan }': "no finite number",
-    '{ name = "tails", low = -inf }': "no finite number",
-    '{ name = "round", base = 5, c = 1 }': "1 keys that the mask",
-    '{ name = "noise", law = "canary", scale = 1, decimals = 0 }': "has a 'law' that",
-    '{ name = ["canary"] }': "no such name",
+    '{ name = "round", base = "canary" }': "mask.base must be a number. Got text",
+    '{ name = "round", base = "5" }': "mask.base must be a number. Got text",
+    '{ name = "round", base = nan }': "mask.base must be a finite number",
+    '{ name = "tails", low = -inf }': "mask.low must be a finite number",
+    '{ name = "round", base = 5, c = 1 }': "mask has no key 'c'(.|\n)*'base', 'digits'",
+    '{ name = "noise", law = "laplac", scale = 1, decimals = 0 }': "mask.law must be 'laplace'",
+    '{ name = ["canary"] }': "mask has no such name",
     '"canary"': "must be a table",
 }
 SECTION_FAULTS = {
@@ -277,7 +277,7 @@ def test_the_json_schema_has_masks_that_were_registered_later(monkeypatch):
     assert "later" not in json.dumps(hm.Policy.json_schema())
     monkeypatch.setitem(MASKS, "later", Later)
 
-    assert '{"const": "later"}' in json.dumps(hm.Policy.json_schema())
+    assert '"const": "later"' in json.dumps(hm.Policy.json_schema())
 
 
 @pytest.mark.parametrize("tampered", ["quasi_identifier", "v1"])

@@ -134,11 +134,14 @@ def test_nothing_is_measured_and_the_command_says_so(tmp_path, monkeypatch, caps
     [
         (COLUMNS + BUDGET, "lacks the key 'domain'"),
         (COLUMNS + "epsilon = 1.0\n" + DOMAIN, "lacks the key 'delta'"),
-        (COLUMNS + BUDGET + "min_leaf = 5\n" + DOMAIN, "'epsilon' and 'min_leaf'"),
+        (COLUMNS + BUDGET + "min_leaf = 5\n" + DOMAIN, "no key 'min_leaf'"),
         (COLUMNS + BUDGET + DOMAIN.partition("[synthesis.domain.ill]")[0], "lacks 'ill'"),
         (TEXT + "edges = [0, 1]\n", "needs one of the keys 'edges'"),
         (COLUMNS + BUDGET.replace("1.0", "0.0") + DOMAIN, "epsilon"),
-        (TEXT.replace('"full"', '"hybrid"\nk = 5'), "goes with kind 'full'"),
+        (
+            TEXT.replace('"full"', '"hybrid"\nk = 5'),
+            "no key 'epsilon'(.|\n)*goes with full with epsilon",
+        ),
         (TEXT + '[synthesis.domain.name]\nvalues = ["a"]\n', "an identifier"),
         (COLUMNS + BUDGET + "max_rows = 2\n" + DOMAIN, "max_rows is about persons"),
         (COLUMNS + "max_rows = 2\n", "lacks the key 'epsilon'"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictStr, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, StrictStr, model_validator
 
-from halfmask import _policy_files
-from halfmask._errors import HalfmaskError, PolicyError
+from halfmask._errors import PolicyError
 from halfmask._file_kinds import FileKind
-from halfmask._policy_files import Number, Section, Whole, WrittenPolicy, got, near, quoted, wanted
+from halfmask._policy_files import WrittenPolicy, near
+from halfmask._sections import Number, Section, Whole
 from halfmask.claims.manifest import DATABASE
 from halfmask.microdata.mask_section import MaskSection, TableMaskSection, mask_parameters
 
@@ -126,12 +126,6 @@ class DatabasePolicy(WrittenPolicy):
     tables: dict[str, TableSection] = Field(description="Each table of the schema, by name.")
     subset: SubsetSection | None = Field(default=None, description="Rows that are copied.")
 
-    def __init__(self, **sections: Any) -> None:  # noqa: ANN401 - what TOML holds
-        try:
-            super().__init__(**sections)
-        except ValidationError as error:
-            raise _policy_files.policy_error(error, _sentence) from None
-
     @property
     def kind(self) -> str:
         """The kind of release that it asks for."""
@@ -162,18 +156,3 @@ class DatabasePolicy(WrittenPolicy):
             for column, rule in table.columns.items()
             if rule.mask is not None
         }
-
-
-def _sentence(fault: Any) -> tuple[str, str | None]:  # noqa: ANN401 - pydantic's ErrorDetails
-    """Return what is wrong with a key of the policy, and a hint."""
-    where = f"[{'.'.join(map(str, fault['loc']))}]" if fault["loc"] else "The policy"
-    kind, context = fault["type"], fault.get("ctx", {})
-    own = context.get("error")
-    if isinstance(own, HalfmaskError):
-        return f"{where} {own.what.written}", own.hint
-    if kind == "missing":
-        return f"{where} is missing.", None
-    if kind == "extra_forbidden":
-        return f"{where} is no key of a database's policy.", None
-    hint = near(fault["input"], quoted(context["expected"])) if "expected" in context else None
-    return f"{where} must be {wanted(kind, context, {})}. Got {got(fault)}.", hint

@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import ConfigDict, Field, JsonValue, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Character, Number, Section, Whole
+from halfmask._sections import Character, Number, Section, Whole
 from halfmask.data import (
     Column,
     Dates,
@@ -40,6 +40,7 @@ class ColumnHierarchySection(Section):
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [rule]} for rule in _RULES]}
     )
+    has_categories = True
 
     file: StrictStr | None = Field(
         default=None, description="CSV file of ARX, relative to the policy."

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import tomlkit
-from pydantic import ConfigDict, Field, StrictStr, ValidationError, model_validator
+from pydantic import ConfigDict, Field, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._policy_files import WrittenPolicy
+from halfmask._sections import Choice, in_old_keys
 from halfmask.anonymize import METHODS, Level
 from halfmask.claims.manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
 from halfmask.data import (
@@ -23,8 +24,6 @@ from halfmask.data import (
     ReadOptions,
     Schema,
 )
-from halfmask.guarantees import GUARANTEES, Guarantee
-from halfmask.microdata._choices import CHOICES, Choice, in_old_keys
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
 from halfmask.microdata._mask_checks import check_masks, masks_of
@@ -35,26 +34,23 @@ from halfmask.microdata._policy_checks import (
     check_sections,
     check_split_targets,
 )
-from halfmask.microdata._policy_errors import policy_error
 from halfmask.microdata._policy_sections import (
+    GUARANTEE,
+    METHOD,
+    RECODING,
     ColumnSection,
     InputSection,
     OutputSection,
     SuppressionSection,
 )
 from halfmask.microdata._private_policy import check_private_policy
-from halfmask.microdata._synthesis_section import SynthesisSection
+from halfmask.microdata._synthesis_section import SYNTHESIS, SynthesisSection
 from halfmask.microdata.mask_section import TableMaskSection
 
 if TYPE_CHECKING:
     from halfmask.anonymize import Recoding
+    from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
-
-
-def _default(key: str) -> Callable[[], Choice]:
-    """Return what makes the section of the first kind that can be chosen."""
-    choice = CHOICES[key]
-    return lambda: choice.sections()[0](**{choice.key: next(iter(choice.kinds))})
 
 
 def _stated(guarantee: Choice) -> str:
@@ -151,7 +147,7 @@ class Policy(WrittenPolicy):
     )
     input: InputSection = Field(default_factory=InputSection)
     columns: dict[str, ColumnSection]
-    guarantee_sections: tuple[Annotated[Choice, CHOICES["guarantees"]], ...] = Field(
+    guarantee_sections: tuple[Annotated[Choice, GUARANTEE], ...] = Field(
         default=(), alias="guarantees"
     )
     table_masks: tuple[TableMaskSection, ...] = Field(
@@ -159,10 +155,10 @@ class Policy(WrittenPolicy):
         alias="masks",
         description="Masks of several columns, and masks of rows, in order.",
     )
-    method: Annotated[Choice, CHOICES["method"]] = Field(default_factory=_default("method"))
-    recoding: Annotated[Choice, CHOICES["recoding"]] = Field(default_factory=_default("recoding"))
+    method: Annotated[Choice, METHOD] = Field(default_factory=METHOD.first)
+    recoding: Annotated[Choice, RECODING] = Field(default_factory=RECODING.first)
     suppression: SuppressionSection = Field(default_factory=SuppressionSection)
-    synthesis: SynthesisSection | None = Field(
+    synthesis: Annotated[SynthesisSection, SYNTHESIS] | None = Field(
         default=None, description="How synthetic rows are drawn, in the place of guarantees."
     )
     output: OutputSection = Field(default_factory=OutputSection)
@@ -178,13 +174,6 @@ class Policy(WrittenPolicy):
         if not isinstance(name, str) or name not in METHODS or not METHODS[name].judges_release:
             return sections
         return {**sections, "recoding": {"name": Level.name}}
-
-    def __init__(self, **sections: object) -> None:
-        _with_all_models()
-        try:
-            super().__init__(**sections)
-        except ValidationError as error:
-            raise policy_error(error, Policy) from None
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without defaults; `from_toml` reads it."""
@@ -294,7 +283,7 @@ class Policy(WrittenPolicy):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of policy files, for editors."""
-        _with_all_models()
+        cls.know_all_kinds()
         schema = cls.model_json_schema(by_alias=True)
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
@@ -445,7 +434,7 @@ class Policy(WrittenPolicy):
     @property
     def is_private(self) -> bool:
         """Whether rows are drawn under differential privacy, in the place of classes."""
-        return any(each.kind is DifferentialPrivacy for each in self.guarantee_sections)
+        return any(each.made_type is DifferentialPrivacy for each in self.guarantee_sections)
 
     @property
     def split_targets(self) -> tuple[str, ...]:
@@ -487,15 +476,3 @@ class Policy(WrittenPolicy):
                 is_masks_alone=self.is_masks_alone,
             )
         return self
-
-
-#: The models that the sections of `Policy` were made for.
-_sections_of = dict(GUARANTEES)
-
-
-def _with_all_models() -> None:
-    """Make the sections of models that were registered since."""
-    if _sections_of != GUARANTEES:
-        Policy.model_rebuild(force=True)
-        _sections_of.clear()
-        _sections_of.update(GUARANTEES)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from halfmask._sections import Choice
     from halfmask.masks import Mask, TableMask
-    from halfmask.microdata._choices import Choice
     from halfmask.microdata._policy_sections import ColumnSection
     from halfmask.microdata._synthesis_section import SynthesisSection
 
@@ -108,7 +108,7 @@ def check_guarantee(
     check_not_randomised(where, section.about, masks)
     check_not_split(where, section.about, masks)
     # The type of an ordinal column can say its order; that is seen when there is a table.
-    may_say = column.kind == "ordinal" and not section.kind.needs_hierarchy(
+    may_say = column.kind == "ordinal" and not section.made_type.needs_hierarchy(
         section.parameters, "numeric"
     )
     if asks_for_tree(section, columns) and column.hierarchy is None and not may_say:
@@ -122,7 +122,7 @@ def check_guarantee(
 def asks_for_tree(section: Choice, columns: Mapping[str, ColumnSection]) -> bool:
     """Return whether a guarantee is counted along a hierarchy."""
     kind = None if section.about is None else columns[section.about].kind
-    return bool(section.kind.needs_hierarchy(section.parameters, kind))
+    return bool(section.made_type.needs_hierarchy(section.parameters, kind))
 
 
 def check_split_targets(
@@ -163,7 +163,7 @@ def check_person(
             f"person names column {person!r}, whose role isn't 'identifier'. Got {role!r}.",
             hint="A column that says whose row it is must be dropped.",
         )
-    undefined = [each.named for each in guarantees if not each.kind.counts_persons]
+    undefined = [each.named for each in guarantees if not each.made_type.counts_persons]
     if undefined:
         raise PolicyError(
             f"The guarantee {undefined[0]!r} isn't defined where a person is the unit.",

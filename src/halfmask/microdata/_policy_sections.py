@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Final, Literal, Self
+from collections import ChainMap
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Character, Names, Number, Section, Whole
+from halfmask._sections import Character, Choice, Names, Number, OneOf, Section, Whole
+from halfmask.anonymize import METHODS, RECODINGS
+from halfmask.anonymize.lattice import OBJECTIVES, Objective
 from halfmask.data import Kind, Missing, Role
-from halfmask.microdata._choices import CHOICES, Choice
+from halfmask.guarantees import GUARANTEES
+from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import ColumnHierarchySection
 from halfmask.microdata.mask_section import MaskSection
 
 #: What `halfmask.data.ReadOptions` takes: behind the last one stands a time zone.
 _DTYPES: Final = "^(string|integer|float|boolean|date|datetime|datetime_.+)$"
+#: Guarantees that no class is judged by.
+_OF_ROWS: dict[str, type[Any]] = {DifferentialPrivacy.model: DifferentialPrivacy}
+
+
+def _targets(method: type[Any]) -> Mapping[str, Any]:
+    """Return the key of methods that predict columns."""
+    about = "Columns to predict; empty: those marked as label."
+    key = (Names, Field(default=(), description=about))
+    return {"split_targets": key} if getattr(method, "needs_guide", False) else {}
+
+
+GUARANTEE: Final = OneOf(
+    kinds=ChainMap(_OF_ROWS, GUARANTEES),  # type: ignore[arg-type] # nobody writes to it
+    key="model",
+    without=frozenset({"hierarchy"}),  # it belongs to the column
+    beyond="It would guarantee nothing.",
+)
+METHOD: Final = OneOf(
+    kinds=METHODS,
+    key="name",
+    nested={Objective: OneOf(kinds=OBJECTIVES, key="name")},
+    more=_targets,
+)
+RECODING: Final = OneOf(kinds=RECODINGS, key="name")
 
 
 class InputSection(Section):
@@ -96,7 +124,7 @@ class ColumnSection(Section):
     greatest_level: Annotated[Whole, Field(ge=0)] | None = Field(
         default=None, description="Greatest level of its hierarchy that full-domain may choose."
     )
-    recoding: Annotated[Choice, CHOICES["recoding"]] | None = Field(
+    recoding: Annotated[Choice, RECODING] | None = Field(
         default=None, description="What is written for its classes, in the place of [recoding]."
     )
     mask: MaskSection | None = Field(
@@ -195,50 +223,3 @@ class OutputSection(Section):
     """``[output]``: how the release is written."""
 
     format: Literal["parquet", "csv", "arrow", "jsonl"] = "parquet"
-
-
-def section_at(loc: Sequence[int | str]) -> type[Section] | None:
-    """Return the section that lies at a place, as pydantic names places; None for the whole file.
-
-    Examples
-    --------
-    >>> section_at(["columns", "age", "hierarchy"]).__name__
-    'ColumnHierarchySection'
-    >>> section_at(["guarantees", 0, "k-anonymity"]).__name__
-    'KAnonymitySection'
-    """
-    match list(loc):
-        case ["columns", _, "hierarchy"]:
-            return ColumnHierarchySection
-        case ["columns" | "method", _, "recoding" | "objective" as key, str(tag)]:
-            return CHOICES[key].section(tag)
-        case ["columns", _]:
-            return ColumnSection
-        case ["guarantees", int(), str(tag)] | ["method" | "recoding", str(tag)]:
-            return CHOICES[str(loc[0])].section(tag)
-        case [str(name)]:
-            return _BY_NAME.get(name)
-    return None
-
-
-def kinds_having(key: str) -> list[str]:
-    """Return the guarantees, methods and recodings whose section has a key.
-
-    Examples
-    --------
-    >>> kinds_having("strict")
-    ['mondrian']
-    """
-    return [
-        name
-        for choice in CHOICES.values()
-        for name, section in zip(choice.kinds, choice.sections(), strict=True)
-        if key in section.model_fields
-    ]
-
-
-_BY_NAME: dict[str, type[Section]] = {
-    "input": InputSection,
-    "suppression": SuppressionSection,
-    "output": OutputSection,
-}

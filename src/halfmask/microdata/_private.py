@@ -94,7 +94,8 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[PrivateFacts 
 
 def _sampler_of(policy: Policy) -> SafePub:
     sections = policy.guarantee_sections
-    it: DifferentialPrivacy = next(it.made() for it in sections if it.kind is DifferentialPrivacy)
+    made = (each.made() for each in sections)
+    it = next(each for each in made if isinstance(each, DifferentialPrivacy))
     columns = [each for each in policy.schema().columns if each.role != "identifier"]
     return SafePub(
         epsilon=it.epsilon,

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from halfmask._sections import Choice
     from halfmask.masks import TableMask
-    from halfmask.microdata._choices import Choice
     from halfmask.microdata._policy_sections import ColumnSection
 
 
@@ -23,7 +23,7 @@ def check_private_policy(
     given: AbstractSet[str],
 ) -> None:
     """Raise unless all sections of a policy go with differential privacy, if it has that."""
-    private = [each for each in guarantees if each.kind is DifferentialPrivacy]
+    private = [each for each in guarantees if each.made_type is DifferentialPrivacy]
     if not private:
         return
     others = [each.named for each in guarantees if each is not private[0]]

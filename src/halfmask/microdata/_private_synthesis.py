@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.dp.synthesis.declared_domain import ColumnDomain
-    from halfmask.microdata._synthesis_section import DomainSection, SynthesisSection
+    from halfmask.microdata._synthesis_section import DomainSection, PrivateSection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +59,14 @@ class PaidBudget:
 
 def draw_private(
     table: pl.DataFrame,
-    section: SynthesisSection,
+    section: PrivateSection,
     rng: np.random.Generator,
     *,
     person: str | None,
     ledger: PrivacyLedger | None,
 ) -> tuple[pl.DataFrame, PaidBudget]:
     """Return rows that are drawn from noisy counts of a table, and what they cost."""
-    epsilon, delta = float(section.epsilon or 0), float(section.delta or 0)
+    epsilon, delta = float(section.epsilon), float(section.delta)
     model = PrivateSynthesizer(
         domain={name: _declared(section.domain[name]) for name in table.columns if name != person},
         epsilon=epsilon,

@@ -16,8 +16,7 @@ def synthetic_claims(rows: SyntheticRows) -> tuple[Claim, ...]:
     """Return what the release claims: rows, rules, copied rows or groups."""
     names = rows.learnt.columns
     made = [released_columns_claim(rows.columns(), rows.n_out)]
-    for section in rows.section.rules:
-        rule = section.made()
+    for rule in rows.section.row_rules:
         evidence: dict[str, Json] = {}
         if rule.name == "fixed-combinations":
             evidence["combinations"] = rows.learnt.select(rule.about).unique().height
@@ -34,7 +33,7 @@ def synthetic_claims(rows: SyntheticRows) -> tuple[Claim, ...]:
         made.append(
             Claim(
                 model="hybrid-groups",
-                parameters={"k": int(rows.section.k or 0)},
+                parameters={"k": rows.section.least_rows},
                 about={"columns": list(names)},
                 basis="stated",
                 evidence={

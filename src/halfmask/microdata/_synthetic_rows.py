@@ -16,6 +16,13 @@ from halfmask.claims import MaskedColumn
 from halfmask.data.hierarchy.orders import with_orders
 from halfmask.engines import LocalEngine
 from halfmask.microdata._private_synthesis import PaidBudget, draw_private
+from halfmask.microdata._synthesis_section import (
+    BlendedSection,
+    FullSection,
+    GroupsSection,
+    PartialSection,
+    PrivateSection,
+)
 from halfmask.microdata._writing import ShuffledRows
 from halfmask.synth import GroupHybrid, Synthesizer, blend_rows, rotate_groups
 from halfmask.synth.chance_copies import ChanceCopies
@@ -104,10 +111,11 @@ class SyntheticRows:
     @property
     def unique_unchanged(self) -> int | None:
         """How many rows of a partial release are alone with their cells that weren't drawn."""
-        if self.section.kind != "partial":
+        section = self.section
+        if not isinstance(section, PartialSection):
             return None
-        kept = [name for name in self.learnt.columns if name not in self.section.columns]
-        changed = _risky(self.learnt, self.policy, self.section)
+        kept = [name for name in self.learnt.columns if name not in section.columns]
+        changed = _risky(self.learnt, self.policy, section)
         if changed is None:
             changed = np.ones(self.learnt.height, dtype=np.bool_)
         alone = self.learnt.is_unique().to_numpy() & ~changed
@@ -165,7 +173,7 @@ def draw_rows(
     if engine is not None:
         _check_engine(section)
     rng = np.random.default_rng(np.frombuffer(key, dtype=np.uint32))
-    if section.epsilon is not None:
+    if isinstance(section, PrivateSection):
         drawn, paid = draw_private(table, section, rng, person=policy.person, ledger=ledger)
         none = drawn.clear()
         return SyntheticRows(
@@ -177,24 +185,24 @@ def draw_rows(
         n_control = 0
     control, learnt = table[np.sort(order[:n_control])], table[np.sort(order[n_control:])]
     rows = partial(SyntheticRows, policy=policy, learnt=learnt, control=control, key=key)
-    if section.k is not None:
+    if isinstance(section, GroupsSection):
         made = _rotated(learnt, policy, section, rng)
         sizes = tuple(made[0].sizes.tolist())
         return rows(copies=tuple(each.rows for each in made), groups=sizes)
-    if section.kind == "full":
-        return _with_full_rows(rows(copies=()), rng, engine or LocalEngine())
+    if isinstance(section, FullSection):
+        return _with_full_rows(rows(copies=()), section, rng, engine or LocalEngine())
     return rows(copies=_drawn(learnt, policy, section, rng, engine or LocalEngine()))
 
 
 def _check_engine(section: SynthesisSection) -> None:
     """Refuse synthesis whose rows an engine can't draw by themselves."""
     refused = {
-        "under an epsilon": section.epsilon is not None,
-        "of groups of k": section.k is not None,
-        "of the kind 'partial'": section.kind == "partial",
+        PrivateSection: "under an epsilon",
+        GroupsSection: "of groups of k",
+        PartialSection: "of the kind 'partial'",
     }
-    for rows, is_asked in refused.items():
-        if is_asked:
+    for kind, rows in refused.items():
+        if isinstance(section, kind):
             raise PolicyError(
                 f"Rows {rows} are drawn in this process, and an engine is given.",
                 hint="Leave out the engine.",
@@ -202,19 +210,18 @@ def _check_engine(section: SynthesisSection) -> None:
 
 
 def _rotated(
-    learnt: pl.DataFrame, policy: Policy, section: SynthesisSection, rng: np.random.Generator
+    learnt: pl.DataFrame, policy: Policy, section: GroupsSection, rng: np.random.Generator
 ) -> list[GroupHybrid]:
     numbers = _numbers(policy, learnt)
     return [
-        rotate_groups(learnt, k=section.k or 0, numbers=numbers, rng=rng)
-        for _ in range(section.copies)
+        rotate_groups(learnt, k=section.k, numbers=numbers, rng=rng) for _ in range(section.copies)
     ]
 
 
 def _drawn(
     learnt: pl.DataFrame,
     policy: Policy,
-    section: SynthesisSection,
+    section: PartialSection | BlendedSection,
     rng: np.random.Generator,
     engine: Engine,
 ) -> tuple[pl.DataFrame, ...]:
@@ -224,18 +231,17 @@ def _drawn(
     copies = []
     for _ in range(section.copies):
         seed = int(rng.integers(2**31))
-        if section.kind == "partial":
+        if isinstance(section, PartialSection):
             copies.append(
                 model.redraw(learnt, rows=_risky(learnt, policy, section), random_state=seed)
             )
             continue
         drawn = _sampled(model, learnt.height, seed, engine)
-        share = section.original_share or 0.0
         copies.append(
             blend_rows(
                 learnt,
                 drawn,
-                original_share=share,
+                original_share=section.original_share,
                 numbers=numbers,
                 rng=rng,
                 min_leaf=section.min_leaf,
@@ -244,9 +250,11 @@ def _drawn(
     return tuple(copies)
 
 
-def _with_full_rows(made: SyntheticRows, rng: np.random.Generator, engine: Engine) -> SyntheticRows:
+def _with_full_rows(
+    made: SyntheticRows, section: FullSection, rng: np.random.Generator, engine: Engine
+) -> SyntheticRows:
     """Return full rows, by larger leaves where more than half of the drawn rows had to go."""
-    learnt, section = made.learnt, made.section
+    learnt = made.learnt
     n, leaf = section.rows or learnt.height, section.min_leaf
     model = _synthesizer(learnt, section, _numbers(made.policy, learnt), rng).fit(learnt)
     chance = ChanceCopies.of(made.originals)
@@ -306,17 +314,17 @@ def _full_rows(
 
 def _synthesizer(
     learnt: pl.DataFrame,
-    section: SynthesisSection,
+    section: FullSection | PartialSection | BlendedSection,
     numbers: Sequence[str],
     rng: np.random.Generator,
 ) -> Synthesizer:
     return Synthesizer(
         model=section.model,
         min_leaf=section.min_leaf,
-        columns=section.columns or None,
+        columns=section.columns if isinstance(section, PartialSection) else None,
         order=section.order or None,
         kinds={name: "numeric" if name in numbers else "categorical" for name in learnt.columns},
-        rules=[each.made() for each in section.rules],
+        rules=list(section.row_rules),
         random_state=int(rng.integers(2**31)),
     )
 
@@ -332,7 +340,7 @@ def _numbers(policy: Policy, learnt: pl.DataFrame) -> list[str]:
 
 
 def _risky(
-    learnt: pl.DataFrame, policy: Policy, section: SynthesisSection
+    learnt: pl.DataFrame, policy: Policy, section: PartialSection
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]] | None:
     """Return which rows share their quasi-identifiers with too few; ``None``: all are changed."""
     if section.class_size_below is None:

@@ -23,6 +23,12 @@ from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import open_table, orders_of
 from halfmask.microdata._finite_numbers import finite
 from halfmask.microdata._report_charts import association_chart, distribution_chart, percent
+from halfmask.microdata._synthesis_section import (
+    BlendedSection,
+    GroupsSection,
+    LearntSection,
+    PrivateSection,
+)
 from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 from halfmask.microdata._writing import write_parts
@@ -128,7 +134,7 @@ def _person_as_text(policy: Policy, options: ReadOptions) -> dict[str, str]:
 
 
 def _check_ledger(ledger: PrivacyLedger, table: object, policy: Policy) -> None:
-    if policy.synthesis is None or policy.synthesis.epsilon is None:
+    if not isinstance(policy.synthesis, PrivateSection):
         raise ParameterError(
             "The 'ledger' parameter of protect and synthesize goes with epsilon, and [synthesis] has "
             "none.",
@@ -211,7 +217,7 @@ def _weaknesses(rows: SyntheticRows) -> list[str]:
     named = ["no-privacy-model", "learnt-from-people", "background-knowledge"]
     if rows.section.kind == "partial":
         named.append("unchanged-cells")
-    if rows.section.original_share is not None:
+    if isinstance(rows.section, BlendedSection):
         named.append("near-original-rows")
     return named
 
@@ -223,10 +229,10 @@ def _drawing_block(rows: SyntheticRows) -> AnyBlock:
         return TextBlock(
             title="How rows were drawn", sentences=[*sentences, *_budget_sentences(rows.paid)]
         )
-    if section.k is not None:
+    if isinstance(section, GroupsSection):
         common = "means, variances, correlations, and how often each category occurs"
         sentences = [f"Groups of {section.k} or more rows are drawn from their {common}."]
-    else:
+    elif isinstance(section, LearntSection):
         sentences.append(
             f"A column is drawn given those before it, by {section.model}, from {section.min_leaf} "
             "rows at least. A category of fewer rows isn't drawn."
@@ -270,7 +276,7 @@ def _copies_block(rows: SyntheticRows, claims: Sequence[Claim]) -> list[AnyBlock
 
 def _pictures(rows: SyntheticRows) -> list[AnyBlock]:
     """Return both tables side by side; no bar shows fewer rows than a category may have."""
-    least = max(rows.section.k or rows.section.min_leaf, LEAST_COUNT)
+    least = max(rows.section.least_rows, LEAST_COUNT)
     learnt, drawn = rows.learnt, rows.copies[0]
     pairs = column_pairs(learnt, drawn, learnt.columns)
     shown = column_pictures(learnt, drawn, pairs, min_count=least)

@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from halfmask._errors import HierarchyError, PolicyError
-from halfmask._policy_files import Number, Whole
+from halfmask._sections import Number, Whole
 from halfmask.data import Groups, Hierarchy, Intervals, Prefix, read_hierarchy
 from halfmask.events.actions._action import Action, Memo
 from halfmask.events.block._values import Kind, written_text

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Whole
+from halfmask._sections import Whole
 from halfmask.events.actions._action import Action, Memo
 from halfmask.events.block._levels import absent, merged, only
 from halfmask.events.block._quantities import with_nulls

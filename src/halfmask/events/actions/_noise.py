@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Number, Whole
+from halfmask._sections import Number, Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.block._quantities import Quantities
 from halfmask.events.policy._sections import Text

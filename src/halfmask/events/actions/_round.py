@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Number, Whole
+from halfmask._sections import Number, Whole
 from halfmask.events.actions._action import Action, OnceEach
 from halfmask.events.block._levels import merged, only
 from halfmask.events.block._quantities import MOST, Quantities, rounded_to, ten_to

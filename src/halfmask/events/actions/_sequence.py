@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from halfmask._errors import DataError
-from halfmask._policy_files import Whole
+from halfmask._sections import Whole
 from halfmask.events.actions._action import Action
 from halfmask.events.block._level import Level
 from halfmask.events.block._quantities import with_nulls

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from halfmask._errors import IntegrityError, PolicyError
-from halfmask._policy_files import Whole
+from halfmask._sections import Whole
 from halfmask.events.actions._action import Action, Memo
 from halfmask.events.block._values import Kind
 from halfmask.events.block._words import SeenKinds, identity

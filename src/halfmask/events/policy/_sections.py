@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from halfmask import _policy_files
 from halfmask._errors import HalfmaskError, ParameterError, PolicyError
-from halfmask._policy_files import Section, got, near, quoted, wanted, word
+from halfmask._policy_files import got, near, quoted, wanted, word
+from halfmask._sections import Section
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -23,7 +24,8 @@ _TEXTS = {"string_too_short": "text that isn't empty", "string_too_long": "a sho
 
 def policy_error(error: ValidationError, model: type[BaseModel]) -> PolicyError:
     """Return the faults of a section, by place, each in one sentence, with the likeliest repair."""
-    return _policy_files.policy_error(error, lambda fault: _sentence(fault, model))
+    faults = error.errors(include_url=False)
+    return _policy_files.policy_error(faults, lambda fault: _sentence(fault, model))
 
 
 def _sentence(fault: ErrorDetails, model: type[BaseModel]) -> tuple[str, str | None]:
@@ -79,6 +81,9 @@ def _own(where: str, error: object) -> tuple[str, str | None]:
     return f"{where}isn't what it may be.", None
 
 
+if TYPE_CHECKING:
+    from halfmask._errors import PolicyError
+
 Text: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1_000)]
 
 
@@ -96,7 +101,11 @@ class EventSection(Section):
         try:
             super().__init__(**keys)
         except ValidationError as error:
-            raise policy_error(error, type(self)) from None
+            raise self._refused(error) from None
+
+    @classmethod
+    def _refused(cls, error: ValidationError) -> PolicyError:
+        return policy_error(error, cls)
 
 
 def table_of(section: EventSection) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AliasChoices, Field
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Whole
+from halfmask._sections import Whole
 from halfmask.events.actions import HierarchySection
 from halfmask.events.block._paths import Path
 from halfmask.events.block._times import Unit, ZoneText

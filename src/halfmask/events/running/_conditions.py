@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Number
+from halfmask._sections import Number
 from halfmask.events.block._values import Kind
 from halfmask.events.block._words import lookup_word, scalar_token
 from halfmask.events.policy._sections import EventSection, Text

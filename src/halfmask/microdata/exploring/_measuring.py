@@ -42,7 +42,7 @@ def alike_in_cuts(policies: Iterable[GridPolicy]) -> list[list[GridPolicy]]:
             continue
         method = each.policy.method
         guarantees = [it.model_dump(mode="json") for it in each.policy.guarantee_sections]
-        judges = getattr(method.kind, "judges_release", False)
+        judges = getattr(method.made_type, "judges_release", False)
         key = (method.model_dump(mode="json"), guarantees, each.max_suppression if judges else None)
         groups.setdefault(json.dumps(key), []).append(each)
     return list(groups.values())

@@ -11,7 +11,7 @@ from halfmask._errors import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims.manifest import PRIVATE_ANSWER
 from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
-from halfmask.dp.queries._stated_noise import stated_noise
+from halfmask.dp.queries._plan import stated_noise
 from halfmask.release import Product, TableBlock, TextBlock, publish
 from halfmask.release.json_lines import write_lines
 

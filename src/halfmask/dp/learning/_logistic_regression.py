@@ -74,13 +74,9 @@ class PrivateLogisticRegression(LinearPredictions):
         The inverse strength that was used.
     mechanism_
         The noise on the coefficients, or in the loss.
-    events_, spent_epsilon_
-        What the training cost.
 
     Raises
     ------
-    BudgetError
-        If the ledger refuses, or no noise fits the budget; nothing was trained then.
     DivergenceError
         If the solver doesn't come near enough to the minimum: nothing is kept.
 

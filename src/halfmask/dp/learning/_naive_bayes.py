@@ -90,8 +90,6 @@ class PrivateGaussianNB(NoisyClassSums):
     ----------
     class_prior_, theta_, var_, classes_
         Priors, means and variances, a row a class, as of scikit-learn's, with noise.
-    events_, spent_epsilon_
-        What the training cost.
 
     Guarantees
     ----------
@@ -175,8 +173,6 @@ class PrivateMultinomialNB(NoisyClassSums):
     ----------
     class_log_prior_, feature_log_prob_, classes_
         As of scikit-learn's, with noise.
-    events_, spent_epsilon_
-        What the training cost.
 
     Raises
     ------

@@ -105,6 +105,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         What these events cost at ``delta``.
     unit_
         What the guarantee is for: ``"row"``, or ``"person"`` if ``groups`` were given.
+
+    Raises
+    ------
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
     """
 
     epsilon: float
@@ -127,11 +132,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         ----------
         columns
             How many columns the rows will have.
-
-        Raises
-        ------
-        BudgetError
-            If no noise fits the budget.
         """
         integer_at_least(1, owner=self._owner, columns=columns)
         self._check()

@@ -169,13 +169,6 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
         As of scikit-learn's, learnt from noisy gradients.
     noise_multiplier_
         Standard deviation of the noise of a step, divided by ``clip_norm``.
-    events_, spent_epsilon_
-        What the training cost.
-
-    Raises
-    ------
-    BudgetError
-        If no noise fits the budget, or the ledger refuses; nothing was trained then.
 
     Guarantees
     ----------
@@ -255,7 +248,7 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
     ----------
     coef_, intercept_
         As of scikit-learn's, learnt from noisy gradients.
-    noise_multiplier_, events_, spent_epsilon_
+    noise_multiplier_
         As of `PrivateSGDClassifier`.
 
     Guarantees

@@ -55,8 +55,6 @@ class PrivateTorchClassifier(PrivateSteps, PrivateClassifier):
     ------
     DataError
         If the module mixes rows, as batch normalisation does, or fails on them.
-    BudgetError
-        If no noise fits the budget, or the ledger refuses; nothing was trained then.
 
     Guarantees
     ----------

@@ -198,11 +198,6 @@ class PrivacyLedger:
         ----------
         table
             What `halfmask.data.open_table` opens.
-
-        Raises
-        ------
-        DataError
-            If it is another table, or it has changed since.
         """
         source = open_table(table)
         self.terms.check_table(fingerprint_of(source))
@@ -319,11 +314,6 @@ class PrivacyLedger:
             The name: up to 64 letters, digits and ``_.-``.
         epsilon
             The most that the analyst's own charges may cost together, above 0.
-
-        Raises
-        ------
-        ParameterError
-            If a parameter isn't as stated.
         """
         _check_name("analyst", analyst)
         number_between(0, math.inf, owner="PrivacyLedger", low_open=True, epsilon=epsilon)
@@ -337,11 +327,6 @@ class PrivacyLedger:
         ----------
         analyst
             The analyst's name.
-
-        Raises
-        ------
-        BudgetError
-            If the analyst has no share.
         """
         allowed = self._file.rows("SELECT epsilon FROM analysts WHERE name = ?", (analyst,))
         if not allowed:

@@ -28,11 +28,6 @@ def checked_bounds(column: str, bounds: object) -> tuple[float, float]:
         The column's name, for the error.
     bounds
         What has to be two finite numbers in order.
-
-    Raises
-    ------
-    ParameterError
-        If it is anything else.
     """
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(
@@ -86,11 +81,6 @@ class PrivacyUnit:
         The most rows of a person that count in one answer, or in one group of it. At least 1.
     max_groups
         The most groups of one answer that a person counts in. At least 1.
-
-    Raises
-    ------
-    ParameterError
-        If a bound isn't such a number, or is above 1 where each row is a unit.
 
     Examples
     --------
@@ -271,11 +261,6 @@ class BudgetTerms:
         ----------
         fingerprint
             The fingerprint of the table.
-
-        Raises
-        ------
-        DataError
-            If it is another table, or the table has changed.
         """
         if fingerprint != self.fingerprint:
             raise DataError(
@@ -291,11 +276,6 @@ class BudgetTerms:
         ----------
         person
             The column of persons whose rows a release protects; ``None``: it protects single rows.
-
-        Raises
-        ------
-        ParameterError
-            If the budget has another unit.
         """
         if person != self.unit.person:
             ours, theirs = (
@@ -320,11 +300,6 @@ class BudgetTerms:
         ----------
         text
             The terms in JSON.
-
-        Raises
-        ------
-        IntegrityError
-            If they aren't terms.
         """
         try:
             named = json.loads(text)

@@ -51,16 +51,6 @@ def choose(scores: ArrayLike, *, sensitivity: float, epsilon: float) -> int:
     epsilon
         Of the choice, above 0.
 
-    Returns
-    -------
-    int
-        From 0 to below the number of candidates.
-
-    Raises
-    ------
-    DataError
-        If there is no score, or one isn't finite.
-
     Guarantees
     ----------
     The choice costs :class:`halfmask.dp.accounting.ExponentialEvent` with this epsilon.

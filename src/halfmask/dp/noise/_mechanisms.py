@@ -101,11 +101,6 @@ class NoiseMechanism(ABC):
         vector
             Finite numbers in an array of any shape.
 
-        Raises
-        ------
-        DataError
-            If a number isn't finite.
-
         Guarantees
         ----------
         The noise is discrete, on a grid whose step is at most 2**-40 of the scale. Its scale is
@@ -155,16 +150,8 @@ class NoiseMechanism(ABC):
         """
 
 
-@dataclass(frozen=True, kw_only=True)
 class LaplaceMechanism(NoiseMechanism):
-    """Laplace noise, calibrated to the L1 sensitivity of a vector.
-
-    Parameters
-    ----------
-    sensitivity
-        The most by which one row changes the vector in the L1 norm, above 0.
-    scale
-        Of the noise, above 0; its standard deviation is 1.41 times as large.
+    """Laplace noise by the L1 sensitivity of a vector; see `NoiseMechanism`.
 
     Guarantees
     ----------
@@ -229,16 +216,8 @@ class LaplaceMechanism(NoiseMechanism):
         return -self.scale * math.log1p(-confidence)
 
 
-@dataclass(frozen=True, kw_only=True)
 class GaussianMechanism(NoiseMechanism):
-    """Gaussian noise, calibrated to the L2 sensitivity of a vector.
-
-    Parameters
-    ----------
-    sensitivity
-        The most by which one row changes the vector in the L2 norm, above 0.
-    scale
-        Standard deviation of the noise, above 0.
+    """Gaussian noise by the L2 sensitivity of a vector; see `NoiseMechanism`.
 
     Guarantees
     ----------
@@ -274,11 +253,6 @@ class GaussianMechanism(NoiseMechanism):
             Above 0.
         delta
             Above 0, below 1.
-
-        Raises
-        ------
-        BudgetError
-            If no noise fits, such as with a delta of 0.
         """
         owner = "GaussianMechanism.calibrated"
         number_between(0, math.inf, owner=owner, low_open=True, sensitivity=sensitivity)

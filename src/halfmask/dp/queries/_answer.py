@@ -56,13 +56,7 @@ class PrivateAnswer:
 
     @property
     def value(self) -> int | float:
-        """The value of a question with one aggregate and no groups.
-
-        Raises
-        ------
-        ParameterError
-            If there is more than one value.
-        """
+        """The value of a question with one aggregate and no groups."""
         values = self.frame.columns[:: 3 if self.frame.width == 3 else 1]
         if self.frame.height != 1 or len(values) != 1:
             raise ParameterError(
@@ -132,11 +126,6 @@ class PrivateAnswer:
             The number of the charge.
         from_book
             Whether it was asked before.
-
-        Raises
-        ------
-        IntegrityError
-            If it is damaged.
         """
         try:
             kept = json.loads(text)

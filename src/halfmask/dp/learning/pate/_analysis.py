@@ -34,11 +34,6 @@ def data_dependent_epsilon(votes: ArrayLike, *, scale: float, delta: float) -> f
     float
         It depends on the votes, so it is itself private: don't publish it.
 
-    Raises
-    ------
-    ParameterError
-        If votes are no table of at least two classes.
-
     Notes
     -----
     Papernot, Song, Mironov, Raghunathan, Talwar, Erlingsson 2018, theorem 6 and propositions 7

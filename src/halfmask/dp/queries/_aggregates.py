@@ -103,7 +103,7 @@ class DistinctCount(Aggregate):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedAggregate(Aggregate):
-    """An aggregate of numbers that are clamped to bounds: what `Sum` and others have in common.
+    """An aggregate of numbers that are clamped to bounds, such as `Sum`.
 
     Parameters
     ----------

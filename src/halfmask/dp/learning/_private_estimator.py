@@ -99,6 +99,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     Attributes
     ----------
+    epsilon, delta
+        The budget: epsilon above 0, delta from 0 to below 1.
+    classes
+        Of classifiers: all labels that can occur, at least two.
+    ledger
+        Where the budget is booked; ``None``: nowhere.
     events_
         What the training did, for :func:`halfmask.dp.accounting.epsilon_of`.
     spent_epsilon_
@@ -110,6 +116,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     ------
     BudgetError
         If no noise fits the budget, or the ledger refuses; nothing was trained then.
+
+    Guarantees
+    ----------
+    The fitted attributes are (epsilon, delta)-differentially private if one row is added or
+    removed, or with ``groups`` all rows of one person.
     """
 
     epsilon: float

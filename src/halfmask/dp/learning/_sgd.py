@@ -144,12 +144,8 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
-    delta
-        Above 0, below 1.
-    classes
-        All labels that can occur, at least two.
+    epsilon, delta, classes, ledger
+        As of `PrivateEstimator`; delta above 0.
     clip_norm
         The most that one row adds to a sum of gradients in the L2 norm. Above 0.
     sampling_probability
@@ -160,8 +156,6 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
         Of Adam, above 0.
     fit_intercept
         Whether rows get a constant.
-    ledger
-        Where the budget is booked; ``None``: nowhere.
 
     Attributes
     ----------
@@ -232,16 +226,12 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
-    delta
-        Above 0, below 1.
     target_bounds
         The lowest and the highest target; targets beyond are clipped.
     clip_norm
         The most that one row adds to a sum of gradients in the L2 norm, above 0. Targets are scaled
         to [-1, 1] before.
-    sampling_probability, steps, learning_rate, fit_intercept, ledger
+    epsilon, delta, sampling_probability, steps, learning_rate, fit_intercept, ledger
         As of `PrivateSGDClassifier`.
 
     Attributes

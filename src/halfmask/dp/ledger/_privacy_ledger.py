@@ -18,9 +18,8 @@ from halfmask.dp.accounting import MechanismEvent, adaptive_epsilon_of, event_fr
 from halfmask.dp.accounting._adaptive import basic_epsilon_of, own_delta_left
 from halfmask.dp.accounting._composition import LARGEST_LOSS
 from halfmask.dp.ledger._charge import LONGEST_PURPOSE, Charge
-from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._ledger_file import LedgerFile
-from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, check_declared
+from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, check_declared, fingerprint_of
 
 if TYPE_CHECKING:
     import sqlite3

@@ -9,11 +9,10 @@ from halfmask._errors import ParameterError
 from halfmask._optional import need
 from halfmask._validation import list_of, mapping_of
 from halfmask.dp.queries._aggregates import Aggregate
-from halfmask.dp.queries._answer import PrivateAnswer
+from halfmask.dp.queries._answer import PrivateAnswer, released
 from halfmask.dp.queries._grouping import Bins, Grouping, GroupKeys
 from halfmask.dp.queries._plan import Noise, QueryPlan
 from halfmask.dp.queries._question import PublicTable, Question
-from halfmask.dp.queries._release import released
 from halfmask.dp.queries._tallying import tally
 
 if TYPE_CHECKING:

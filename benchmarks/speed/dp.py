@@ -24,7 +24,7 @@ import polars as pl
 from bars import RUNS, Bar, report, say, seconds_of
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.dp.queries import Count, Mean, PrivateTable, Quantile, Sum, Variance
-from halfmask.dp.queries._release import released
+from halfmask.dp.queries._answer import released
 from halfmask.dp.queries._tallying import tally
 from peers import python_of
 

@@ -33,7 +33,7 @@ from halfmask.dp.queries import (
     Variance,
     query_sql,
 )
-from halfmask.dp.queries._release import released
+from halfmask.dp.queries._answer import released
 from halfmask.dp.queries._tallying import tally
 
 RANDOM = np.random.default_rng(7)

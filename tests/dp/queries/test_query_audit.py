@@ -12,10 +12,10 @@ from halfmask.data import open_table
 from halfmask.dp.audit import audit_neighbours
 from halfmask.dp.ledger import BudgetTerms, PrivacyUnit
 from halfmask.dp.queries import Count, DistinctCount, Mean, Quantile, Sum, Variance
+from halfmask.dp.queries._answer import released
 from halfmask.dp.queries._grouping import Grouping
 from halfmask.dp.queries._plan import QueryPlan
 from halfmask.dp.queries._question import Question
-from halfmask.dp.queries._release import released
 from halfmask.dp.queries._tallying import tally
 
 ROWS = [("a", 4.0), ("b", 1.0), ("c", 0.0)]

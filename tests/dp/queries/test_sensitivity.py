@@ -18,10 +18,10 @@ from halfmask.data import open_table
 from halfmask.dp.accounting import epsilon_of
 from halfmask.dp.ledger import BudgetTerms, PrivacyUnit
 from halfmask.dp.queries import Bins, Count, DistinctCount, Mean, Quantile, Sum, Variance
+from halfmask.dp.queries._answer import _chosen_place
 from halfmask.dp.queries._grouping import Grouping, KeySelection
 from halfmask.dp.queries._plan import QueryPlan
 from halfmask.dp.queries._question import Question
-from halfmask.dp.queries._release import _chosen_place
 from halfmask.dp.queries._tallying import tally
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def test_scores_of_a_quantile_change_by_as_much_as_is_stated(at, monkeypatch):
         seen.append(scores)
         return 0
 
-    monkeypatch.setattr("halfmask.dp.queries._release.choose", noted)
+    monkeypatch.setattr("halfmask.dp.queries._answer.choose", noted)
     random = np.random.default_rng(3)
     for measure in plan.measures:
         changes = []

@@ -58,13 +58,6 @@ def adaptive_epsilon_of(
     float
         Rounded up; infinite where no finite epsilon holds.
 
-    Raises
-    ------
-    ParameterError
-        If ``budget`` or ``delta`` isn't in its range.
-    MissingDependencyError
-        If dp-accounting isn't installed and more than the sum of epsilons is asked for.
-
     Guarantees
     ----------
     If each charge is made only while the result, with that charge, is at most the budget, then all

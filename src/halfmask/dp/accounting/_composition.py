@@ -129,13 +129,6 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
     float
         Rounded up; infinite where no finite epsilon holds at this delta.
 
-    Raises
-    ------
-    ParameterError
-        If ``delta`` isn't in its range.
-    MissingDependencyError
-        If dp-accounting isn't installed and more than the sum of epsilons is asked for.
-
     Guarantees
     ----------
     The mechanisms together are (epsilon, delta)-differentially private, if each did what its event

@@ -249,11 +249,6 @@ def event_from_json(written: Mapping[str, object]) -> MechanismEvent:
     written
         ``mechanism`` and exactly its parameters.
 
-    Raises
-    ------
-    ParameterError
-        If the mechanism isn't known, or its parameters are others or outside of their range.
-
     Examples
     --------
     >>> event = GaussianEvent(noise_multiplier=4.0, coordinates=3)

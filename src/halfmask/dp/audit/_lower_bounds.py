@@ -71,11 +71,6 @@ def audit_neighbours(
     confidence
         Between 0 and 1, such as 0.99.
 
-    Raises
-    ------
-    DataError
-        If a table's runs didn't return one finite number each.
-
     Guarantees
     ----------
     If the mechanism is (epsilon, delta)-differentially private, the bound exceeds epsilon with a
@@ -175,11 +170,6 @@ def audit_canaries(
         From 0 to below 1.
     confidence
         Between 0 and 1, such as 0.95.
-
-    Raises
-    ------
-    ParameterError
-        If there are more guesses than canaries, or more right ones than guesses.
 
     Guarantees
     ----------

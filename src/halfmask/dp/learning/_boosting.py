@@ -35,15 +35,11 @@ class PrivateBoostingClassifier(ScoreClassifier):
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
-    delta
-        Above 0, below 1.
+    epsilon, delta, classes, ledger
+        As of `PrivateEstimator`; delta above 0.
     bounds
         The lowest and the highest value: two numbers, or two lists with one a column. Values
         beyond are clipped. Categories are coded as whole numbers.
-    classes
-        All labels that can occur, at least two.
     bins
         Equally wide bins a column, at least 2.
     leaves
@@ -54,8 +50,6 @@ class PrivateBoostingClassifier(ScoreClassifier):
         Above 0.
     random_state
         Seed of the splits, which don't depend on the data; noise has none.
-    ledger
-        Where the budget is booked; ``None``: nowhere.
 
     Attributes
     ----------
@@ -63,11 +57,6 @@ class PrivateBoostingClassifier(ScoreClassifier):
         What each bin of a column adds to the scores: column, bin, output.
     noise_multiplier_, classes_, events_, spent_epsilon_
         As of `PrivateSGDClassifier`.
-
-    Guarantees
-    ----------
-    The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed, or with ``groups`` all rows of one person.
 
     Notes
     -----

@@ -46,15 +46,13 @@ class PrivateLogisticRegression(LinearPredictions):
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
+    epsilon, classes, ledger
+        As of `PrivateEstimator`.
     delta
         0 for Laplace noise; above 0, below 1 for Gaussian noise, which is smaller.
         Objective perturbation needs it above 0.
     row_norm
         Rows with a larger L2 norm are scaled down to it. Above 0.
-    classes
-        All labels that can occur, at least two.
     C
         Inverse strength of the L2 penalty as in scikit-learn, above 0. Noise on the coefficients
         grows with it. ``None``: by budget, ``row_norm``, columns and classes, never by the data.
@@ -63,8 +61,6 @@ class PrivateLogisticRegression(LinearPredictions):
     perturbation
         ``"output"``: noise on the coefficients. ``"objective"``: noise in the loss, which is
         usually more accurate.
-    ledger
-        Where the budget is booked; ``None``: nowhere.
 
     Attributes
     ----------
@@ -74,13 +70,9 @@ class PrivateLogisticRegression(LinearPredictions):
         The inverse strength that was used.
     mechanism_
         The noise on the coefficients, or in the loss.
-    events_, spent_epsilon_
-        What the training cost.
 
     Raises
     ------
-    BudgetError
-        If the ledger refuses, or no noise fits the budget; nothing was trained then.
     DivergenceError
         If the solver doesn't come near enough to the minimum: nothing is kept.
 

@@ -74,29 +74,18 @@ class PrivateGaussianNB(NoisyClassSums):
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
+    epsilon, classes, ledger
+        As of `PrivateEstimator`.
     delta
         0 for Laplace noise; above 0, below 1 for Gaussian noise, which is smaller.
     bounds
         The lowest and the highest value: two numbers, or two lists with one a column. Values
         beyond are clipped.
-    classes
-        All labels that can occur, at least two.
-    ledger
-        Where the budget is booked; ``None``: nowhere.
 
     Attributes
     ----------
     class_prior_, theta_, var_, classes_
         Priors, means and variances, a row a class, as of scikit-learn's, with noise.
-    events_, spent_epsilon_
-        What the training cost.
-
-    Guarantees
-    ----------
-    The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed, or with ``groups`` all rows of one person.
 
     Notes
     -----
@@ -157,36 +146,25 @@ class PrivateMultinomialNB(NoisyClassSums):
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
+    epsilon, classes, ledger
+        As of `PrivateEstimator`.
     delta
         0 for Laplace noise; above 0, below 1 for Gaussian noise, which is smaller.
     row_sum
         Rows with a larger sum are scaled down to it, above 0: with one-hot columns the number of
         categorical columns.
-    classes
-        All labels that can occur, at least two.
     alpha
         Added to each count, above 0 (Laplace smoothing).
-    ledger
-        Where the budget is booked; ``None``: nowhere.
 
     Attributes
     ----------
     class_log_prior_, feature_log_prob_, classes_
         As of scikit-learn's, with noise.
-    events_, spent_epsilon_
-        What the training cost.
 
     Raises
     ------
     DataError
         If a value is below 0.
-
-    Guarantees
-    ----------
-    The fitted attributes are (epsilon, delta)-differentially private if one row is added or
-    removed, or with ``groups`` all rows of one person.
 
     Notes
     -----

@@ -99,12 +99,28 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
 
     Attributes
     ----------
+    epsilon, delta
+        The budget: epsilon above 0, delta from 0 to below 1.
+    classes
+        Of classifiers: all labels that can occur, at least two.
+    ledger
+        Where the budget is booked; ``None``: nowhere.
     events_
         What the training did, for :func:`halfmask.dp.accounting.epsilon_of`.
     spent_epsilon_
         What these events cost at ``delta``.
     unit_
         What the guarantee is for: ``"row"``, or ``"person"`` if ``groups`` were given.
+
+    Raises
+    ------
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
+
+    Guarantees
+    ----------
+    The fitted attributes are (epsilon, delta)-differentially private if one row is added or
+    removed, or with ``groups`` all rows of one person.
     """
 
     epsilon: float
@@ -127,11 +143,6 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         ----------
         columns
             How many columns the rows will have.
-
-        Raises
-        ------
-        BudgetError
-            If no noise fits the budget.
         """
         integer_at_least(1, owner=self._owner, columns=columns)
         self._check()

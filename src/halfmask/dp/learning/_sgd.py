@@ -144,12 +144,8 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
-    delta
-        Above 0, below 1.
-    classes
-        All labels that can occur, at least two.
+    epsilon, delta, classes, ledger
+        As of `PrivateEstimator`; delta above 0.
     clip_norm
         The most that one row adds to a sum of gradients in the L2 norm. Above 0.
     sampling_probability
@@ -160,8 +156,6 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
         Of Adam, above 0.
     fit_intercept
         Whether rows get a constant.
-    ledger
-        Where the budget is booked; ``None``: nowhere.
 
     Attributes
     ----------
@@ -169,13 +163,6 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
         As of scikit-learn's, learnt from noisy gradients.
     noise_multiplier_
         Standard deviation of the noise of a step, divided by ``clip_norm``.
-    events_, spent_epsilon_
-        What the training cost.
-
-    Raises
-    ------
-    BudgetError
-        If no noise fits the budget, or the ledger refuses; nothing was trained then.
 
     Guarantees
     ----------
@@ -239,23 +226,19 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
 
     Parameters
     ----------
-    epsilon
-        The budget, above 0.
-    delta
-        Above 0, below 1.
     target_bounds
         The lowest and the highest target; targets beyond are clipped.
     clip_norm
         The most that one row adds to a sum of gradients in the L2 norm, above 0. Targets are scaled
         to [-1, 1] before.
-    sampling_probability, steps, learning_rate, fit_intercept, ledger
+    epsilon, delta, sampling_probability, steps, learning_rate, fit_intercept, ledger
         As of `PrivateSGDClassifier`.
 
     Attributes
     ----------
     coef_, intercept_
         As of scikit-learn's, learnt from noisy gradients.
-    noise_multiplier_, events_, spent_epsilon_
+    noise_multiplier_
         As of `PrivateSGDClassifier`.
 
     Guarantees

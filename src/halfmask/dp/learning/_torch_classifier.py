@@ -33,15 +33,11 @@ class PrivateTorchClassifier(PrivateSteps, PrivateClassifier):
     module
         A ``torch.nn.Module`` that takes rows of floats and returns a score for each class. A copy
         of it is trained; its first weights must not depend on the private rows.
-    epsilon
-        The budget, above 0.
-    delta
-        Above 0, below 1.
     classes
         All labels that can occur, at least two, in any order; scores follow their sorted order.
     clip_norm
         The most that one row adds to a sum of gradients in the L2 norm, above 0.
-    sampling_probability, steps, learning_rate, ledger
+    epsilon, delta, sampling_probability, steps, learning_rate, ledger
         As of `PrivateSGDClassifier`.
 
     Attributes
@@ -55,8 +51,6 @@ class PrivateTorchClassifier(PrivateSteps, PrivateClassifier):
     ------
     DataError
         If the module mixes rows, as batch normalisation does, or fails on them.
-    BudgetError
-        If no noise fits the budget, or the ledger refuses; nothing was trained then.
 
     Guarantees
     ----------

@@ -9,10 +9,9 @@ charges with the claim that they keep to the budget.
 from __future__ import annotations
 
 from halfmask.dp.ledger._charge import Charge
-from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
 from halfmask.dp.ledger._release_ledger import release_ledger
-from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, checked_bounds
+from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, checked_bounds, fingerprint_of
 
 __all__ = [
     "BudgetTerms",

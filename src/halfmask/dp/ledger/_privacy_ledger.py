@@ -18,9 +18,8 @@ from halfmask.dp.accounting import MechanismEvent, adaptive_epsilon_of, event_fr
 from halfmask.dp.accounting._adaptive import basic_epsilon_of, own_delta_left
 from halfmask.dp.accounting._composition import LARGEST_LOSS
 from halfmask.dp.ledger._charge import LONGEST_PURPOSE, Charge
-from halfmask.dp.ledger._fingerprint import fingerprint_of
 from halfmask.dp.ledger._ledger_file import LedgerFile
-from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, check_declared
+from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, check_declared, fingerprint_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -198,11 +197,6 @@ class PrivacyLedger:
         ----------
         table
             What `halfmask.data.open_table` opens.
-
-        Raises
-        ------
-        DataError
-            If it is another table, or it has changed since.
         """
         source = open_table(table)
         self.terms.check_table(fingerprint_of(source))
@@ -319,11 +313,6 @@ class PrivacyLedger:
             The name: up to 64 letters, digits and ``_.-``.
         epsilon
             The most that the analyst's own charges may cost together, above 0.
-
-        Raises
-        ------
-        ParameterError
-            If a parameter isn't as stated.
         """
         _check_name("analyst", analyst)
         number_between(0, math.inf, owner="PrivacyLedger", low_open=True, epsilon=epsilon)
@@ -337,11 +326,6 @@ class PrivacyLedger:
         ----------
         analyst
             The analyst's name.
-
-        Raises
-        ------
-        BudgetError
-            If the analyst has no share.
         """
         allowed = self._file.rows("SELECT epsilon FROM analysts WHERE name = ?", (analyst,))
         if not allowed:

@@ -1,19 +1,71 @@
-"""Terms of a budget: unit, bounds and keys, settled when it was set; and the rows of its units."""
+"""Terms of a budget: table, unit, bounds, keys, settled when it was set; and rows of its units."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, IntegrityError, ParameterError
 from halfmask._validation import integer_at_least, number_between
+
+if TYPE_CHECKING:
+    from halfmask.data import Source
+
+
+#: Rows of a part that is hashed at once; another number would change every fingerprint.
+_ROWS = 1 << 16
+
+
+def fingerprint_of(source: Source) -> str:
+    """Return the SHA-256 of a table's columns, types and cells, row by row.
+
+    It identifies the table, so it belongs into the vault.
+
+    Parameters
+    ----------
+    source
+        The table, read once in batches.
+
+    Examples
+    --------
+    >>> from halfmask.data import open_table
+    >>> table = pl.DataFrame({"age": [41, 17]})
+    >>> fingerprint_of(open_table(table)) == fingerprint_of(open_table(table.to_arrow()))
+    True
+    >>> fingerprint_of(open_table(table)) == fingerprint_of(open_table(table.reverse()))
+    False
+    """
+    digest = hashlib.sha256()
+    for name, dtype in source.dtypes.items():
+        digest.update(f"{name!r}:{dtype!r};".encode())
+    for batch in source.batches(_ROWS):
+        for column in batch:
+            digest.update(np.packbits(column.is_null().to_numpy()).tobytes())
+            _hash_cells(digest, column)
+    return digest.hexdigest()
+
+
+def _hash_cells(digest: hashlib._Hash, column: pl.Series) -> None:
+    """Hash what a column's cells are, and their number; what stands behind a null is left out."""
+    dtype = column.dtype
+    is_plain = dtype.is_numeric() or dtype.is_temporal() or dtype == pl.Boolean
+    # NumPy has neither decimals nor numbers of 128 bits.
+    if not is_plain or dtype.is_decimal() or str(dtype).endswith("128"):
+        text = column.cast(pl.String).drop_nulls()
+        digest.update(text.str.len_bytes().to_numpy().astype("<u4").tobytes())
+        digest.update("".join(text.to_list()).encode())
+        return
+    numbers = column.to_physical().drop_nulls().to_numpy()
+    digest.update(numbers.astype(numbers.dtype.newbyteorder("<"), copy=False).tobytes())
+
 
 #: Sums of 2**31 squares of such numbers, with noise, are finite.
 _FARTHEST: Final = 1e100
@@ -28,11 +80,6 @@ def checked_bounds(column: str, bounds: object) -> tuple[float, float]:
         The column's name, for the error.
     bounds
         What has to be two finite numbers in order.
-
-    Raises
-    ------
-    ParameterError
-        If it is anything else.
     """
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(
@@ -86,11 +133,6 @@ class PrivacyUnit:
         The most rows of a person that count in one answer, or in one group of it. At least 1.
     max_groups
         The most groups of one answer that a person counts in. At least 1.
-
-    Raises
-    ------
-    ParameterError
-        If a bound isn't such a number, or is above 1 where each row is a unit.
 
     Examples
     --------
@@ -271,11 +313,6 @@ class BudgetTerms:
         ----------
         fingerprint
             The fingerprint of the table.
-
-        Raises
-        ------
-        DataError
-            If it is another table, or the table has changed.
         """
         if fingerprint != self.fingerprint:
             raise DataError(
@@ -291,11 +328,6 @@ class BudgetTerms:
         ----------
         person
             The column of persons whose rows a release protects; ``None``: it protects single rows.
-
-        Raises
-        ------
-        ParameterError
-            If the budget has another unit.
         """
         if person != self.unit.person:
             ours, theirs = (
@@ -320,11 +352,6 @@ class BudgetTerms:
         ----------
         text
             The terms in JSON.
-
-        Raises
-        ------
-        IntegrityError
-            If they aren't terms.
         """
         try:
             named = json.loads(text)

@@ -7,8 +7,12 @@ Start with :class:`GaussianMechanism` or :class:`LaplaceMechanism`, which add no
 
 from __future__ import annotations
 
-from halfmask.dp.noise._choosing import choose
 from halfmask.dp.noise._fixed_point import FixedPoint
-from halfmask.dp.noise._mechanisms import GaussianMechanism, LaplaceMechanism, NoiseMechanism
+from halfmask.dp.noise._mechanisms import (
+    GaussianMechanism,
+    LaplaceMechanism,
+    NoiseMechanism,
+    choose,
+)
 
 __all__ = ["FixedPoint", "GaussianMechanism", "LaplaceMechanism", "NoiseMechanism", "choose"]

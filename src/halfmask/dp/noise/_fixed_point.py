@@ -83,11 +83,6 @@ class FixedPoint:
         -------
         ndarray
             64-bit integers, or Python's own where these are too narrow.
-
-        Raises
-        ------
-        DataError
-            If a number isn't finite.
         """
         given = np.asarray(numbers)
         if given.dtype.kind in "iu" and given.size and _widest(given) > 2**53:
@@ -108,11 +103,6 @@ class FixedPoint:
         ----------
         numbers
             Finite, below 2**62 steps.
-
-        Raises
-        ------
-        DataError
-            If a number isn't finite, or has too many steps for 64 bits.
         """
         scaled = self._scaled(numbers)
         if scaled.size and float(np.abs(scaled).max()) >= _LARGEST_STEPS:

@@ -1,4 +1,4 @@
-"""The Laplace and the Gaussian mechanism: a vector in, the vector with noise out."""
+"""Mechanisms: Laplace and Gaussian noise on a vector; the choice of a candidate by its score."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
+from halfmask._errors import DataError
 from halfmask._optional import need
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, LaplaceEvent, MechanismEvent, calibrate
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
+
 
 #: At least so many bits lie between the grid's step and the scale: see `SAMPLED_DISTANCE`.
 _BITS: Final = 40
@@ -101,11 +103,6 @@ class NoiseMechanism(ABC):
         vector
             Finite numbers in an array of any shape.
 
-        Raises
-        ------
-        DataError
-            If a number isn't finite.
-
         Guarantees
         ----------
         The noise is discrete, on a grid whose step is at most 2**-40 of the scale. Its scale is
@@ -155,16 +152,8 @@ class NoiseMechanism(ABC):
         """
 
 
-@dataclass(frozen=True, kw_only=True)
 class LaplaceMechanism(NoiseMechanism):
-    """Laplace noise, calibrated to the L1 sensitivity of a vector.
-
-    Parameters
-    ----------
-    sensitivity
-        The most by which one row changes the vector in the L1 norm, above 0.
-    scale
-        Of the noise, above 0; its standard deviation is 1.41 times as large.
+    """Laplace noise by the L1 sensitivity of a vector; see `NoiseMechanism`.
 
     Guarantees
     ----------
@@ -229,16 +218,8 @@ class LaplaceMechanism(NoiseMechanism):
         return -self.scale * math.log1p(-confidence)
 
 
-@dataclass(frozen=True, kw_only=True)
 class GaussianMechanism(NoiseMechanism):
-    """Gaussian noise, calibrated to the L2 sensitivity of a vector.
-
-    Parameters
-    ----------
-    sensitivity
-        The most by which one row changes the vector in the L2 norm, above 0.
-    scale
-        Standard deviation of the noise, above 0.
+    """Gaussian noise by the L2 sensitivity of a vector; see `NoiseMechanism`.
 
     Guarantees
     ----------
@@ -274,11 +255,6 @@ class GaussianMechanism(NoiseMechanism):
             Above 0.
         delta
             Above 0, below 1.
-
-        Raises
-        ------
-        BudgetError
-            If no noise fits, such as with a delta of 0.
         """
         owner = "GaussianMechanism.calibrated"
         number_between(0, math.inf, owner=owner, low_open=True, sensitivity=sensitivity)
@@ -315,3 +291,68 @@ class GaussianMechanism(NoiseMechanism):
 
 def _confidence(confidence: float) -> None:
     number_between(0, 1, owner="margin", low_open=True, high_open=True, confidence=confidence)
+
+
+_SCORE_BITS: Final = 30
+
+#: Scores beyond 2**62 steps, which are 2**31 times the sensitivity, are clipped.
+_BITS_OF_STEPS: Final = 62
+
+
+@lru_cache(maxsize=64)
+def _opendp_choice(scale: float) -> Callable[[list[int]], int]:
+    """Return OpenDP's report noisy max with Gumbel noise, which is the exponential mechanism."""
+    import opendp.prelude as opendp  # noqa: PLC0415 # 1.3 s
+
+    opendp.enable_features("contrib")
+    scores = opendp.vector_domain(opendp.atom_domain(T="i64"))
+    return opendp.m.make_noisy_max(
+        scores,
+        opendp.linf_distance(T="i64"),
+        opendp.zero_concentrated_divergence(),
+        scale=scale,
+    )
+
+
+def choose(scores: ArrayLike, *, sensitivity: float, epsilon: float) -> int:
+    """Return the place of one score, by the exponential mechanism.
+
+    Parameters
+    ----------
+    scores
+        Of the candidates; a higher one is likelier. Candidates may not depend on the data.
+    sensitivity
+        The most by which one row changes any score, above 0.
+    epsilon
+        Of the choice, above 0.
+
+    Guarantees
+    ----------
+    The choice costs :class:`halfmask.dp.accounting.ExponentialEvent` with this epsilon.
+
+    Notes
+    -----
+    McSherry and Talwar 2007; sampled as report noisy max with Gumbel noise by OpenDP. Scores become
+    whole steps of a grid first; epsilon pays for the rounding.
+
+    Examples
+    --------
+    >>> choose([0.0, 5000.0, 10.0], sensitivity=1.0, epsilon=1.0)
+    1
+    """
+    need("opendp")
+    number_between(
+        0, math.inf, owner="choose", low_open=True, sensitivity=sensitivity, epsilon=epsilon
+    )
+    scale = 2 * sensitivity / epsilon
+    grid = FixedPoint.below(sensitivity, bits=_SCORE_BITS)
+    flat = np.asarray(scores)
+    if flat.dtype.kind not in "iuf" or flat.ndim != 1 or flat.size == 0:
+        raise DataError("A choice needs a list of at least one number as score.")
+    # Clipping and rounding depend on no other row; rounding adds a step to the sensitivity.
+    if flat.dtype.kind == "f" and np.isfinite(flat).all():
+        largest = math.ldexp(1.0, grid.exponent + _BITS_OF_STEPS)
+        flat = np.clip(flat, -largest, largest)
+    clipped = np.clip(grid.rounded(flat), -(2**_BITS_OF_STEPS), 2**_BITS_OF_STEPS)
+    steps = math.ldexp(scale, -grid.exponent) * (1 + grid.step / sensitivity) * _ROUNDED_UP
+    return int(_opendp_choice(steps)([int(each) for each in clipped]))

@@ -23,8 +23,9 @@ from halfmask.dp.queries._aggregates import (
     Variance,
 )
 from halfmask.dp.queries._answer import PrivateAnswer
+from halfmask.dp.queries._estimates import ExpectedError
 from halfmask.dp.queries._grouping import Bins
-from halfmask.dp.queries._plan import ExpectedError, QueryPlan
+from halfmask.dp.queries._plan import QueryPlan
 from halfmask.dp.queries._private_table import PrivateQuery, PrivateTable
 from halfmask.dp.queries._release_answer import release_answer
 

@@ -103,7 +103,7 @@ class DistinctCount(Aggregate):
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedAggregate(Aggregate):
-    """An aggregate of numbers that are clamped to bounds: what kinds have in common.
+    """An aggregate of numbers that are clamped to bounds, such as `Sum`.
 
     Parameters
     ----------
@@ -139,20 +139,8 @@ class BoundedAggregate(Aggregate):
         return self.sql.format(column, at=getattr(self, "at", None))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Sum(BoundedAggregate):
-    """The sum of a column's values. Missing values add nothing.
-
-    Parameters
-    ----------
-    of
-        The column.
-    bounds
-        The least and greatest value, from general knowledge; by default those of the ledger.
-    grid
-        The unit that values are rounded to; by default 1 for whole numbers, else a power of two.
-    name
-        The column of the answer; by default made of the aggregate and its column.
+    """The sum of values; missing ones add nothing. See `BoundedAggregate`.
 
     Examples
     --------
@@ -164,41 +152,15 @@ class Sum(BoundedAggregate):
     sql: ClassVar[str] = "SUM({})"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Mean(BoundedAggregate):
-    """The mean of a column's values that aren't missing.
-
-    Parameters
-    ----------
-    of
-        The column.
-    bounds
-        The least and greatest value, from general knowledge; by default those of the ledger.
-    grid
-        The unit that values are rounded to; by default 1 for whole numbers, else a power of two.
-    name
-        The column of the answer; by default made of the aggregate and its column.
-    """
+    """The mean of values that aren't missing. See `BoundedAggregate`."""
 
     kind: ClassVar[str] = "mean"
     sql: ClassVar[str] = "AVG({})"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Variance(BoundedAggregate):
-    """The variance of a column's values that aren't missing, divided by their number.
-
-    Parameters
-    ----------
-    of
-        The column.
-    bounds
-        The least and greatest value, from general knowledge; by default those of the ledger.
-    grid
-        The unit that values are rounded to; by default 1 for whole numbers, else a power of two.
-    name
-        The column of the answer; by default made of the aggregate and its column.
-    """
+    """The variance of values, divided by their number. See `BoundedAggregate`."""
 
     kind: ClassVar[str] = "variance"
     sql: ClassVar[str] = "VAR_POP({})"

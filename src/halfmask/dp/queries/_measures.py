@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Literal, Self
 
@@ -12,14 +12,6 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import number_between
 from halfmask.dp.ledger import PrivacyUnit
-from halfmask.dp.queries._aggregates import (
-    Aggregate,
-    BoundedAggregate,
-    DistinctCount,
-    Mean,
-    Quantile,
-    Variance,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,6 +95,11 @@ class NumericGrid:
         """The largest absolute number of units of a value."""
         return max(abs(self.low), abs(self.high))
 
+    @property
+    def shift(self) -> int:
+        """What is taken off the square of a distance, so that both signs are as large."""
+        return self.radius**2 // 2
+
     def units_of(self, column: str, dtype: pl.DataType) -> pl.Expr:
         """Return the units of a column's values; missing ones and NaN stay missing."""
         values = pl.col(column)
@@ -135,52 +132,36 @@ def _step(column: str, width: Fraction, step: float | None, *, whole: bool) -> F
     return Fraction(2) ** math.ceil(math.log2(width / _STEPS))
 
 
-#: Values that a quantile chooses among, unless a grid is declared; and the most.
-_CANDIDATES: Final = 1 << 10
-_MOST_CANDIDATES: Final = 1 << 16
 #: The part of a quantile's epsilon for the quantile itself; the rest is for its interval.
 _OF_QUANTILE: Final = 0.5
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A sum of whole numbers over the rows of a group, or what a quantile needs in its place."""
+    """A sum over the rows of a group: of ones, or of a column's values in units of a grid."""
 
     kind: str
     column: str | None = None
     grid: NumericGrid | None = None
-    at: Fraction | None = field(default=None)
-    end: Literal["low", "high"] | None = None
 
     @property
     def name(self) -> str:
-        """The kind, and which end of an interval it is, as a release states it."""
-        return self.kind if self.end is None else f"{self.kind}-{self.end}"
+        """The kind, as a release states it."""
+        return self.kind
 
     @property
     def weight(self) -> float:
-        """The part of a share of epsilon: a quantile with its interval takes one."""
-        if self.kind != "quantile":
-            return 1.0
-        return _OF_QUANTILE if self.end is None else (1 - _OF_QUANTILE) / 2
+        """The part of a share of epsilon."""
+        return 1.0
 
     @property
     def largest(self) -> int:
-        """The most that one row adds, in units; of a quantile, what it changes a score by."""
-        if self.at is not None:
-            return max(self.at.numerator, self.at.denominator - self.at.numerator)
+        """The most that one row adds, in units."""
         if self.grid is None:
             return 1
-        if self.kind == "sum":
-            return self.grid.largest
-        if self.kind == "centred":
-            return self.grid.radius
-        return max(self.shift, self.grid.radius**2 - self.shift)
-
-    @property
-    def shift(self) -> int:
-        """What is taken off each square, so that both signs are as large."""
-        return 0 if self.grid is None else self.grid.radius**2 // 2
+        if self.kind == "squares":
+            return max(self.grid.shift, self.grid.radius**2 - self.grid.shift)
+        return self.grid.radius if self.kind == "centred" else self.grid.largest
 
     def l1(self, unit: PrivacyUnit, *, grouped: bool) -> int:
         """Return the L1 sensitivity over all groups."""
@@ -197,59 +178,52 @@ class Measure:
         if self.grid is None:
             return present(self.column, dtypes[self.column]).is_not_null().cast(pl.Int64)
         units = self.grid.units_of(self.column, dtypes[self.column])
-        if self.kind == "sum":
+        if self.kind not in {"centred", "squares"}:
             return units
         centred = units - self.grid.middle
-        return centred if self.kind == "centred" else centred * centred - self.shift
+        return centred if self.kind == "centred" else centred * centred - self.grid.shift
+
+    def _of_person(self, unit: PrivacyUnit) -> PrivacyUnit:
+        return unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctValues(Measure):
+    """The number of different values, which no row adds to alone."""
+
+    kind: str = "distinct"
+    column: str
 
     def _of_person(self, unit: PrivacyUnit) -> PrivacyUnit:
         """Return the unit; a person adds one value only to the number of different persons."""
-        if self.kind == "distinct" and self.column == unit.person:
+        if self.column == unit.person:
             return PrivacyUnit(person=unit.person, max_groups=unit.max_groups)
         return unit
 
 
-def grid_of(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> NumericGrid:
-    """Return the grid of an aggregate with bounds."""
-    bounds = each.bounds or (0.0, 0.0)
-    step, dtype = each.grid, dtypes[each.of]
-    if isinstance(each, Quantile):
-        width = float(bounds[1]) - float(bounds[0])
-        if step is None and 0 < width < math.inf:
-            whole = (dtype.is_integer() or dtype == pl.Boolean) and width < _CANDIDATES
-            step = 1 if whole else 2.0 ** math.ceil(math.log2(width / _CANDIDATES))
-    squared = isinstance(each, Variance)
-    grid = NumericGrid.of(each.of, bounds=bounds, step=step, dtype=dtype, squared=squared)
-    if isinstance(each, Quantile) and grid.high - grid.low >= _MOST_CANDIDATES:
-        raise ParameterError(
-            f"A quantile of {each.of!r} would choose among {grid.high - grid.low + 1:,} values; "
-            f"at most {_MOST_CANDIDATES:,} are allowed.",
-            hint="Declare a coarser grid.",
-        )
-    return grid
+@dataclass(frozen=True, kw_only=True)
+class QuantileChoice(Measure):
+    """The choice of a value by its rank, or of an end of its interval: nothing is added up."""
 
+    kind: str = "quantile"
+    grid: NumericGrid
+    at: Fraction
+    end: Literal["low", "high"] | None
 
-def measures_of(each: Aggregate, dtypes: Mapping[str, pl.DataType]) -> tuple[Measure, ...]:
-    """Return what an aggregate is computed from."""
-    if isinstance(each, BoundedAggregate):
-        return _of_numbers(each, grid_of(each, dtypes))
-    if each.column is None:
-        return (Measure("rows"),)
-    return (Measure("distinct" if isinstance(each, DistinctCount) else "values", each.column),)
+    @property
+    def name(self) -> str:
+        """The kind, and which end of an interval it is."""
+        return self.kind if self.end is None else f"{self.kind}-{self.end}"
 
+    @property
+    def weight(self) -> float:
+        """The part of a share of epsilon: a quantile with its interval takes one."""
+        return _OF_QUANTILE if self.end is None else (1 - _OF_QUANTILE) / 2
 
-def _of_numbers(each: BoundedAggregate, grid: NumericGrid) -> tuple[Measure, ...]:
-    match each:
-        case Mean():
-            return Measure("centred", each.of, grid), Measure("values", each.of)
-        case Variance():
-            kinds = ("centred", "squares")
-            return (*(Measure(kind, each.of, grid) for kind in kinds), Measure("values", each.of))
-        case Quantile():
-            at = Fraction(repr(each.at)).limit_denominator(1_000_000)
-            ends: tuple[Literal["low", "high"] | None, ...] = (None, "low", "high")
-            return tuple(Measure("quantile", each.of, grid, at, end) for end in ends)
-    return (Measure("sum", each.of, grid),)
+    @property
+    def largest(self) -> int:
+        """The most by which one row changes a score."""
+        return max(self.at.numerator, self.at.denominator - self.at.numerator)
 
 
 def present(column: str, dtype: pl.DataType) -> pl.Expr:

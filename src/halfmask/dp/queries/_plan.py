@@ -1,4 +1,4 @@
-"""Plan of a question: noise of each measure, what it costs, and the error to expect."""
+"""Plan of a question: noise of each measure, what it costs and states, and the error to expect."""
 
 from __future__ import annotations
 
@@ -11,66 +11,24 @@ from halfmask._errors import ParameterError
 from halfmask._validation import number_between, one_of
 from halfmask.dp.accounting import ExponentialEvent, MechanismEvent
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism, NoiseMechanism
-from halfmask.dp.queries._aggregates import (
-    Aggregate,
-    BoundedAggregate,
-    Mean,
-    Quantile,
-    Sum,
-    Variance,
-)
+from halfmask.dp.queries._estimates import CONFIDENCE, Estimate, ExpectedError, estimates_of
 from halfmask.dp.queries._grouping import KeySelection
-from halfmask.dp.queries._measures import Measure, grid_of, measures_of
+from halfmask.dp.queries._measures import DistinctValues, Measure, QuantileChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    import polars as pl
-
+    from halfmask.claims.claim import Json
     from halfmask.dp.ledger import PrivacyUnit
     from halfmask.dp.queries._question import Question
 
+
 Noise: TypeAlias = Literal["laplace", "gaussian"]
-#: Of every interval.
-CONFIDENCE: Final = 0.95
 #: More groups than a table has rows aren't selected.
 _MOST_GROUPS: Final = 1 << 31
 #: Epsilon of a question beyond this protects nobody; noise for less than that answers nothing.
 _MOST_EPSILON: Final = 100.0
 _LEAST_EPSILON: Final = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedError:
-    """How far from the exact result an answer lies at most, in 95 % of the draws.
-
-    Parameters
-    ----------
-    label
-        The column of the answer.
-    margin
-        The distance; of a quantile, in rows of the rank.
-    per
-        ``"answer"``, ``"row"`` if the distance is ``margin`` divided by the rows of the group, or
-        ``"rank"``.
-    """
-
-    label: str
-    margin: float
-    per: Literal["answer", "row", "rank"]
-
-    def sentence(self) -> str:
-        """Return the error in words."""
-        match self.per:
-            case "answer":
-                return f"{self.label}: ± {self.margin:.4g}"
-            case "row":
-                thousand = self.margin / 1000
-                return (
-                    f"{self.label}: ± {self.margin:.4g} / rows of the group, such as "
-                    f"± {thousand:.4g} for 1,000 rows"
-                )
-        return f"{self.label}: a value whose rank is off by at most {self.margin:,.0f} rows"
 
 
 @dataclass(frozen=True)
@@ -122,17 +80,14 @@ class QueryPlan:
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """What is added up, each once."""
-        found = [
-            measure
-            for each in self.question.aggregates
-            for measure in measures_of(each, self.question.dtypes)
-        ]
+        found = [measure for each in estimates_of(self.question) for measure in each.measures]
         return tuple(dict.fromkeys(found))
 
     @cached_property
     def mechanisms(self) -> Mapping[Measure, NoiseMechanism]:
         """The noise of each measure that is added up."""
-        return {each: self._mechanism(each) for each in self.measures if each.kind != "quantile"}
+        added = (each for each in self.measures if not isinstance(each, QuantileChoice))
+        return {each: self._mechanism(each) for each in added}
 
     @property
     def selection(self) -> KeySelection | None:
@@ -141,7 +96,7 @@ class QueryPlan:
             return None
         return KeySelection(self.share, self.delta_share, self.unit)
 
-    def choice_epsilon(self, each: Measure) -> float:
+    def choice_epsilon(self, each: QuantileChoice) -> float:
         """Return the epsilon of one choice: a person takes part in those of groups.
 
         Parameters
@@ -151,7 +106,7 @@ class QueryPlan:
         """
         return self.share * each.weight / (self.unit.max_groups if self._grouped else 1)
 
-    def choice_sensitivity(self, each: Measure) -> int:
+    def choice_sensitivity(self, each: QuantileChoice) -> int:
         """Return the most by which a person changes a score of a quantile.
 
         Parameters
@@ -168,7 +123,7 @@ class QueryPlan:
         if self.selection is not None:
             found.append(self.selection.event())
         for each in self.measures:
-            if each.kind == "quantile":
+            if isinstance(each, QuantileChoice):
                 times = self.unit.max_groups if self._grouped else 1
                 found += [ExponentialEvent(epsilon=self.choice_epsilon(each))] * times
             else:
@@ -187,7 +142,7 @@ class QueryPlan:
         """
         return self.mechanisms[each].margin(1 - (1 - CONFIDENCE) / shared_by)
 
-    def rank_margin(self, each: Measure) -> float:
+    def rank_margin(self, each: QuantileChoice) -> float:
         """Return how many rows the rank of a quantile is off at most.
 
         Parameters
@@ -199,12 +154,10 @@ class QueryPlan:
         -----
         Dwork and Roth 2014, theorem 3.11, for the best of all candidates.
         """
-        assert each.at is not None  # noqa: S101 - quantiles have one
-        assert each.grid is not None  # noqa: S101 - the same
         candidates = each.grid.high - each.grid.low + 1
         return self.score_margin(each, candidates / (1 - CONFIDENCE)) / each.at.denominator
 
-    def score_margin(self, each: Measure, odds: float) -> float:
+    def score_margin(self, each: QuantileChoice, odds: float) -> float:
         """Return by how much better a score must be, for a candidate to be likelier.
 
         Parameters
@@ -218,13 +171,17 @@ class QueryPlan:
 
     def expected_errors(self) -> tuple[ExpectedError, ...]:
         """Return the error to expect of each aggregate; no cell changes it."""
-        return tuple(self._expected(each) for each in self.question.aggregates)
+        return tuple(
+            each.expected_error(margins_of(self, each)) for each in estimates_of(self.question)
+        )
 
     def uncovered(self) -> tuple[str, ...]:
         """Return what no interval covers: rows left out and values that change."""
         found = []
         person, of_rows = self.unit.person, self.unit.max_rows
-        persons_alone = all((it.kind, it.column) == ("distinct", person) for it in self.measures)
+        persons_alone = all(
+            isinstance(it, DistinctValues) and it.column == person for it in self.measures
+        )
         if person is not None and not persons_alone:
             rows = f"{of_rows:,} row{'s' * (of_rows > 1)}{' in a group' if self._grouped else ''}"
             found.append(
@@ -234,11 +191,7 @@ class QueryPlan:
         if person is not None and self._grouped:
             groups = f"{self.unit.max_groups:,} group{'s' * (self.unit.max_groups > 1)}"
             found.append(f"Of each {person!r}, rows count in at most {groups}.")
-        found += [
-            _as_counted(each, self.question.dtypes)
-            for each in self.question.aggregates
-            if isinstance(each, BoundedAggregate)
-        ]
+        found += [sentence for each in estimates_of(self.question) for sentence in each.uncovered()]
         found += self.question.grouping.uncovered()
         if self.selection is not None:
             found.append("Groups of few persons or rows are left out.")
@@ -265,7 +218,7 @@ class QueryPlan:
                 "are left out"
             )
         apart = [each.column for each in self.measures if each.kind == "values"]
-        if apart and any(each.kind == "rows" for each in self.measures):
+        if apart and Measure("rows") in self.measures:
             lines.append(
                 f"  rows and values of {apart[0]!r}, which may be missing, are counted apart: "
                 f"Count(of={apart[0]!r}) or a condition on it would share a count"
@@ -286,51 +239,91 @@ class QueryPlan:
         """The delta of one measure with Gaussian noise, or of the selection of keys."""
         if self.noise == "laplace":
             return self.delta
-        gaussian = sum(each.kind != "quantile" for each in self.measures)
+        gaussian = sum(not isinstance(each, QuantileChoice) for each in self.measures)
         return self.delta / max(1, gaussian + self.question.grouping.is_private)
-
-    def _expected(self, each: Aggregate) -> ExpectedError:
-        measures = measures_of(each, self.question.dtypes)
-        first = measures[0]
-        if isinstance(each, Quantile):
-            return ExpectedError(each.label, self.rank_margin(first), "rank")
-        step = 1.0 if first.grid is None else float(first.grid.step)
-        if isinstance(each, Sum) or len(measures) == 1:
-            return ExpectedError(each.label, self.margin(first) * step, "answer")
-        shared = [self.margin(measure, shared_by=len(measures)) for measure in measures]
-        radius = 0 if first.grid is None else first.grid.radius
-        if isinstance(each, Mean):
-            return ExpectedError(each.label, (shared[0] + radius * shared[1]) * step, "row")
-        assert isinstance(each, Variance)  # noqa: S101 - no other takes several measures
-        # Of squares / n - (sum / n)**2, where a mean is at most a radius from the middle.
-        units = shared[1] + radius**2 * shared[2] + 2 * radius * (shared[0] + radius * shared[2])
-        return ExpectedError(each.label, units * step**2, "row")
 
     @property
     def _grouped(self) -> bool:
         return bool(self.question.grouping.keys)
 
     def _mechanism(self, each: Measure) -> NoiseMechanism:
-        made: dict[str, Callable[[], NoiseMechanism]] = {
-            "laplace": lambda: LaplaceMechanism.calibrated(
+        if self.noise == "laplace":
+            return LaplaceMechanism.calibrated(
                 sensitivity=float(each.l1(self.unit, grouped=self._grouped)), epsilon=self.share
-            ),
-            "gaussian": lambda: GaussianMechanism.calibrated(
-                sensitivity=each.l2(self.unit, grouped=self._grouped),
-                epsilon=self.share,
-                delta=self.delta_share,
-            ),
-        }
-        return made[self.noise]()
+            )
+        return GaussianMechanism.calibrated(
+            sensitivity=each.l2(self.unit, grouped=self._grouped),
+            epsilon=self.share,
+            delta=self.delta_share,
+        )
 
 
-def _as_counted(each: BoundedAggregate, dtypes: Mapping[str, pl.DataType]) -> str:
-    """Return what values of a column count as, in words."""
-    grid = grid_of(each, dtypes)
-    low, high = (f"{grid.value_of(end):.12g}" for end in (grid.low, grid.high))
-    sentence = (
-        f"{each.label}: values below {low} count as {low}, and values above {high} as {high}."
-    )
-    if grid.step == 1 and not (dtypes[each.of].is_float() or dtypes[each.of].is_decimal()):
-        return sentence
-    return f"{sentence} Others are rounded to multiples of {float(grid.step):.6g}."
+def margins_of(plan: QueryPlan, estimate: Estimate) -> list[float]:
+    """Return the margins of an estimate's measures, within which all lie at once."""
+    n = len(estimate.measures)
+    return [
+        plan.rank_margin(each)
+        if isinstance(each, QuantileChoice)
+        else plan.margin(each, shared_by=n)
+        for each in estimate.measures
+    ]
+
+
+def stated_noise(plan: QueryPlan) -> list[Json]:
+    """Return each mechanism of an answer as an object of JSON."""
+    stated: list[Json] = [] if plan.selection is None else [_selection(plan)]
+    for each in plan.measures:
+        used_by: list[Json] = [
+            estimate.asked.label
+            for estimate in estimates_of(plan.question)
+            if each in estimate.measures
+        ]
+        noise = _choice(plan, each) if isinstance(each, QuantileChoice) else _added(plan, each)
+        stated.append({"measure": each.name, "of": used_by, **_grid(each), **noise})
+    return stated
+
+
+def _grid(each: Measure) -> dict[str, Json]:
+    """Return the grid of a measure: the least and most units, and a unit as a fraction."""
+    if each.grid is None:
+        return {}
+    step: list[Json] = [each.grid.step.numerator, each.grid.step.denominator]
+    return {"low": each.grid.low, "high": each.grid.high, "step": step}
+
+
+def _added(plan: QueryPlan, each: Measure) -> dict[str, Json]:
+    mechanism = plan.mechanisms[each]
+    return {
+        "mechanism": plan.noise,
+        "sensitivity": mechanism.sensitivity,
+        "scale": mechanism.scale,
+        "epsilon": plan.share,
+        "delta": plan.delta_share if plan.noise == "gaussian" else 0.0,
+    }
+
+
+def _choice(plan: QueryPlan, each: QuantileChoice) -> dict[str, Json]:
+    """Return the choice of a quantile: of the unit's choices in all groups, epsilon is the sum."""
+    sensitivity = float(plan.choice_sensitivity(each))
+    return {
+        "mechanism": "exponential",
+        "sensitivity": sensitivity,
+        "scale": 2 * sensitivity / plan.choice_epsilon(each),
+        "epsilon": plan.share * each.weight,
+        "delta": 0.0,
+    }
+
+
+def _selection(plan: QueryPlan) -> dict[str, Json]:
+    assert plan.selection is not None  # noqa: S101 # its caller's condition
+    noise = plan.selection.mechanism
+    return {
+        "measure": "persons",
+        "of": [],
+        "mechanism": "selection",
+        "sensitivity": noise.sensitivity,
+        "scale": noise.scale,
+        "threshold": plan.selection.threshold,
+        "epsilon": plan.share,
+        "delta": plan.delta_share,
+    }

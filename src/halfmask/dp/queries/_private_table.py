@@ -9,11 +9,10 @@ from halfmask._errors import ParameterError
 from halfmask._optional import need
 from halfmask._validation import list_of, mapping_of
 from halfmask.dp.queries._aggregates import Aggregate
-from halfmask.dp.queries._answer import PrivateAnswer
+from halfmask.dp.queries._answer import PrivateAnswer, released
 from halfmask.dp.queries._grouping import Bins, Grouping, GroupKeys
 from halfmask.dp.queries._plan import Noise, QueryPlan
 from halfmask.dp.queries._question import PublicTable, Question
-from halfmask.dp.queries._release import released
 from halfmask.dp.queries._tallying import tally
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class PrivateTable:
 
     @classmethod
     def open(cls, table: object, *, ledger: PrivacyLedger) -> Self:
-        """Open the table of a ledger. It is read once, to check that it hasn't changed.
+        """Open the table of a ledger; one that has changed is refused.
 
         Parameters
         ----------
@@ -108,11 +107,6 @@ class PrivateTable:
             What `halfmask.data.open_table` opens: a file, a folder, a database, a frame.
         ledger
             The ledger of the table.
-
-        Raises
-        ------
-        DataError
-            If it is another table, or it has changed since the budget was set.
         """
         return cls(ledger.check_table(table), ledger)
 
@@ -124,11 +118,6 @@ class PrivateTable:
         condition
             As after ``WHERE`` in SQL: comparisons, ``IN``, ``BETWEEN``, ``IS NULL``, ``AND``,
             ``OR``, ``NOT``.
-
-        Raises
-        ------
-        PolicyError
-            If it is anything else.
         """
         need("sqlglot")
         from halfmask.dp.queries._row_condition import RowCondition  # noqa: PLC0415 # 0.2 s
@@ -148,11 +137,6 @@ class PrivateTable:
             The column of both tables by which rows match.
         name
             Its name in SQL and in errors.
-
-        Raises
-        ------
-        ParameterError
-            If a key is there twice.
         """
         return replace(self, joins=(*self.joins, PublicTable.of(table, name=name, on=on)))
 
@@ -164,11 +148,6 @@ class PrivateTable:
         keys
             By column: a list of keys, `Bins`, or ``None`` for those of the ledger, or if it has
             none, for keys that are selected privately, which costs epsilon and delta.
-
-        Raises
-        ------
-        ParameterError
-            If keys are there twice, or some columns have keys and others haven't.
         """
         if self.grouping.keys:
             raise ParameterError("The table is grouped already.")
@@ -194,15 +173,6 @@ class PrivateTable:
         ----------
         aggregates
             At least one, such as `Count`.
-
-        Raises
-        ------
-        ParameterError
-            If an aggregate has no bounds, or sums could overflow.
-        ColumnNotFoundError
-            If a column isn't there.
-        PolicyError
-            If a condition names a table that isn't there.
         """
         list_of(
             "aggregates",
@@ -257,11 +227,6 @@ class PrivateQuery:
             What Gaussian noise or the selection of keys may cost; 0 if there is neither.
         noise
             ``"laplace"``, or ``"gaussian"``, which adds less where a person is in many groups.
-
-        Raises
-        ------
-        ParameterError
-            If a parameter isn't as stated.
         """
         made = QueryPlan(self.question, self.table.ledger.terms.unit, epsilon, delta, noise)
         made.events()

@@ -12,7 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims.manifest import PRIVATE_ANSWER
 from halfmask.dp._weaknesses import NOISE_UNSEEN, OTHER_RELEASES, ROWS_NOT_PERSONS
-from halfmask.dp.queries._stated_noise import stated_noise
+from halfmask.dp.queries._plan import stated_noise
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 from halfmask.release.release import StatedPolicy
 from halfmask.release.row_files import write_lines

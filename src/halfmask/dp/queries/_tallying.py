@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from halfmask.dp.queries._measures import present
+from halfmask.dp.queries._measures import DistinctValues, QuantileChoice, present
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -128,7 +128,7 @@ class ExactSums:
     n_groups: int
     groups: pl.DataFrame
     sums: dict[Measure, NDArray[np.int64]] = field(repr=False)
-    histograms: dict[Measure, GroupHistograms] = field(repr=False)
+    histograms: dict[QuantileChoice, GroupHistograms] = field(repr=False)
     persons: NDArray[np.int64] | None = field(repr=False)
 
 
@@ -154,31 +154,36 @@ class _Tallying:
         if self._by and not question.grouping.is_private:
             keys = question.grouping.frame(question.dtypes)
             self._keys = keys.rename({name: by for by, name in self._names.items()})
-        self._sums = [each for each in measures if each.kind not in {"distinct", "quantile"}]
-        self._distinct = [each for each in measures if each.kind == "distinct"]
+        self._sums = [
+            each for each in measures if not isinstance(each, DistinctValues | QuantileChoice)
+        ]
+        self._distinct = [each for each in measures if isinstance(each, DistinctValues)]
         # The ends of an interval are chosen by the same rows.
-        self._quantiles = [each for each in measures if each.kind == "quantile" and not each.end]
+        self._quantiles = [
+            each for each in measures if isinstance(each, QuantileChoice) and not each.end
+        ]
 
     def result(self, source: Source) -> ExactSums:
         parts: list[pl.DataFrame] = []
-        values: dict[Measure, list[pl.DataFrame]] = {each: [] for each in self._distinct}
-        counts: dict[Measure, list[pl.DataFrame]] = {each: [] for each in self._quantiles}
+        values: dict[DistinctValues, list[pl.DataFrame]] = {each: [] for each in self._distinct}
+        counts: dict[QuantileChoice, list[pl.DataFrame]] = {each: [] for each in self._quantiles}
         for rows in self._batches(source):
             parts = _added(parts, self._added_up(rows), self._by)
             for each, found in values.items():
-                column = str(each.column)
-                value = present(column, self._question.dtypes[column]).alias(_VALUE)
+                value = present(each.column, self._question.dtypes[each.column]).alias(_VALUE)
                 new = rows.select(*self._by, value).drop_nulls(_VALUE).unique()
                 values[each] = [pl.concat([*found, new]).unique()]
-            for each, found in counts.items():
-                new = self._at_values(rows, each)
-                counts[each] = _added(found, new, [*self._by, _VALUE])
+            for choice, found in counts.items():
+                new = self._at_values(rows, choice)
+                counts[choice] = _added(found, new, [*self._by, _VALUE])
         groups = self._groups(parts)
         joined = self._aligned(groups, parts)
-        sums = {each: _numbers(joined, str(at)) for at, each in enumerate(self._sums)}
+        sums: dict[Measure, NDArray[np.int64]] = {
+            each: _numbers(joined, str(at)) for at, each in enumerate(self._sums)
+        }
         for each, found in values.items():
             sums[each] = self._distinct_in(groups, found)
-        histograms = {each: self._histogram(groups, each, counts[each]) for each in counts}
+        histograms = {it: self._histogram(groups, it, found) for it, found in counts.items()}
         persons = _numbers(joined, PERSONS) if self._question.grouping.is_private else None
         named = groups.drop(_GROUP).rename(
             dict(zip(self._by, self._question.grouping.labels, strict=True))
@@ -244,9 +249,8 @@ class _Tallying:
             each_row.group_by(self._by).agg(sums) if self._by else each_row.select(sums)
         ).collect()
 
-    def _at_values(self, rows: pl.DataFrame, each: Measure) -> pl.DataFrame:
-        assert each.grid is not None  # noqa: S101 - quantiles have one
-        units = each.grid.units_of(str(each.column), self._question.dtypes[str(each.column)])
+    def _at_values(self, rows: pl.DataFrame, each: QuantileChoice) -> pl.DataFrame:
+        units = each.of_row(self._question.dtypes)
         at = rows.select(*self._by, (units - each.grid.low).alias(_VALUE)).drop_nulls(_VALUE)
         return at.group_by([*self._by, _VALUE]).agg(pl.len().cast(pl.Int64).alias(_ROWS))
 
@@ -280,9 +284,8 @@ class _Tallying:
         return _numbers(self._aligned(groups, [counted]), _ROWS)
 
     def _histogram(
-        self, groups: pl.DataFrame, each: Measure, found: list[pl.DataFrame]
+        self, groups: pl.DataFrame, each: QuantileChoice, found: list[pl.DataFrame]
     ) -> GroupHistograms:
-        assert each.grid is not None  # noqa: S101 - quantiles have one
         size = each.grid.high - each.grid.low + 1
         if not found:
             none = np.zeros(0, dtype=np.int64)

@@ -70,11 +70,6 @@ def sampling_delta(k: int, *, epsilon: float, sampling_fraction: float) -> float
     float
         An upper bound, rounded up.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range.
-
     Notes
     -----
     Bild, Kuhn and Prasser 2018, theorem 4 (Li, Qardaji and Su 2012, theorem 1): with
@@ -115,11 +110,6 @@ def least_class_size(*, epsilon: float, delta: float, sampling_fraction: float) 
         As of `sampling_delta`.
     delta
         Above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter is out of its range, or no k of a size that can be computed is enough.
 
     Examples
     --------

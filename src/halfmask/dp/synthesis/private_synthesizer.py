@@ -57,7 +57,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
         With `person`, so many rows of each person are learnt from at most, drawn at random. Noise
         is so many times as large.
     ledger
-        The ledger of the table's budget, which is charged before a row is counted; ``None``: none.
+        The ledger of the table's budget, charged before a row is counted; ``None``: none.
     random_state
         Where drawn rows come from; ``None``: from the operating system. Noise always does.
 

@@ -128,16 +128,16 @@ def _renyi_of_plurality(votes, scale, order):
 @pytest.mark.parametrize("scale", [20.0, 40.0])
 def test_the_data_dependent_cost_bounds_the_exact_divergence(votes, scale):
     """For two classes the answer is a coin, whose divergence can be summed."""
-    from halfmask.dp.learning.pate import _analysis  # noqa: PLC0415 # its inner figures
+    from halfmask.dp.learning.pate import _classifier  # noqa: PLC0415 # its inner figures
 
-    costs = _analysis._renyi(_analysis._log_other(np.array(votes, float), scale), scale)
-    for order, cost in zip(_analysis._ORDERS, costs, strict=True):
+    costs = _classifier._renyi(_classifier._log_other(np.array(votes, float), scale), scale)
+    for order, cost in zip(_classifier._ORDERS, costs, strict=True):
         assert _renyi_of_plurality(votes, scale, order) <= cost * (1 + 1e-9) + 1e-12
-    assert (costs <= _analysis._ORDERS / scale**2 * (1 + 1e-12)).all()
+    assert (costs <= _classifier._ORDERS / scale**2 * (1 + 1e-12)).all()
 
 
 def test_the_probability_of_another_answer_is_bounded():
-    from halfmask.dp.learning.pate import _analysis  # noqa: PLC0415 # its inner figures
+    from halfmask.dp.learning.pate import _classifier  # noqa: PLC0415 # its inner figures
 
     votes, scale = np.array([30.0, 20.0, 10.0]), 8.0
     exact = (
@@ -148,7 +148,7 @@ def test_the_probability_of_another_answer_is_bounded():
             110,
         )[0]
     )
-    assert exact <= math.exp(_analysis._log_other(votes, scale)) <= 2 * exact
+    assert exact <= math.exp(_classifier._log_other(votes, scale)) <= 2 * exact
 
 
 def test_more_agreement_costs_less_and_split_votes_cost_the_guarantee():

@@ -6,7 +6,6 @@ rows; their votes, with noise, label public rows; a student learns from those al
 
 from __future__ import annotations
 
-from halfmask.dp.learning.pate._analysis import data_dependent_epsilon
-from halfmask.dp.learning.pate._classifier import PateClassifier
+from halfmask.dp.learning.pate._classifier import PateClassifier, data_dependent_epsilon
 
 __all__ = ["PateClassifier", "data_dependent_epsilon"]

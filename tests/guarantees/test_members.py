@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.guarantees import ClassMembers, _members
+from halfmask.guarantees import ClassMembers, _histogram
 
 
 class Naive:
@@ -95,8 +95,8 @@ def test_the_comparison_sees_a_person_who_is_counted_twice(monkeypatch):
 
     def not_merged(self, into, n_classes):
         del n_classes
-        return _members._Pairs(into[self.classes], self.keys)
+        return _histogram._Pairs(into[self.classes], self.keys)
 
-    monkeypatch.setattr(_members._Pairs, "renumbered", not_merged)
+    monkeypatch.setattr(_histogram._Pairs, "renumbered", not_merged)
     with pytest.raises(AssertionError):
         same(members.renumbered(merged, 1), Naive(rows).moved([0, 0]), 2)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import open_table
 from halfmask.masks import LocalSuppression, Rounding, mask_table
-from halfmask.masks._agreement import agreement
+from halfmask.masks._local_suppression import agreement
 from halfmask.verifier.masked import MASK_CHECKS
 
 KEY = bytes(range(32))

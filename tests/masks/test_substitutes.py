@@ -17,7 +17,7 @@ from masks.masking import KEY  # type: ignore[import-not-found] # beside, not in
 
 pytest.importorskip("faker")
 
-from halfmask.masks._substitute_pools import (
+from halfmask.masks._substitutes import (
     SubstitutePool,
     faker_version,
     substitute_pool,

@@ -7,9 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halfmask.data import Groups
 from halfmask.minimize._score import Called, Explained, Right
 from halfmask.minimize._search import SearchStep
 from halfmask.minimize._validated import ValidationRows, last_valid_step, min_rows, stations
+from minimize.people_rule import (  # type: ignore[import-not-found] # beside, not in a package
+    minimized,
+    people,
+)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=300))
@@ -79,3 +84,47 @@ def test_the_way_is_followed_until_a_step_misses_the_target():
 
     assert np.mean(np.array(far) < 0.92 - 1e-9) < 0.12
     assert 0.93 < np.mean(far) < 0.97
+
+
+def places(values, feature):
+    """Find the part of each value by what the parts say, without the minimizer's own codes."""
+    found = []
+    for value in values:
+        hits = [
+            number
+            for number, part in enumerate(feature.parts)
+            if (
+                value in part.values  # no frame's
+                if feature.asked == "groups"
+                else (part.low is None or value >= part.low)
+                and (part.high is None or value < part.high)
+            )
+        ]
+        assert len(hits) == 1
+        found += hits
+    return np.array(found)
+
+
+def test_the_parts_are_what_transform_does():
+    frame = people()
+    minimizer = minimized().fit(frame)
+
+    written = minimizer.transform(frame)
+
+    for name in ("age", "city"):
+        feature = minimizer.generalizations_[name]
+        expected = [feature.parts[part].representative for part in places(frame[name], feature)]
+        assert written[name].to_list() == expected
+    assert written["shoe"].n_unique() == 1
+    assert minimizer.transform(written).equals(written)
+
+
+def test_groups_are_nodes_of_a_hierarchy():
+    tree = Groups(
+        {"italy": ["rome", "milan"], "norway": ["oslo", "bergen"], "france": ["lyon", "paris"]}
+    )
+
+    minimizer = minimized(hierarchies={"city": tree}).fit(people())
+
+    city = minimizer.generalizations_["city"]
+    assert sorted(part.label for part in city.parts) == ["france", "italy", "norway"]

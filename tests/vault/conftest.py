@@ -69,7 +69,7 @@ def modes():
 @pytest.fixture
 def header_of():
     """Return what a vault's header says, and a function that writes it altered, checksum right."""
-    from halfmask.vault._checksum import checked, with_checksum  # noqa: PLC0415 # only here
+    from halfmask.vault._key_file import checked, with_checksum  # noqa: PLC0415 # only here
 
     def header_of(folder):
         generation = (folder / "current").read_text().splitlines()[2]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
 from halfmask.vault import KeyFile, Secret, Vault
-from halfmask.vault._writer_lock import LOCK_FILE, sole_writer
+from halfmask.vault._generation import LOCK_FILE, sole_writer
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=200)
 

@@ -17,7 +17,7 @@ from faker import Faker
 
 from bars import Bar, say
 from halfmask.masks import FormatPreserving, Mask, ReversibleTokens, Substitutes
-from halfmask.masks._substitute_pools import substitute_pool
+from halfmask.masks._substitutes import substitute_pool
 
 TIMES_FASTER = 20.0
 SEED = 20_261_125

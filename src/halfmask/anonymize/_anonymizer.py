@@ -13,8 +13,7 @@ from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask._validation import fraction, list_of, mapping_of, one_of
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._protection import Protection
-from halfmask.anonymize.columns import named
-from halfmask.anonymize.given_rows import as_array, collected, is_frame, read
+from halfmask.anonymize.given_rows import as_array, collected, is_frame, named, read
 from halfmask.anonymize.method import as_guides
 from halfmask.anonymize.recodings import Centroid, Ranges, Recoding
 from halfmask.anonymize.settings import (

@@ -1,4 +1,4 @@
-"""Given rows: what a caller passes to ``fit`` and ``transform``, unchanged and as polars."""
+"""What callers give to estimators: rows of any library, and which column is meant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from halfmask.data import to_polars
 from halfmask.data.arrays import is_missing, table_like, unmasked
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
 
 #: What polars makes columns of, though nobody's age or town is one.
 NO_CELLS = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Binary)
@@ -85,3 +88,24 @@ def _series(name: str, values: NDArray[Any]) -> pl.Series:
             f"Column {name!r}: each argument must be a string or a number. Got both, or neither."
         )
     return column
+
+
+def named(column: str | int, names: Sequence[str]) -> str:
+    """Return the name of a column that is given by its name or its position.
+
+    Examples
+    --------
+    >>> named(1, ["age", "sex"])
+    'sex'
+    >>> named("1", ["2", "1", "0"])
+    '1'
+    """
+    if isinstance(column, str):
+        return column
+    at = names[int(column)] if 0 <= int(column) < len(names) else str(column)
+    if str(column) in names and at != str(column):
+        raise ParameterError(
+            f"Column {column} is the name of one column and the position of another.",
+            hint=f"Give its name as text, {str(column)!r}, or give all columns names.",
+        )
+    return at

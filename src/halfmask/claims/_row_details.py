@@ -6,6 +6,7 @@ that a technique found in the data.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -15,8 +16,6 @@ from halfmask.claims.manifest import MASKED, SYNTHETIC
 from halfmask.claims.table_claims import Kind, Role  # noqa: TC001 # types of fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from halfmask.claims.claim import Json
 
 

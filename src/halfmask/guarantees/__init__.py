@@ -58,31 +58,26 @@ An empty table is judged by none.
 
 from __future__ import annotations
 
-from halfmask.guarantees._agreeing_rows import (
-    agreeing_codes,
-    agreeing_rows,
-    class_codes,
-    codes_of,
-)
 from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
-from halfmask.guarantees._average_risk import AverageRisk
 from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from halfmask.guarantees._classes import Classes
-from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._delta_presence import DeltaPresence
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
-from halfmask.guarantees._estimated_k_map import CellSizeEstimator, EstimatedKMap
 from halfmask.guarantees._grouping import class_of_row, value_codes
-from halfmask.guarantees._guarantee import Guarantee, Judgement, size_asked
-from halfmask.guarantees._histogram import Histogram
+from halfmask.guarantees._guarantee import Criterion, Guarantee, Judgement, size_asked
+from halfmask.guarantees._histogram import ClassMembers, Histogram
 from halfmask.guarantees._k_anonymity import KAnonymity
-from halfmask.guarantees._k_map import KMap
-from halfmask.guarantees._largest_risk import LargestRisk
+from halfmask.guarantees._k_map import CellSizeEstimator, EstimatedKMap, KMap
 from halfmask.guarantees._lkc_privacy import LKCPrivacy
-from halfmask.guarantees._measure import measure
-from halfmask.guarantees._members import ClassMembers
+from halfmask.guarantees._measure import (
+    agreeing_codes,
+    agreeing_rows,
+    class_codes,
+    codes_of,
+    measure,
+)
 from halfmask.guarantees._population_risks import (
     AverageJournalistRisk,
     JournalistRecordsAtRisk,
@@ -91,17 +86,19 @@ from halfmask.guarantees._population_risks import (
 )
 from halfmask.guarantees._population_uniques import PopulationUniques
 from halfmask.guarantees._profitability import (
+    ProfitabilityJournalist,
+    ProfitabilityJournalistNoAttack,
     ProfitabilityProsecutor,
     ProfitabilityProsecutorNoAttack,
 )
-from halfmask.guarantees._profitability_journalist import (
-    ProfitabilityJournalist,
-    ProfitabilityJournalistNoAttack,
+from halfmask.guarantees._prosecutor_risks import (
+    AverageRisk,
+    LargestRisk,
+    RecordsAtRisk,
+    SampleUniques,
 )
-from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
 from halfmask.guarantees._registry import GUARANTEES, guarantee_from, register_guarantee
-from halfmask.guarantees._sample_uniques import SampleUniques
 from halfmask.guarantees._subset_guarantee import SubsetGuarantee
 from halfmask.guarantees._subset_k_anonymity import SubsetKAnonymity
 from halfmask.guarantees._t_closeness import TCloseness

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import decimal, integer_at_least, number_between
-from halfmask.guarantees._criterion import Criterion
 from halfmask.guarantees._exact import at_most, rounded_down
-from halfmask.guarantees._guarantee import Guarantee, Levels, Met
+from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.guarantees._grouping import check_columns, class_of_row, class_sizes, value_codes
-from halfmask.guarantees._histogram import Histogram
-from halfmask.guarantees._members import ClassMembers
+from halfmask.guarantees._histogram import ClassMembers, Histogram
 
 if TYPE_CHECKING:
     import polars as pl

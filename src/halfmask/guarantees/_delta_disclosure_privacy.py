@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import decimal, number_between
-from halfmask.guarantees._criterion import Criterion
-from halfmask.guarantees._exact import log_below
-from halfmask.guarantees._guarantee import Guarantee, Levels, Met
-from halfmask.guarantees._share_ratios import share_ratios
+from halfmask.guarantees._exact import log_below, share_ratios
+from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes

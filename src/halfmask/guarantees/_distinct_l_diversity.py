@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._validation import integer_at_least
-from halfmask.guarantees._criterion import Criterion
-from halfmask.guarantees._guarantee import Guarantee, Levels, Met
+from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
 if TYPE_CHECKING:
     from halfmask.guarantees._classes import Classes

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._validation import decimal, number_between
-from halfmask.guarantees._criterion import Criterion
-from halfmask.guarantees._guarantee import Guarantee, Levels, Met
+from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -13,11 +12,13 @@ import numpy.typing as npt
 from halfmask._errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import polars as pl
 
-    from halfmask.data import Kind
+    from halfmask.data import Hierarchy, Kind
     from halfmask.guarantees._classes import Classes
-    from halfmask.guarantees._criterion import Criterion
+
 
 Levels = npt.NDArray[np.float64]
 Met = npt.NDArray[np.bool_]
@@ -316,3 +317,25 @@ def size_asked(guarantees: Iterable[Guarantee], *, least: int = 1) -> int:
     10
     """
     return max([least, *(each.class_size for each in guarantees)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criterion:
+    """The rule of the engine that tests a guarantee, and its parameters as numbers.
+
+    Parameters
+    ----------
+    rule
+        The name of the rule; see ``RULES`` in ``halfmask.kernels.partition.criteria``.
+    column
+        The sensitive column that it counts.
+    thresholds
+        The parameters, in the order that the rule takes them.
+    hierarchy
+        The tree of a distance, or the order of its values.
+    """
+
+    rule: str
+    column: str
+    thresholds: tuple[float, ...]
+    hierarchy: Hierarchy | None = None

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.guarantees._alpha_k_anonymity import AlphaKAnonymity
-from halfmask.guarantees._average_risk import AverageRisk
 from halfmask.guarantees._beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._delta_presence import DeltaPresence
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
-from halfmask.guarantees._estimated_k_map import EstimatedKMap
 from halfmask.guarantees._k_anonymity import KAnonymity
-from halfmask.guarantees._k_map import KMap
-from halfmask.guarantees._largest_risk import LargestRisk
+from halfmask.guarantees._k_map import EstimatedKMap, KMap
 from halfmask.guarantees._lkc_privacy import LKCPrivacy
 from halfmask.guarantees._population_risks import (
     AverageJournalistRisk,
@@ -29,16 +26,18 @@ from halfmask.guarantees._population_risks import (
 )
 from halfmask.guarantees._population_uniques import PopulationUniques
 from halfmask.guarantees._profitability import (
+    ProfitabilityJournalist,
+    ProfitabilityJournalistNoAttack,
     ProfitabilityProsecutor,
     ProfitabilityProsecutorNoAttack,
 )
-from halfmask.guarantees._profitability_journalist import (
-    ProfitabilityJournalist,
-    ProfitabilityJournalistNoAttack,
+from halfmask.guarantees._prosecutor_risks import (
+    AverageRisk,
+    LargestRisk,
+    RecordsAtRisk,
+    SampleUniques,
 )
-from halfmask.guarantees._records_at_risk import RecordsAtRisk
 from halfmask.guarantees._recursive_cl_diversity import RecursiveCLDiversity
-from halfmask.guarantees._sample_uniques import SampleUniques
 from halfmask.guarantees._subset_k_anonymity import SubsetKAnonymity
 from halfmask.guarantees._t_closeness import TCloseness
 

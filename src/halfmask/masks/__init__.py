@@ -24,9 +24,8 @@ from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._ff1 import Ff1
 from halfmask.masks._format_preserving import FormatPreserving
 from halfmask.masks._km_anonymity import KmAnonymity, RecodedItems
-from halfmask.masks._laws import LAWS, Law, noise
 from halfmask.masks._local_suppression import LocalSuppression
-from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, ReadColumns
+from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, MaskTraits, ReadColumns, traits_of
 from halfmask.masks._masked import MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
 from halfmask.masks._microaggregation import Microaggregation
@@ -41,7 +40,7 @@ from halfmask.masks._registry import MASKS, TABLE_MASKS
 from halfmask.masks._reversal import is_reversible, reverse_masks
 from halfmask.masks._reversible_tokens import ReversibleTokens
 from halfmask.masks._round import Rounding
-from halfmask.masks._row_draws import fractions, row_fractions
+from halfmask.masks._row_draws import LAWS, Law, fractions, noise, row_fractions
 from halfmask.masks._sampling import SimpleSampling, StratifiedSampling
 from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
@@ -54,7 +53,6 @@ from halfmask.masks._table_mask import (
 )
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
-from halfmask.masks._traits import MaskTraits, traits_of
 from halfmask.masks._value_counts import ValueCounts
 from halfmask.masks.pseudonym import Pseudonym, pseudonym_key
 from halfmask.masks.text import TextRedaction

@@ -10,7 +10,6 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._laws import noise
 from halfmask.masks._numbers import (
     as_column,
     check_decimals,
@@ -19,7 +18,7 @@ from halfmask.masks._numbers import (
     may_overflow,
     rounded_to,
 )
-from halfmask.masks._row_draws import row_fractions
+from halfmask.masks._row_draws import noise, row_fractions
 from halfmask.masks._strata import check_apart
 
 if TYPE_CHECKING:

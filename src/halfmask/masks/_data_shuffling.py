@@ -11,11 +11,10 @@ import polars as pl
 from halfmask._errors import DataError, SchemaError
 from halfmask._optional import need
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._laws import noise
-from halfmask.masks._row_draws import row_fractions
+from halfmask.masks._mask import MaskTraits
+from halfmask.masks._row_draws import noise, row_fractions
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, normal_scores, ranked_rows
 
 if TYPE_CHECKING:

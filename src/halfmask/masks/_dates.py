@@ -11,7 +11,7 @@ from polars.exceptions import PolarsError
 from halfmask._errors import DataError, SchemaError
 from halfmask.data import unit_start
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._claims import counted_claim
+from halfmask.masks._mask import counted_claim
 from halfmask.masks._numbers import DECLARE_TYPE
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._validation import is_text
 from halfmask.masks._check_digits import CheckDigits, check_digits, is_scheme_name
 from halfmask.masks._ff1 import LEAST_DOMAIN, Ff1
+from halfmask.masks._mask import MaskTraits
 from halfmask.masks._token import put_in_place
-from halfmask.masks._traits import MaskTraits
 from halfmask.masks.pseudonym import Pseudonym
 
 if TYPE_CHECKING:

@@ -13,10 +13,8 @@ import polars as pl
 from halfmask._errors import DataError, HierarchyError, SchemaError
 from halfmask.data import Hierarchy
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._claims import counted_claim
-from halfmask.masks._item_recoding import ItemNodes, ItemRecoding, least_loss
-from halfmask.masks._item_sets import ItemSets, split_items
-from halfmask.masks._traits import MaskTraits
+from halfmask.masks._item_recoding import ItemNodes, ItemRecoding, ItemSets, least_loss, split_items
+from halfmask.masks._mask import MaskTraits, counted_claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,6 +13,7 @@ from halfmask._random import KEY_BYTES, check_key
 from halfmask._validation import list_of, mapping_of
 from halfmask.claims import WEAKNESSES
 from halfmask.engines import LocalEngine, check_confidential
+from halfmask.masks._mask import traits_of
 from halfmask.masks._masked import masked_columns
 from halfmask.masks._ordered_columns import (
     check_ordinal,
@@ -21,9 +22,7 @@ from halfmask.masks._ordered_columns import (
     with_texts,
     with_types,
 )
-from halfmask.masks._table_mask import RowMask, TableMask
-from halfmask.masks._table_readers import ChangedReader, KeptReader
-from halfmask.masks._traits import traits_of
+from halfmask.masks._table_mask import ChangedReader, KeptReader, RowMask, TableMask
 from halfmask.masks.pseudonym import pseudonym_of, scoped_key
 
 if TYPE_CHECKING:

@@ -10,13 +10,12 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._claims import counted_claim
+from halfmask.masks._mask import MaskTraits, counted_claim
 from halfmask.masks._mixed_points import MixedColumn, mixed_points, standard_points
 from halfmask.masks._numbers import DECLARE_TYPE
 from halfmask.masks._ordered_columns import check_orders
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._traits import MaskTraits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,6 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._laws import Law, noise
 from halfmask.masks._numbers import (
     EXACT,
     as_column,
@@ -23,7 +22,7 @@ from halfmask.masks._numbers import (
     may_overflow,
     rounded_to,
 )
-from halfmask.masks._row_draws import row_fractions
+from halfmask.masks._row_draws import Law, noise, row_fractions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

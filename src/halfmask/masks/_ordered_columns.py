@@ -10,7 +10,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._validation import mapping_of
 from halfmask.data import ReaderAround
-from halfmask.masks._traits import traits_of
+from halfmask.masks._mask import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Container

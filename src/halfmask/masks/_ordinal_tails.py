@@ -10,7 +10,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import as_text
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._traits import MaskTraits
+from halfmask.masks._mask import MaskTraits
 
 if TYPE_CHECKING:
     from halfmask.masks._value_counts import ValueCounts

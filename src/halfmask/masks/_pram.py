@@ -10,11 +10,10 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._mask import MaskTraits
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._traits import MaskTraits
 from halfmask.masks._transitions import (
     Keep,
     KeptOrDrawn,
@@ -25,6 +24,7 @@ from halfmask.masks._transitions import (
     codes_of,
     redrawn,
 )
+from halfmask.masks._value_counts import check_single
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

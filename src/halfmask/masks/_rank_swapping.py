@@ -12,10 +12,10 @@ from halfmask._errors import SchemaError
 from halfmask._random import keyed_integers
 from halfmask._validation import rows_of_share
 from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._mask import MaskTraits
 from halfmask.masks._ordered_columns import check_orders, in_order
 from halfmask.masks._strata import check_apart, strata_rows
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._traits import MaskTraits
 from halfmask.masks._value_ranks import check_ordered, ranked_rows
 
 if TYPE_CHECKING:

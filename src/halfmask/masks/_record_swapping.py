@@ -16,11 +16,11 @@ from halfmask._optional import need
 from halfmask._random import keyed_order
 from halfmask._validation import decimal
 from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._mask import MaskTraits
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks._single_values import check_single
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._traits import MaskTraits
+from halfmask.masks._value_counts import check_single
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

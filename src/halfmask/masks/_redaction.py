@@ -10,7 +10,7 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import as_text
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._claims import counted_claim
+from halfmask.masks._mask import counted_claim
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import polars as pl
 
 from halfmask._errors import DataError
-from halfmask.masks._single_values import check_single
+from halfmask.masks._mask import MaskTraits
 from halfmask.masks._token import put_in_place, text_of
-from halfmask.masks._traits import MaskTraits
+from halfmask.masks._value_counts import check_single
 from halfmask.masks.pseudonym import Pseudonym
 
 if TYPE_CHECKING:

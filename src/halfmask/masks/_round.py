@@ -10,15 +10,19 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._claims import counted_claim
-from halfmask.masks._exact import exact_type, from_units, places_of, to_units, units_of
+from halfmask.masks._mask import counted_claim
 from halfmask.masks._numbers import (
     EXACT,
     as_column,
     check_numeric,
     check_size,
+    exact_type,
     floats,
+    from_units,
     may_overflow,
+    places_of,
+    to_units,
+    units_of,
 )
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
 from halfmask.data import day_of, moved_by_days
+from halfmask.masks._mask import MaskTraits
 from halfmask.masks._strata import check_apart
 from halfmask.masks._token import text_of
-from halfmask.masks._traits import MaskTraits
 from halfmask.masks.pseudonym import Pseudonym
 
 _FIRST, _LAST = date(1, 1, 1), date(9999, 12, 31)

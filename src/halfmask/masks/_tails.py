@@ -13,9 +13,17 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import rows_of_share
 from halfmask.masks._checked_mask import CheckedMask
-from halfmask.masks._claims import counted_claim
-from halfmask.masks._exact import exact_type, from_units, to_units, units_of
-from halfmask.masks._numbers import as_column, check_bounds, check_numeric, floats
+from halfmask.masks._mask import counted_claim
+from halfmask.masks._numbers import (
+    as_column,
+    check_bounds,
+    check_numeric,
+    exact_type,
+    floats,
+    from_units,
+    to_units,
+    units_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,10 +10,9 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask.data import as_text
-from halfmask.masks._claims import counted_claim
+from halfmask.masks._mask import MaskTraits, counted_claim
 from halfmask.masks._numbers import EXACT
-from halfmask.masks._single_values import check_single
-from halfmask.masks._traits import MaskTraits
+from halfmask.masks._value_counts import check_single
 from halfmask.masks.integer_permutation import PermutedIntegers, integer_bits
 from halfmask.masks.pseudonym import Pseudonym
 

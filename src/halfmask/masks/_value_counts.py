@@ -1,4 +1,4 @@
-"""The different values of a column and how often each occurs: a summary that adds up."""
+"""How often each value of a column occurs, for masks that are fitted to them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 import polars as pl
+
+from halfmask._errors import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,3 +64,12 @@ class ValueCounts:
     def _summed(cls, cells: pl.DataFrame) -> Self:
         found = cells.group_by("value").agg(pl.col("count").sum()).sort("value")
         return cls(found["value"], found["count"])
+
+
+def check_single(column: str, dtype: pl.DataType, *, mask: str) -> None:
+    """Raise if a column holds lists, arrays or structs."""
+    if dtype.is_nested():
+        raise SchemaError(
+            f"Column {column!r} has the mask {mask!r}, which is for single values. "
+            f"Got the type {dtype.base_type().__name__}."
+        )

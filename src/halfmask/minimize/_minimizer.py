@@ -17,19 +17,22 @@ from halfmask._errors import (
 )
 from halfmask._validation import integer_at_least, number_between, one_of, rows_of_share
 from halfmask.anonymize.coding import Coding, code_column
-from halfmask.anonymize.columns import named
-from halfmask.anonymize.given_rows import as_array, collected, is_frame, read
+from halfmask.anonymize.given_rows import as_array, collected, is_frame, named, read
 from halfmask.anonymize.rewritten import rewritten
 from halfmask.anonymize.settings import hierarchies_given, several_names
 from halfmask.data import Column, to_polars
-from halfmask.minimize._answers import explain, sentence
-from halfmask.minimize._cache import AnswerCache, CachedKeys
 from halfmask.minimize._feature import Feature
 from halfmask.minimize._generalizations import Generalizations
 from halfmask.minimize._model import LabelledModel, ValuePool
 from halfmask.minimize._score import Right, score_of
-from halfmask.minimize._search import Search
-from halfmask.minimize._validated import ValidatedStep, ValidationRows, last_valid_step
+from halfmask.minimize._search import AnswerCache, CachedKeys, Search
+from halfmask.minimize._validated import (
+    ValidatedStep,
+    ValidationRows,
+    explain,
+    last_valid_step,
+    sentence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

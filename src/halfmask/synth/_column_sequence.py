@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError
@@ -12,13 +13,12 @@ from halfmask.engines import map_in_order
 from halfmask.synth._column_codes import ColumnCodes
 from halfmask.synth._column_model import ColumnModel, ForestModel, MarginalModel, TreeModel
 from halfmask.synth._predicted_model import PredictedModel
-from halfmask.synth._visiting_order import by_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
+
 
 #: What a column can be drawn by.
 MODELS = ("trees", "forest", "boosting", "parametric")
@@ -122,3 +122,16 @@ class ColumnSequence:
                 cells = {each: cell.filter(pl.Series(stays)) for each, cell in cells.items()}
                 n = int(stays.sum())
         return pl.DataFrame(list(cells.values()))
+
+
+def by_entropy(columns: Sequence[ColumnCodes]) -> list[int]:
+    """Return the columns' places, by the entropy of their cells, the least first.
+
+    A tree finds a column from those that determine it, such as an installment from the amount, the
+    term and the rate. The column that is determined has more different cells than each of these.
+    """
+    entropies = []
+    for column in columns:
+        shares = column.counts[column.counts > 0] / max(1, column.counts.sum())
+        entropies.append(float(-(shares * np.log(shares)).sum()))
+    return sorted(range(len(columns)), key=lambda place: (entropies[place], place))

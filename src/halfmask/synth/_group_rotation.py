@@ -10,8 +10,7 @@ import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import integer_at_least
-from halfmask.synth._column_codes import ColumnCodes, of_physical
-from halfmask.synth._donors import Donors, Drawn
+from halfmask.synth._column_codes import ColumnCodes, Donors, Drawn, of_physical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.synth._donors import Donors, Drawn
+from halfmask.synth._column_codes import Donors, Drawn
 from halfmask.synth._features import MAX_CATEGORIES, FeatureTables, target_columns
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.training._alike import alike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
 
 CENTROID, QUANTILE_SPREAD = "centroid", "quantile-spread"
 #: The name under which a cross-validated score chooses.
@@ -127,3 +127,26 @@ def representative_named(name: object) -> str:
             f"{sorted([*REPRESENTATIVES, CHOSEN])}. Got {name!r} instead."
         )
     return name
+
+
+def alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a number for each row, the same for rows that are equal in every column.
+
+    Notes
+    -----
+    Rows are told apart by a random weighted sum, and one row of each sum is sorted whole. Equal
+    rows may get sums that differ in the last bit, and others the same one: the first are brought
+    together again where whole rows are sorted, the second are looked for at the end, and then all
+    rows are sorted.
+
+    **Edge cases.** Minus zero is zero. What isn't a number is like nothing, not even itself.
+    """
+    weights = np.random.default_rng(0).standard_normal(values.shape[1])  # any find the same
+    with np.errstate(over="ignore", invalid="ignore"):  # such sums tell nothing apart
+        sums = values @ weights
+    _, firsts, numbers = np.unique(sums, return_index=True, return_inverse=True)
+    different, again = np.unique(values[firsts], axis=0, return_inverse=True)
+    found: NDArray[np.int64] = again.reshape(-1)[numbers.reshape(-1)]
+    if not np.array_equal(different[found], values):
+        found = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+    return found.astype(np.int64)

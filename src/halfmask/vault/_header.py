@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
-from halfmask.vault._checksum import checked, with_checksum
-from halfmask.vault._derivation import KEY_BYTES, framed, hkdf
-from halfmask.vault._envelope import open_sealed, seal
+from halfmask.vault._envelope import KEY_BYTES, framed, hkdf, open_sealed, seal
+from halfmask.vault._key_file import checked, with_checksum
 from halfmask.vault._lock import KINDS, Lock, Parameters
 
 FORMAT = "halfmask-vault/1"

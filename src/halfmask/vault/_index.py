@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal, Self, TypeAlias
 
 from halfmask._errors import IntegrityError, ParameterError
-from halfmask.vault._derivation import framed, utf8
-from halfmask.vault._envelope import open_sealed, seal
+from halfmask.vault._envelope import framed, open_sealed, seal, utf8
 
 Kind: TypeAlias = Literal["secret", "sealed"]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from halfmask._errors import IntegrityError
-from halfmask.vault._checksum import checked, with_checksum
-from halfmask.vault._derivation import KEY_BYTES, hkdf
+from halfmask.vault._envelope import KEY_BYTES, hkdf
 from halfmask.vault._lock import SALT_BYTES, Parameters, salt_of
 from halfmask.vault.private_files import (
     absolute,
@@ -19,6 +18,9 @@ from halfmask.vault.private_files import (
     sync_folder,
     write_private,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _FORM = re.compile(rb"halfmask-key/1\n([0-9a-f]{64})\n")
 _INFO = b"halfmask/lock/key-file/1"
@@ -120,3 +122,25 @@ class KeyFile:
 
     def __repr__(self) -> str:
         return "KeyFile()"
+
+
+def with_checksum(body: bytes) -> bytes:
+    r"""Return the text with its checksum in a last line.
+
+    Examples
+    --------
+    >>> checked(with_checksum(b"some words\n"), what="The note")
+    b'some words\n'
+    """
+    return body + hashlib.sha256(body).hexdigest().encode() + b"\n"
+
+
+def checked(text: bytes, *, what: str) -> bytes:
+    """Return the text without its checksum, which must be right."""
+    body = text[: -2 * hashlib.sha256().digest_size - 1]
+    if with_checksum(body) != text:
+        raise IntegrityError(
+            f"{what} was altered or cut off: its checksum is wrong.",
+            hint="Take the copy that was made after it was last written.",
+        )
+    return body

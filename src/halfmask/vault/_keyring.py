@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar
 
 from halfmask._errors import IntegrityError, KeyMismatchError, MissingDependencyError, VaultError
-from halfmask.vault._derivation import KEY_BYTES, hkdf
+from halfmask.vault._envelope import KEY_BYTES, hkdf
 from halfmask.vault._lock import SALT_BYTES, Parameters, salt_of
 
 SERVICE = "halfmask-vault"

@@ -8,9 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError, VaultError
-from halfmask.vault._generation import POINTER, Generation, is_ours, sweep, write_generation
+from halfmask.vault._generation import (
+    LOCK_FILE,
+    POINTER,
+    Generation,
+    is_ours,
+    sole_writer,
+    sweep,
+    write_generation,
+)
 from halfmask.vault._key_file import KeyFile
-from halfmask.vault._writer_lock import LOCK_FILE, sole_writer
 from halfmask.vault.private_files import check_parent, check_private_folder, sync_folder
 
 if TYPE_CHECKING:

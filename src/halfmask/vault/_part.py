@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import IntegrityError, KeyMismatchError, ParameterError, VaultError
 from halfmask._validation import integer_at_least
-from halfmask.vault._sharing import MAX_SHARES, combine, share
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from halfmask.vault._header import VaultHeader
+
 
 _FORM = re.compile(
     r"halfmask-part/1 vault:([0-9a-f]{16}) split:([0-9a-f]{16}) "
@@ -127,3 +128,68 @@ def _check_fits(part: KeyPart, first: KeyPart, *, header: VaultHeader) -> None:
 
 def _checksum(line: str) -> str:
     return hashlib.sha256(line.encode()).hexdigest()[:16]
+
+
+MAX_SHARES = 255
+_MODULUS = 0x11B
+
+
+def times(a: int, b: int) -> int:
+    """Return the product of two elements of GF(256).
+
+    Examples
+    --------
+    >>> hex(times(0x57, 0x83))  # the example of FIPS 197, section 4.2
+    '0xc1'
+    """
+    product = 0
+    for bit in range(8):
+        product ^= (a << bit) * (b >> bit & 1)
+    for bit in range(14, 7, -1):
+        product ^= (_MODULUS << bit - 8) * (product >> bit & 1)
+    return product
+
+
+def inverse(a: int) -> int:
+    """Return the inverse of an element that isn't 0: its 254th power.
+
+    Examples
+    --------
+    >>> times(0x53, inverse(0x53))
+    1
+    """
+    power = a
+    for _ in range(6):
+        power = times(times(power, power), a)
+    return times(power, power)
+
+
+def share(secret: bytes, *, parts: int, needed: int) -> list[bytes]:
+    """Return the shares at the points 1, 2, ..., parts."""
+    coefficients = [secret, *(os.urandom(len(secret)) for _ in range(needed - 1))]
+    return [_value_at(point, coefficients) for point in range(1, parts + 1)]
+
+
+def combine(shares: Mapping[int, bytes], *, at: int = 0) -> bytes:
+    """Return the value at a point of the polynomial through these shares, by Lagrange."""
+    points = list(shares)
+    found = bytes(len(shares[points[0]]))
+    for point in points:
+        weight = 1
+        for other in points:
+            if other != point:
+                weight = times(weight, times(at ^ other, inverse(point ^ other)))
+        weighted = bytes(times(byte, weight) for byte in shares[point])
+        found = _sum(found, weighted)
+    return found
+
+
+def _value_at(point: int, coefficients: Sequence[bytes]) -> bytes:
+    value = bytes(len(coefficients[0]))
+    for coefficient in reversed(coefficients):
+        value = _sum(bytes(times(byte, point) for byte in value), coefficient)
+    return value
+
+
+def _sum(a: bytes, b: bytes) -> bytes:
+    return bytes(x ^ y for x, y in zip(a, b, strict=True))

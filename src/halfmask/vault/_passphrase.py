@@ -8,7 +8,7 @@ from typing import ClassVar, NoReturn
 
 from halfmask._errors import IntegrityError, MissingDependencyError, ParameterError, VaultError
 from halfmask._validation import integer_at_least
-from halfmask.vault._derivation import KEY_BYTES, utf8
+from halfmask.vault._envelope import KEY_BYTES, utf8
 from halfmask.vault._lock import SALT_BYTES, Parameters, salt_of
 
 SHORTEST, LONGEST = 15, 1024

@@ -8,7 +8,7 @@ from typing import NoReturn, Self
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.vault._derivation import framed, hkdf, utf8
+from halfmask.vault._envelope import framed, hkdf, utf8
 
 SECRET_BYTES = 32
 #: HKDF with SHA-256 gives no more than 255 blocks of 32 bytes.

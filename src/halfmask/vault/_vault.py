@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 from halfmask._errors import ParameterError, VaultError
-from halfmask.vault._derivation import utf8
+from halfmask.vault._envelope import utf8
 from halfmask.vault._generation import (
     HEADER,
     POINTER,
@@ -18,6 +18,7 @@ from halfmask.vault._generation import (
     Generation,
     missing,
     read_pointer,
+    sole_writer,
     sweep,
     write_generation,
 )
@@ -25,7 +26,6 @@ from halfmask.vault._index import VaultEntry, check_name
 from halfmask.vault._making import check_apart, leave, make_vault
 from halfmask.vault._part import join_parts, split_key
 from halfmask.vault._secret import SECRET_BYTES, Secret
-from halfmask.vault._writer_lock import sole_writer
 from halfmask.vault.private_files import (
     absolute,
     check_private_folder,

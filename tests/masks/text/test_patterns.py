@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.masks.text import DetailSearch, _accounts, _national_numbers
+from halfmask.masks.text import DetailSearch, _documents
 from halfmask.masks.text._pattern import DetailPattern
 
 COUNTRIES = ("US", "GB", "DE", "FR", "NL", "PL", "CA", "BR", "DK", "SE", "FI", "ES", "IT", "IN")
@@ -177,7 +177,7 @@ def test_countries_decide_what_is_a_number():
 
 def test_every_country_has_numbers_that_its_module_accepts():
     """Each form lets a valid number of its module through: none is written too narrowly."""
-    forms = {name: by for by, all_of in _national_numbers._NUMBERS.items() for name in all_of}
+    forms = {name: by for by, all_of in _documents._NUMBERS.items() for name in all_of}
 
     assert set(EXAMPLES) == set(forms)
     missed = [
@@ -212,8 +212,8 @@ def test_checksums_keep_other_numbers(monkeypatch):
     assert false_share("national-number", pesel) < 0.02
     assert false_iban_share() < 0.03
 
-    monkeypatch.setattr(_accounts, "luhn", lambda text: True)  # noqa: ARG005 # as luhn
-    monkeypatch.setattr(_accounts, "iban", lambda text: True)  # noqa: ARG005 # as iban
+    monkeypatch.setattr(_documents, "luhn", lambda text: True)  # noqa: ARG005 # as luhn
+    monkeypatch.setattr(_documents, "iban", lambda text: True)  # noqa: ARG005 # as iban
     assert false_share("card", card) > 0.2
     assert false_iban_share() > 0.9
 
@@ -241,6 +241,6 @@ def test_no_text_makes_a_check_fail(example, changes, digits):
     for at, sign in changes:
         signs[at % len(signs)] = sign
 
-    for country in _national_numbers.NATIONAL_COUNTRIES:
-        for pattern in _national_numbers.national_numbers(country):
+    for country in _documents.NATIONAL_COUNTRIES:
+        for pattern in _documents.national_numbers(country):
             list(pattern.spans("".join(signs)))

@@ -10,18 +10,20 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask._optional import need
-from halfmask.masks.text._accounts import CARD, IBAN
 from halfmask.masks.text._addresses import EMAIL, IP, MAC, URL, UUID
 from halfmask.masks.text._dates import DATES
 from halfmask.masks.text._documents import (
+    CARD,
     DRIVING_LICENCES,
+    IBAN,
+    NATIONAL_COUNTRIES,
     PASSPORTS,
     POSTCODE_AFTER_WORD,
     POSTCODES,
+    national_numbers,
 )
 from halfmask.masks.text._entities import ModelEntities
 from halfmask.masks.text._names import INTRODUCED_NAMES
-from halfmask.masks.text._national_numbers import NATIONAL_COUNTRIES, national_numbers
 from halfmask.masks.text._pattern import DetailPattern
 from halfmask.masks.text._phones import PHONE_FORM, check_regions, phones
 from halfmask.masks.text._reading import readings

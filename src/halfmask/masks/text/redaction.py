@@ -15,9 +15,9 @@ import polars as pl
 from halfmask._errors import ParameterError, SchemaError
 from halfmask.data import as_text
 from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._mask import MaskTraits
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
-from halfmask.masks._traits import MaskTraits
 from halfmask.masks.text._entities import check_model
 from halfmask.masks.text._names import KnownNames
 from halfmask.masks.text._reading import read_text

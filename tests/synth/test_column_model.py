@@ -9,8 +9,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from halfmask import Synthesizer
 from halfmask.synth import _column_model
-from halfmask.synth._donors import Donors
-from halfmask.synth._tree_nodes import TreeNodes
+from halfmask.synth._column_codes import Donors
+from halfmask.synth._column_model import TreeNodes
 
 ROWS, LEAF = 2_000, 5
 

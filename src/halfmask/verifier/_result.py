@@ -140,7 +140,7 @@ class CheckedRelease:
     """
 
     kind: str
-    claims: tuple[Any, ...]  # of a class for each kind, all CheckedClaim
+    claims: tuple[CheckedClaim, ...]
     problems: tuple[str, ...]
     weaknesses: tuple[str, ...]
     files: tuple[FileCheck, ...] = ()

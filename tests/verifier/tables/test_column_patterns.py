@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import polars as pl
 import pytest
 
 from halfmask.claims import Evidence
-from halfmask.verifier.tables import verify
+from halfmask.verifier import tables
+
+#: Its claims say more than `CheckedClaim`.
+verify: Any = tables.verify
 
 COUNTS = {"classes": 1, "rows": 8, "smallest_class": 8}
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, HalfmaskError, ParameterError
-from halfmask.data import open_table
+from halfmask.data import Role, open_table
 from halfmask.data._schema import KINDS, ROLES
 from halfmask.description.tables import describe, propose_columns
 
@@ -366,9 +366,9 @@ def test_a_sample_is_drawn_from_all_batches_and_stated():
 
 
 def test_a_sample_gives_every_row_the_same_chance():
-    from halfmask.description.tables import _drawn  # noqa: PLC0415 - private, and only here
+    from halfmask.description.tables import _draw_rows  # noqa: PLC0415 - private, and only here
 
-    kept, rows = _drawn(Batches().batches(), 2000)
+    kept, rows = _draw_rows(Batches().batches(), 2000)
 
     assert rows == 5000
     assert kept["n"].is_sorted()
@@ -396,7 +396,7 @@ def test_proposals_alone_are_those_of_the_description(named):
     rows = pl.DataFrame(
         {"age": [i % 70 for i in range(300)], "ill": [f"d{i % 5}" for i in range(300)]}
     )
-    roles = dict.fromkeys(named, "sensitive")
+    roles: dict[str, Role] = dict.fromkeys(named, "sensitive")
 
     alone = propose_columns(rows, roles)
 

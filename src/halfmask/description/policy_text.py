@@ -120,16 +120,16 @@ def policy_text(
     parts = [
         comment_of("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
         "halfmask = 1",
-        *_person(proposals, wanted),
+        *_write_person(proposals, wanted),
         comment_of(INPUT),
-        *_declared(proposals),
+        *_write_input(proposals),
         *([comment_of(findings)] if findings else []),
         *(
-            _section(each, is_label=each.name == label, hierarchy=trees.get(each.name))
+            _write_column(each, is_label=each.name == label, hierarchy=trees.get(each.name))
             for each in proposals
         ),
         comment_of(GUARANTEES),
-        *_guarantees(proposals, wanted or Wanted(k=PROPOSED_K)),
+        *_write_guarantees(proposals, wanted or Wanted(k=PROPOSED_K)),
         f'{comment_of(METHOD)}\n[method]\nname = "{"guided" if guided else "mondrian"}"',
         f'{comment_of(RECODING)}\n[recoding]\nname = "ranges"',
         f"{comment_of(SUPPRESSION)}\n[suppression]\nmax_fraction = 0.02",
@@ -138,7 +138,7 @@ def policy_text(
     return "\n\n".join(parts) + "\n"
 
 
-def _person(proposals: Sequence[Proposal], wanted: Wanted | None) -> Iterator[str]:
+def _write_person(proposals: Sequence[Proposal], wanted: Wanted | None) -> Iterator[str]:
     """Yield the identifier that says whose row it is: as asked for, or as a proposal."""
     if wanted is not None:
         if wanted.person is not None:
@@ -152,7 +152,7 @@ def _person(proposals: Sequence[Proposal], wanted: Wanted | None) -> Iterator[st
         yield comment_of(PERSON.format(column=name, distinct=distinct, rows=rows))
 
 
-def _declared(proposals: Sequence[Proposal]) -> Iterator[str]:
+def _write_input(proposals: Sequence[Proposal]) -> Iterator[str]:
     """Yield a section that says how to read texts that are numbers, dates or times, if any are."""
     forms = {it.name: it.form for it in proposals if it.form is not None}
     tables: dict[str, dict[str, str | int | None]] = {
@@ -168,7 +168,7 @@ def _declared(proposals: Sequence[Proposal]) -> Iterator[str]:
     lines = []
     for key, table in tables.items():
         if table:
-            lines.append(f"{key} = {_inline(table)}")
+            lines.append(f"{key} = {_inline_table(table)}")
     coerced = [it.name for it in proposals if it.coerced]
     if coerced:
         lines.append(f"coerce = {tomlkit.item(coerced).as_string()}")
@@ -178,7 +178,9 @@ def _declared(proposals: Sequence[Proposal]) -> Iterator[str]:
         yield "\n".join((comment_of(comment), "[input]", *lines))
 
 
-def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, object] | None) -> str:
+def _write_column(
+    proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, object] | None
+) -> str:
     evidence = proposal.evidence
     counted = (
         f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
@@ -195,15 +197,15 @@ def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, obje
     if proposal.normalize:
         lines.append(f"normalize = {tomlkit.item(list(proposal.normalize)).as_string()}")
     if hierarchy is not None:
-        lines.append(f"hierarchy = {_inline(hierarchy)}")
+        lines.append(f"hierarchy = {_inline_table(hierarchy)}")
     elif proposal.role == "quasi_identifier":
         lines.append(f"# {HIERARCHIES[proposal.kind]}")
-    if (mask := proposed_mask(proposal)) is not None:
+    if (mask := propose_mask(proposal)) is not None:
         lines.append(f"# {mask}")
     return "\n".join(lines)
 
 
-def _guarantees(proposals: Sequence[Proposal], wanted: Wanted) -> Iterator[str]:
+def _write_guarantees(proposals: Sequence[Proposal], wanted: Wanted) -> Iterator[str]:
     """Yield a section for k, and one for the diversity of each sensitive column."""
     yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {wanted.k}'
     sensitive = [it for it in proposals if it.role == "sensitive"]
@@ -248,7 +250,7 @@ def toml_value(value: object) -> str:
     return "".join(it if it.isprintable() else f"\\U{ord(it):08X}" for it in quoted)
 
 
-def _inline(table: Mapping[str, object]) -> str:
+def _inline_table(table: Mapping[str, object]) -> str:
     """Return a table as TOML in one line."""
     inline = tomlkit.inline_table()
     inline.update(table)
@@ -280,7 +282,7 @@ _MANY_NUMBERS: Final = 50
 _FEWEST_OF_KEYS: Final = 0.05
 
 
-def proposed_mask(proposal: Proposal) -> str | None:
+def propose_mask(proposal: Proposal) -> str | None:
     """Return the mask that an owner may want for a column, as a line of TOML; else ``None``.
 
     Notes
@@ -289,7 +291,7 @@ def proposed_mask(proposal: Proposal) -> str | None:
     that are released, and coarsened dates. Quasi-identifiers get a hierarchy.
     """
     if proposal.role == "identifier":
-        return _pseudonym(proposal)
+        return _propose_pseudonym(proposal)
     if proposal.role == "quasi_identifier":
         return None
     if proposal.kind == "datetime":
@@ -299,7 +301,7 @@ def proposed_mask(proposal: Proposal) -> str | None:
     return None
 
 
-def _pseudonym(proposal: Proposal) -> str | None:
+def _propose_pseudonym(proposal: Proposal) -> str | None:
     rows = proposal.evidence["rows"] * (1 - proposal.evidence["missing_share"])
     if proposal.kind == "datetime" or proposal.evidence["distinct"] < _FEWEST_OF_KEYS * rows:
         return None

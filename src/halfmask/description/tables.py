@@ -193,9 +193,9 @@ def describe(
     'sensitive'
     """
     known = dict(roles or {})
-    frame, rows = _described_rows(table, sample, known)
+    frame, rows = _read_described_rows(table, sample, known)
     profiles = {name: profile_of(frame[name]) for name in frame.columns}
-    judged, searched = _judged(frame, profiles, known)
+    judged, searched = _judge_columns(frame, profiles, known)
     singling = searched or single_out(frame, _open_names(profiles, judged))
     # A column with one value can't single out, and identifiers weren't asked.
     gains = dict.fromkeys(profiles, 0.0) | singling.gains
@@ -219,19 +219,19 @@ def propose_columns(table: object, roles: Mapping[str, Role]) -> dict[str, Propo
 
     So if all columns have a role, nobody looks for sets of columns that single people out.
     """
-    frame, _ = _described_rows(table, None, roles)
+    frame, _ = _read_described_rows(table, None, roles)
     profiles = {name: profile_of(frame[name]) for name in frame.columns}
-    judged, _ = _judged(frame, profiles, roles)
+    judged, _ = _judge_columns(frame, profiles, roles)
     return {name: judged[name] for name in profiles}
 
 
-def _described_rows(
+def _read_described_rows(
     table: object, sample: int | None, known: Mapping[str, Role]
 ) -> tuple[pl.DataFrame, int]:
     """Return the rows to look at, and how many the table has, or raise."""
     if sample is not None:
         integer_at_least(1, owner="describe", sample=sample)
-    frame, rows = _rows(table, sample)
+    frame, rows = _read_rows(table, sample)
     if not frame.width or not rows:
         raise DataError(
             f"There is nothing to describe: the table has {frame.width} columns and {rows} rows."
@@ -240,7 +240,7 @@ def _described_rows(
     return frame, rows
 
 
-def _judged(
+def _judge_columns(
     frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile], known: Mapping[str, Role]
 ) -> tuple[dict[str, Proposal], Singling | None]:
     """Return the proposals, and what singles people out, where a column had no role."""
@@ -252,14 +252,14 @@ def _judged(
     if len(told) == len(profiles):
         return told, None
     derivations = Derivations(frame, profiles)
-    clear |= _derived(derivations, clear, known, certain=True)
+    clear |= _propose_derived(derivations, clear, known, certain=True)
     singling = single_out(frame, _open_names(profiles, clear))
     judged = {
         name: clear[name] or propose_by_gain(profile, singling.gains.get(name, 0.0))
         for name, profile in profiles.items()
     }
-    judged |= _derived(derivations, judged, known, certain=False)
-    judged |= _together(frame, profiles, judged, known)
+    judged |= _propose_derived(derivations, judged, known, certain=False)
+    judged |= _propose_together(frame, profiles, judged, known)
     return judged, singling
 
 
@@ -283,7 +283,7 @@ def _check_roles(roles: Mapping[str, Role], columns: list[str]) -> None:
         one_of(ROLES, owner=f"column {name!r}", role=role)
 
 
-def _derived(
+def _propose_derived(
     derivations: Derivations,
     judged: Mapping[str, Proposal | None],
     known: Collection[str],
@@ -310,7 +310,7 @@ def _derived(
     return found
 
 
-def _together(
+def _propose_together(
     frame: pl.DataFrame,
     profiles: Mapping[str, ColumnProfile],
     judged: Mapping[str, Proposal],
@@ -329,14 +329,14 @@ def _with_gain(proposal: Proposal, gain: float) -> Proposal:
     return replace(proposal, evidence=MappingProxyType({**proposal.evidence, "gain": gain}))
 
 
-def _rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
+def _read_rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
     """Return the rows to look at, and how many the table has."""
     if isinstance(table, str | Path):
         table = open_table(table)
     if isinstance(table, Batched):
-        return _drawn(table.batches(), _most_rows(len(table.columns), sample))
+        return _draw_rows(table.batches(), _most_rows(len(table.columns), sample))
     frame = to_polars(table)
-    return _drawn(iter([frame]), _most_rows(frame.width, sample))
+    return _draw_rows(iter([frame]), _most_rows(frame.width, sample))
 
 
 def _most_rows(columns: int, sample: int | None) -> int:
@@ -345,7 +345,7 @@ def _most_rows(columns: int, sample: int | None) -> int:
     return min(MAX_ROWS, max(FEWEST_ROWS, MAX_CELLS // max(columns, 1)))
 
 
-def _drawn(batches: Iterator[pl.DataFrame], most: int) -> tuple[pl.DataFrame, int]:
+def _draw_rows(batches: Iterator[pl.DataFrame], most: int) -> tuple[pl.DataFrame, int]:
     """Return at most so many rows, each with the same chance, in their order, in one pass.
 
     Each row draws a number, and the rows with the lowest stay (Vitter 1985 calls this a random

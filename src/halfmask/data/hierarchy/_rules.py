@@ -33,7 +33,6 @@ class HierarchyRule(Protocol):
         column
             The name of the column.
         """
-        ...
 
 
 #: Of wider intervals the bins of the narrowest couldn't be counted in 64 bits.
@@ -171,7 +170,7 @@ class Order:
             rows = [[leaf, *(_span(chunk[i]) for chunk in chunks)] for i, leaf in enumerate(flat)]
         else:
             rows = [list(path) for path in _spans(tuple(self.groups))]
-        return _list_names(rows, values, column)
+        return _tree_of_paths(rows, values, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +288,7 @@ class Groups:
         HierarchyError
             If the groups lack a value, name one twice, or nest unevenly.
         """
-        return _list_names([list(path) for path in _paths(self.groups)], values, column)
+        return _tree_of_paths([list(path) for path in _paths(self.groups)], values, column)
 
     def __hash__(self) -> int:
         return hash(tuple(self.groups))
@@ -352,7 +351,7 @@ def _with_root(levels: list[pl.Series], column: str) -> Hierarchy:
     return Hierarchy.from_levels(frame, column=column, root=True)
 
 
-def _list_names(rows: list[list[str]], values: pl.Series, column: str) -> Hierarchy:
+def _tree_of_paths(rows: list[list[str]], values: pl.Series, column: str) -> Hierarchy:
     """Return the hierarchy of listed rows, with a root, if it covers the values."""
     height = max(map(len, rows), default=0)
     rooted = [[*row, "*"] if len(row) == height else row for row in rows]

@@ -61,7 +61,7 @@ class _Parquet:
         self._plain = all(_fits_parquet(dtype) for dtype in first.dtypes)
         self._writer = pq.ParquetWriter(
             pa.PythonFile(_Out(file), mode="w"),
-            self._turn_half_floats(first).schema,
+            self._to_arrow(first).schema,
             compression="zstd",
             compression_level=_LEVEL,
             use_dictionary=_find_repeating(first),
@@ -70,12 +70,12 @@ class _Parquet:
 
     def write(self, frame: pl.DataFrame) -> None:
         if frame.height:
-            self._writer.write_table(self._turn_half_floats(frame), row_group_size=frame.height)
+            self._writer.write_table(self._to_arrow(frame), row_group_size=frame.height)
 
     def close(self) -> None:
         self._writer.close()
 
-    def _turn_half_floats(self, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
+    def _to_arrow(self, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
         newest = pl.CompatLevel.newest()  # texts without a copy
         return frame.to_arrow(compat_level=newest if self._plain else None)
 
@@ -239,10 +239,10 @@ def plain_batch(frame: pl.DataFrame) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only Arrow files need it
 
     columns = frame.get_columns()
-    return pa.record_batch([_strip_type(column) for column in columns], names=frame.columns)
+    return pa.record_batch([_make_plain(column) for column in columns], names=frame.columns)
 
 
-def _strip_type(column: pl.Series) -> Any:  # noqa: ANN401 - pyarrow has no types
+def _make_plain(column: pl.Series) -> Any:  # noqa: ANN401 - pyarrow has no types
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only Arrow files need it
 
     kind = pl.Series([], dtype=column.dtype).to_arrow().type

@@ -8,7 +8,6 @@ from pathlib import Path
 #: Files that show an object, or check it, and name its type. The list may only become shorter.
 KNOWN = [
     {"assess.attacks._picture", "assess.attacks._report"},
-    {"description._describe", "description.policy_text"},
     {"events.description._field_proposal", "events.description._policy_text"},
     {"trainer.defences._defences", "trainer.defences._defended", "trainer.defences._saving"},
     {

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask.description._describe import describe
+from halfmask.description.tables import describe
 
 N = 600
 DAY = dt.date(2020, 1, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from halfmask.description._describe import describe
 from halfmask.description.profile import share_of_names
+from halfmask.description.tables import describe
 
 GIVEN = ("Maria", "JOHN", "josé", "Zxq", "Jürgen", "Aisha")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import SchemaError
-from halfmask.description._describe import describe
+from halfmask.description.tables import describe
 from halfmask.microdata import Policy
 
 N = 60

@@ -96,11 +96,6 @@ def bounds_of(kind: Any) -> tuple[int, int] | None:  # noqa: ANN401 - as above
     return None
 
 
-def has_extension(schema: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
-    """Return whether a column of a pyarrow schema has an extension type, at any depth."""
-    return any(_extension(field) is not None for field in schema)
-
-
 def extension_error(column: str, name: str) -> SchemaError:
     """Return the error of a column that has an extension type."""
     return SchemaError(

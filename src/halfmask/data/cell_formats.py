@@ -123,7 +123,7 @@ def _is_whole(format_: str) -> bool:
         dtype = dtype_of_format(format_)
         _strict(format_)
         known = _KNOWN_UTC if isinstance(dtype, pl.Datetime) and dtype.time_zone else _KNOWN
-        written = pl.Series([known]).dt.strftime(_spelled(format_))
+        written = pl.Series([known]).dt.strftime(_spell_out(format_))
         first_year = _KNOWN.year - 50 if "%y" in _parts(format_) else None
         day = read_dates(written, format_, dtype, first_year=first_year).dt.date()
     except (pl.exceptions.PolarsError, ParameterError, ValueError):
@@ -131,7 +131,7 @@ def _is_whole(format_: str) -> bool:
     return day.to_list() == [_KNOWN.date()]
 
 
-def _spelled(format_: str) -> str:
+def _spell_out(format_: str) -> str:
     return "".join(_parts(format_))
 
 
@@ -151,7 +151,7 @@ def _strict(format_: str) -> tuple[str, str]:
     polars reads ``31.12.48`` by ``%Y`` as the year 48, and a missing zero as part of the next
     number. A pattern says how many digits there are.
     """
-    return f"^{''.join(_patterns(format_))}$", _spelled(format_).replace("%z", "%#z")
+    return f"^{''.join(_patterns(format_))}$", _spell_out(format_).replace("%z", "%#z")
 
 
 def _patterns(format_: str) -> list[str]:

@@ -6,8 +6,8 @@ that are here: what is counted of values, what names say, and when values identi
 
 from __future__ import annotations
 
-from halfmask.description._describe import Batched, Description, describe
 from halfmask.description.proposal import Proposal
 from halfmask.description.singling_out import SinglingOut
+from halfmask.description.tables import Batched, Description, describe
 
 __all__ = ["Batched", "Description", "Proposal", "SinglingOut", "describe"]

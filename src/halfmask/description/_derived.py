@@ -114,7 +114,10 @@ class Derivations:
             ).drop_nulls()
             if both.height < FEWEST_ROWS:
                 continue
-            held, chance = _held(both["part"], both["whole"]), _held(both["part"], _moved(both))
+            held, chance = (
+                _share_held(both["part"], both["whole"]),
+                _share_held(both["part"], _shift_texts(both)),
+            )
             # One text in nearly all rows, such as a country, may stand in all texts of a column.
             if held >= NEARLY and held - chance >= NEARLY * (1 - chance) and chance < 1:
                 return Derivation((name,), held)
@@ -125,11 +128,11 @@ class Derivations:
         share = 0.0
         x, y = self._numbers_of(source), self._numbers_of(target)
         if x is not None and y is not None:
-            share = _rising(self._order(source, x), x, y)
+            share = _share_rising(self._order(source, x), x, y)
         if share >= NEARLY or self.profiles[source].distinct * ROWS_A_VALUE > len(self._rows):
             return share
         (of_source, known), (of_target, met) = self._codes_of(source), self._codes_of(target)
-        return max(share, _agreement(of_source[known & met], of_target[known & met]))
+        return max(share, _measure_agreement(of_source[known & met], of_target[known & met]))
 
     def _computed(self, target: str, sources: Sequence[str]) -> Derivation | None:
         """Return the first two columns by whose sum, difference, product or ratio one is given."""
@@ -144,8 +147,8 @@ class Derivations:
         goal = goal[:FITTED_ROWS]
         for pair in itertools.combinations(widest, 2):
             given = np.column_stack([numeric[name] for name in pair])
-            for x, y in _spaces(given, goal):
-                share = _fitted(x, y)
+            for x, y in _iterate_spaces(given, goal):
+                share = _share_fitted(x, y)
                 if share >= NEARLY:
                     return Derivation(pair, share)
         return None
@@ -166,7 +169,7 @@ def _numbers(values: pl.Series, profile: ColumnProfile) -> NDArray[np.float64] |
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
-def _agreement(source: NDArray[np.int64], target: NDArray[np.int64]) -> float:
+def _measure_agreement(source: NDArray[np.int64], target: NDArray[np.int64]) -> float:
     """Return how much more often rows agree on the target if they agree on the source.
 
     1 where each value of the source has one value of the target, 0 where it says nothing: the
@@ -174,8 +177,8 @@ def _agreement(source: NDArray[np.int64], target: NDArray[np.int64]) -> float:
     """
     if len(source) < FEWEST_ROWS:
         return 0.0
-    by_both = _pairs(source * (int(target.max()) + 1) + target)
-    by_source, by_target = _pairs(source), _pairs(target)
+    by_both = _count_pairs(source * (int(target.max()) + 1) + target)
+    by_source, by_target = _count_pairs(source), _count_pairs(target)
     every = len(source) * (len(source) - 1) / 2
     if by_source < FEWEST_ROWS or by_target >= every:
         return 0.0
@@ -183,22 +186,22 @@ def _agreement(source: NDArray[np.int64], target: NDArray[np.int64]) -> float:
     return (by_both / by_source - chance) / (1 - chance)
 
 
-def _held(parts: pl.Series, wholes: pl.Series) -> float:
+def _share_held(parts: pl.Series, wholes: pl.Series) -> float:
     """Return the share of rows whose whole text holds the part."""
     return float(wholes.str.contains(parts, literal=True).mean() or 0.0)  # type: ignore[arg-type] # a float
 
 
-def _moved(both: pl.DataFrame) -> pl.Series:
+def _shift_texts(both: pl.DataFrame) -> pl.Series:
     """Return the whole texts of other rows: the rows are in a random order."""
     return both["whole"].slice(1).append(both["whole"].head(1))
 
 
-def _pairs(codes: NDArray[np.int64]) -> float:
+def _count_pairs(codes: NDArray[np.int64]) -> float:
     counts = np.unique(codes, return_counts=True)[1].astype(float)
     return float((counts * (counts - 1)).sum() / 2)
 
 
-def _rising(
+def _share_rising(
     order: NDArray[np.int64], source: NDArray[np.float64], target: NDArray[np.float64]
 ) -> float:
     """Return how steadily the target rises, or falls, with the source: 1 is without exception.
@@ -214,7 +217,7 @@ def _rising(
     return float(1 - min((steps > 0).sum(), (steps < 0).sum()) / by_chance)
 
 
-def _spaces(
+def _iterate_spaces(
     given: NDArray[np.float64], goal: NDArray[np.float64]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the rows for sums and differences, and their logarithms for products and ratios."""
@@ -226,7 +229,7 @@ def _spaces(
         yield np.log(x[positive]), np.log(y[positive])
 
 
-def _fitted(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+def _share_fitted(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     """Return the share of rows that a linear formula gives, in [0, 1]; 0 where none is needed."""
     if len(y) < FEWEST_ROWS:
         return 0.0
@@ -245,12 +248,14 @@ def _fitted(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     design = np.column_stack([(x - x.mean(axis=0)) / spread, np.ones(len(x))])
     # Most formulas miss: a few rows show it.
     few = np.flatnonzero(varied)[:PROBED_ROWS]
-    if _given(design[few], y[few], near).mean() < NEARLY / 2:
+    if _find_fitting(design[few], y[few], near).mean() < NEARLY / 2:
         return 0.0
-    return float(_given(design, y, near)[varied].mean())
+    return float(_find_fitting(design, y, near)[varied].mean())
 
 
-def _given(design: NDArray[np.float64], y: NDArray[np.float64], near: float) -> NDArray[np.bool_]:
+def _find_fitting(
+    design: NDArray[np.float64], y: NDArray[np.float64], near: float
+) -> NDArray[np.bool_]:
     """Return which rows a linear formula gives, within a small tolerance."""
     kept, misses = np.ones(len(y), dtype=bool), np.zeros(len(y))
     # Rows that the first fit misses by far may be errors in the table: the second does without.

@@ -12,12 +12,12 @@ from __future__ import annotations
 from halfmask.description._sensitive_words import SENSITIVE, Topic
 
 
-def _listed(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(word.strip() for word in text.split(","))
 
 
 # "patient id", "customer_no", "kundennummer": a person and a word for a number.
-PERSON_WORDS = _listed(
+PERSON_WORDS = _split_words(
     "person, patient, customer, client, member, user, employee, student, pupil, account, subject, "
     "donor, participant, respondent, citizen, resident, beneficiary, applicant, borrower, tenant, "
     "visitor, guest, subscriber, voter, taxpayer, insured, case, encounter, admission, visit, "
@@ -25,12 +25,12 @@ PERSON_WORDS = _listed(
     "paciente, paziente, usuario, invoice, order, transaction, booking, claim, policy, contract, "
     "session, device, vehicle"
 )
-ID_WORDS = _listed(
+ID_WORDS = _split_words(
     "id, ids, no, nr, num, nbr, number, key, code, ref, reference, identifier, identification, "
     "uid, pk, nummer, numero, kennung, index, row"
 )
 # "months since account", "average balance of accounts": how much or how long, which numbers nobody.
-MEASURE_WORDS = _listed(
+MEASURE_WORDS = _split_words(
     "month, months, mo, mos, mth, mths, mnths, day, days, week, weeks, year, years, yrs, hour, "
     "hours, minutes, seconds, age, amount, amt, average, avg, mean, median, sum, total, pct, "
     "percent, percentage, ratio, rate, share, balance, limit, count, counts, length, duration, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +13,6 @@ import tomlkit
 from halfmask.description.proposal import proposed_person
 
 if TYPE_CHECKING:
-    from halfmask.description._describe import Description
     from halfmask.description.proposal import Proposal
 
 
@@ -111,24 +110,26 @@ class Wanted:
     person: str | None = None
 
 
-def policy_text(description: Description, wanted: Wanted | None = None) -> str:
-    """Return the commented TOML of a description; it is a valid policy as it stands."""
+def policy_text(
+    proposals: Sequence[Proposal], wanted: Wanted | None = None, *, findings: str = ""
+) -> str:
+    """Return the commented TOML of proposals; it is a valid policy as it stands."""
     label = None if wanted is None else wanted.label
     trees = {} if wanted is None else wanted.hierarchies
-    guided = any(it.name == label and it.role != "quasi_identifier" for it in description.proposals)
+    guided = any(it.name == label and it.role != "quasi_identifier" for it in proposals)
     parts = [
         comment_of("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
         "halfmask = 1",
-        *_person(description, wanted),
+        *_write_person(proposals, wanted),
         comment_of(INPUT),
-        *_declared(description),
-        *([comment_of("\n".join(_findings(description)))] if wanted is None else []),
+        *_write_input(proposals),
+        *([comment_of(findings)] if findings else []),
         *(
-            _section(each, is_label=each.name == label, hierarchy=trees.get(each.name))
-            for each in description.proposals
+            _write_column(each, is_label=each.name == label, hierarchy=trees.get(each.name))
+            for each in proposals
         ),
         comment_of(GUARANTEES),
-        *_guarantees(description, wanted or Wanted(k=PROPOSED_K)),
+        *_write_guarantees(proposals, wanted or Wanted(k=PROPOSED_K)),
         f'{comment_of(METHOD)}\n[method]\nname = "{"guided" if guided else "mondrian"}"',
         f'{comment_of(RECODING)}\n[recoding]\nname = "ranges"',
         f"{comment_of(SUPPRESSION)}\n[suppression]\nmax_fraction = 0.02",
@@ -137,13 +138,13 @@ def policy_text(description: Description, wanted: Wanted | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _person(description: Description, wanted: Wanted | None) -> Iterator[str]:
+def _write_person(proposals: Sequence[Proposal], wanted: Wanted | None) -> Iterator[str]:
     """Yield the identifier that says whose row it is: as asked for, or as a proposal."""
     if wanted is not None:
         if wanted.person is not None:
             yield f"person = {toml_value(wanted.person)}"
         return
-    found = proposed_person(description.proposals)
+    found = proposed_person(proposals)
     if found is not None:
         evidence = found.evidence
         rows = round(evidence["rows"] * (1 - evidence["missing_share"]))
@@ -151,34 +152,9 @@ def _person(description: Description, wanted: Wanted | None) -> Iterator[str]:
         yield comment_of(PERSON.format(column=name, distinct=distinct, rows=rows))
 
 
-def _findings(description: Description) -> Iterator[str]:
-    """Yield the lines that say what was counted of the table as a whole."""
-    looked = description.rows_looked_at
-    sampled = "" if looked == description.rows else f", of which {looked:,} were looked at"
-    yield f"The table has {description.rows:,} rows{sampled}."
-    yield (
-        f"On the proposed quasi-identifiers together, {description.share_unique:.1%} of the rows "
-        "are unique."
-    )
-    yield (
-        "On the sensitive and insensitive columns, which are released unchanged, "
-        f"{description.share_unique_unchanged:.1%} of the rows are unique."
-    )
-    if description.rows_paired < looked:
-        yield (
-            f"Unique rows were counted among {description.rows_paired:,} rows; in the whole table "
-            "they are fewer."
-        )
-    if description.singling_out:
-        yield "These columns single people out (share of unique rows on them alone):"
-    for found in description.singling_out:
-        names = ", ".join(toml_value(name) for name in found.columns)
-        yield f"  {found.share_unique:6.1%}  {names}"
-
-
-def _declared(description: Description) -> Iterator[str]:
+def _write_input(proposals: Sequence[Proposal]) -> Iterator[str]:
     """Yield a section that says how to read texts that are numbers, dates or times, if any are."""
-    forms = {it.name: it.form for it in description.proposals if it.form is not None}
+    forms = {it.name: it.form for it in proposals if it.form is not None}
     tables: dict[str, dict[str, str | int | None]] = {
         "date_formats": {name: it.date_format for name, it in forms.items() if it.date_format},
         "first_years": {name: it.first_year for name, it in forms.items() if it.first_year},
@@ -192,8 +168,8 @@ def _declared(description: Description) -> Iterator[str]:
     lines = []
     for key, table in tables.items():
         if table:
-            lines.append(f"{key} = {_inline(table)}")
-    coerced = [it.name for it in description.proposals if it.coerced]
+            lines.append(f"{key} = {_inline_table(table)}")
+    coerced = [it.name for it in proposals if it.coerced]
     if coerced:
         lines.append(f"coerce = {tomlkit.item(coerced).as_string()}")
     if lines:
@@ -202,7 +178,9 @@ def _declared(description: Description) -> Iterator[str]:
         yield "\n".join((comment_of(comment), "[input]", *lines))
 
 
-def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, object] | None) -> str:
+def _write_column(
+    proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, object] | None
+) -> str:
     evidence = proposal.evidence
     counted = (
         f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
@@ -219,18 +197,18 @@ def _section(proposal: Proposal, *, is_label: bool, hierarchy: Mapping[str, obje
     if proposal.normalize:
         lines.append(f"normalize = {tomlkit.item(list(proposal.normalize)).as_string()}")
     if hierarchy is not None:
-        lines.append(f"hierarchy = {_inline(hierarchy)}")
+        lines.append(f"hierarchy = {_inline_table(hierarchy)}")
     elif proposal.role == "quasi_identifier":
         lines.append(f"# {HIERARCHIES[proposal.kind]}")
-    if (mask := proposed_mask(proposal)) is not None:
+    if (mask := propose_mask(proposal)) is not None:
         lines.append(f"# {mask}")
     return "\n".join(lines)
 
 
-def _guarantees(description: Description, wanted: Wanted) -> Iterator[str]:
+def _write_guarantees(proposals: Sequence[Proposal], wanted: Wanted) -> Iterator[str]:
     """Yield a section for k, and one for the diversity of each sensitive column."""
     yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {wanted.k}'
-    sensitive = [it for it in description.proposals if it.role == "sensitive"]
+    sensitive = [it for it in proposals if it.role == "sensitive"]
     for proposal in sensitive:
         l = wanted.diversity.get(proposal.name) or proposed_diversity(proposal, wanted.k)
         if l is None:
@@ -272,7 +250,7 @@ def toml_value(value: object) -> str:
     return "".join(it if it.isprintable() else f"\\U{ord(it):08X}" for it in quoted)
 
 
-def _inline(table: Mapping[str, object]) -> str:
+def _inline_table(table: Mapping[str, object]) -> str:
     """Return a table as TOML in one line."""
     inline = tomlkit.inline_table()
     inline.update(table)
@@ -304,7 +282,7 @@ _MANY_NUMBERS: Final = 50
 _FEWEST_OF_KEYS: Final = 0.05
 
 
-def proposed_mask(proposal: Proposal) -> str | None:
+def propose_mask(proposal: Proposal) -> str | None:
     """Return the mask that an owner may want for a column, as a line of TOML; else ``None``.
 
     Notes
@@ -313,7 +291,7 @@ def proposed_mask(proposal: Proposal) -> str | None:
     that are released, and coarsened dates. Quasi-identifiers get a hierarchy.
     """
     if proposal.role == "identifier":
-        return _pseudonym(proposal)
+        return _propose_pseudonym(proposal)
     if proposal.role == "quasi_identifier":
         return None
     if proposal.kind == "datetime":
@@ -323,7 +301,7 @@ def proposed_mask(proposal: Proposal) -> str | None:
     return None
 
 
-def _pseudonym(proposal: Proposal) -> str | None:
+def _propose_pseudonym(proposal: Proposal) -> str | None:
     rows = proposal.evidence["rows"] * (1 - proposal.evidence["missing_share"])
     if proposal.kind == "datetime" or proposal.evidence["distinct"] < _FEWEST_OF_KEYS * rows:
         return None

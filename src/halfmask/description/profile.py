@@ -102,24 +102,24 @@ def profile_of(values: pl.Series) -> ColumnProfile:
         values = values.fill_nan(None)
     found = values.drop_nulls().alias("value").value_counts(sort=False, name="cells")
     different, cells = found["value"], found["cells"].to_numpy()
-    counted = _counts(values, cells)
+    counted = _count_values(values, cells)
     if values.dtype.is_numeric():
-        return ColumnProfile(**counted, **_numbers(values, different, cells))  # type: ignore[arg-type] # by name
+        return ColumnProfile(**counted, **_count_numbers(values, different, cells))  # type: ignore[arg-type] # by name
     if values.dtype.is_temporal() or values.dtype == pl.Boolean or different.is_empty():
         return ColumnProfile(**counted)  # type: ignore[arg-type] # by name
     texts = values.cast(pl.String)
-    counted |= _texts(texts, different.cast(pl.String))
+    counted |= _count_texts(texts, different.cast(pl.String))
     return ColumnProfile(**counted, names=share_of_names(texts))  # type: ignore[arg-type] # by name
 
 
-def _some(different: pl.Series) -> pl.Series:
+def _take_some(different: pl.Series) -> pl.Series:
     """Return at most 2,000 different values: those of the lowest hashes, the same each time."""
     if different.len() <= LOOKED_AT:
         return different
     return different.gather(different.hash(seed=0).arg_sort().head(LOOKED_AT))
 
 
-def _counts(values: pl.Series, counts: NDArray[np.integer[Any]]) -> dict[str, object]:
+def _count_values(values: pl.Series, counts: NDArray[np.integer[Any]]) -> dict[str, object]:
     rows, missing = values.len(), values.null_count()
     largest = np.sort(np.append(counts, missing))[::-1]
     beyond = [float((rows - largest[:n].sum()) / max(rows, 1)) for n in (1, 2)]
@@ -136,7 +136,7 @@ def _counts(values: pl.Series, counts: NDArray[np.integer[Any]]) -> dict[str, ob
     }
 
 
-def _numbers(
+def _count_numbers(
     values: pl.Series, different: pl.Series, cells: NDArray[np.integer[Any]]
 ) -> dict[str, object]:
     numbers = different.cast(pl.Float64).to_numpy()
@@ -144,7 +144,7 @@ def _numbers(
     infinite = int(cells[~finite].sum())
     numbers, cells = numbers[finite], cells[finite]
     low, high = (numbers.min(), numbers.max()) if len(numbers) else (np.inf, -np.inf)
-    text = leaf_text(_some(different))
+    text = leaf_text(_take_some(different))
     form = None
     if infinite:  # no range can hold them
         form = TextForm(dtype="float", fits=int(cells.sum()), others=infinite)
@@ -161,8 +161,8 @@ def _numbers(
     }
 
 
-def _texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
-    some = _some(different)
+def _count_texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
+    some = _take_some(different)
     form = form_of(texts)
     ranges = _mean(some.str.contains(RANGE))
     numbers = pl.Series([], dtype=pl.Float64)
@@ -288,14 +288,14 @@ def share_of_names(values: pl.Series) -> float:
     is_name = (
         (words.list.len() <= MAX_WORDS)
         & ~plain.str.contains(r"\d")
-        & (words.list.first().is_in(_known()) | words.list.last().is_in(_known()))
+        & (words.list.first().is_in(_known_names()) | words.list.last().is_in(_known_names()))
     )
     named, every = counts.filter(is_name)["n"].sum(), counts["n"].sum()
     return int(named) / int(every) if every else 0.0
 
 
 @functools.cache
-def _known() -> tuple[str, ...]:
+def _known_names() -> tuple[str, ...]:
     """Return the names as texts are compared, without accents."""
     plain = unicodedata.normalize("NFKD", f"{GIVEN} {FAMILY}")
     return tuple(sorted({*"".join(c for c in plain if not unicodedata.combining(c)).split()}))

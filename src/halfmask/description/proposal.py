@@ -92,14 +92,14 @@ class Proposal:
 def propose_by_itself(profile: ColumnProfile) -> Proposal | None:
     """Return the proposal that name and values of the column suffice for, or ``None``."""
     hint = hint_of(profile.name)
-    kind, why = _kind(profile, hint)
+    kind, why = _judge_kind(profile, hint)
     verdict = judge(profile, hint)
-    return None if verdict is None else _proposal(profile, verdict, kind, why)
+    return None if verdict is None else _make_proposal(profile, verdict, kind, why)
 
 
 def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
     """Return the proposal for a column that only counting it with others can judge."""
-    kind, why = _kind(profile, hint_of(profile.name))
+    kind, why = _judge_kind(profile, hint_of(profile.name))
     if gain >= SINGLES_OUT:
         verdict = RoleVerdict(
             "quasi_identifier",
@@ -115,12 +115,12 @@ def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
             "nothing found",
             certain=False,
         )
-    return _proposal(profile, verdict, kind, why)
+    return _make_proposal(profile, verdict, kind, why)
 
 
 def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Proposal:
     """Return the proposal for a column that singles out only together with many others."""
-    kind, why = _kind(profile, hint_of(profile.name))
+    kind, why = _judge_kind(profile, hint_of(profile.name))
     verdict = RoleVerdict(
         "quasi_identifier",
         f"Its name says nothing, but on it and {columns - 1} more such columns together "
@@ -128,20 +128,24 @@ def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Pr
         "unique with others",
         certain=False,
     )
-    return _proposal(profile, verdict, kind, why)
+    return _make_proposal(profile, verdict, kind, why)
 
 
 def propose_as_source(profile: ColumnProfile, role: Role, derivation: Derivation) -> Proposal:
     """Return the proposal for a column that follows from others of this role."""
-    kind, why = _kind(profile, hint_of(profile.name))
-    return _proposal(profile, RoleVerdict(role, derivation.reason, derivation.brief), kind, why)
+    kind, why = _judge_kind(profile, hint_of(profile.name))
+    return _make_proposal(
+        profile, RoleVerdict(role, derivation.reason, derivation.brief), kind, why
+    )
 
 
 def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
     """Return the proposal for a column whose role the owner gave."""
     hint = hint_of(profile.name)
-    kind, why = _kind(profile, hint)
-    found = _proposal(profile, RoleVerdict(role, "You gave this role.", "given by you"), kind, why)
+    kind, why = _judge_kind(profile, hint)
+    found = _make_proposal(
+        profile, RoleVerdict(role, "You gave this role.", "given by you"), kind, why
+    )
     verdict = judge(profile, hint)
     identifies = verdict is not None and verdict.role == "identifier" and profile.filled
     if verdict is None or role == "identifier" or not identifies:
@@ -150,8 +154,8 @@ def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
     return replace(found, reasons=reasons, objection=verdict)
 
 
-def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:
-    form = None if verdict.role == "identifier" else _declared(profile, kind)
+def _make_proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:
+    form = None if verdict.role == "identifier" else _find_form(profile, kind)
     if form is not None and form.others and verdict.role != "quasi_identifier":
         # What stays must not lose a cell that nobody looked at.
         if not profile.dtype.is_numeric():
@@ -175,8 +179,8 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
     normalize = profile.normalize if form is None and verdict.role in COUNTED_ROLES else ()
     if normalize:
         reasons.append(
-            f"{_respelled(profile.respelled)} only in {_differ(normalize)}. Without normalize, "
-            "classes and guarantees count them as different."
+            f"{_say_respelled(profile.respelled)} only in {_say_difference(normalize)}. Without "
+            "normalize, classes and guarantees count them as different."
         )
     if not verdict.certain:
         reasons.append("This is uncertain: look at it.")
@@ -204,19 +208,19 @@ def _proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str
     )
 
 
-def _respelled(values: int) -> str:
+def _say_respelled(values: int) -> str:
     return (
         "1 value differs from another" if values == 1 else f"{values:,} values differ from others"
     )
 
 
-def _differ(steps: tuple[Normalization, ...]) -> str:
+def _say_difference(steps: tuple[Normalization, ...]) -> str:
     """Return in what spellings differ that these steps make one."""
     words = {"trim": "blanks around them", "nfc": "Unicode form", "casefold": "capitals"}
     return " or ".join(words[step] for step in steps)
 
 
-def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:
+def _find_form(profile: ColumnProfile, kind: Kind) -> TextForm | None:
     """Return how the cells of a column are to be read, where it is required."""
     if profile.dtype.is_float() and profile.date_format is None:
         return profile.form
@@ -224,7 +228,7 @@ def _declared(profile: ColumnProfile, kind: Kind) -> TextForm | None:
     return profile.form if wanted.get(kind, False) else None
 
 
-def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
+def _judge_kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
     """Return the kind of a column and the sentence that says why: the first case that fits."""
     strong = hint is not None and hint.strong
     is_geo = strong and hint is not None and hint.topic.kind == "geo"
@@ -233,14 +237,14 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
     is_pair = profile.patterns.get("coordinates", 0.0) >= PATTERNS["coordinates"].least
     numeric, distinct = profile.dtype.is_numeric(), profile.distinct
     form = profile.form
-    counted = "" if form is None else f" {form.counted()}".rstrip()
+    counted = "" if form is None else f" {form.counted()}".rstrip() + _say_other_form(form)
     spelled = "" if form is None else form.spelling
     cases: tuple[tuple[bool, Kind, str], ...] = (
         (profile.dtype.is_temporal(), "datetime", "Its type is one of dates or times."),
         (
             profile.date_format is not None,
             "datetime",
-            f"Its values are dates stored as text ({profile.date_format}).{counted}{_also(form)}",
+            f"Its values are dates stored as text ({profile.date_format}).{counted}",
         ),
         (is_geo, "geo", "Its values are places: codes or coordinates."),
         (is_pair, "geo", "Its values are pairs of coordinates."),
@@ -250,12 +254,12 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
             "categorical",
             "By its name its numbers are codes, which have no order.",
         ),
-        (numeric, "numeric", f"Its values are numbers.{_infinite(form)}"),
+        (numeric, "numeric", f"Its values are numbers.{_say_infinite(form)}"),
         (has_free_text(profile), "text", "Its values are free text."),
         (
             profile.is_number_text and distinct > 2,
             "numeric",
-            f"Its values are numbers stored as text ({spelled}).{counted}{_also(form)}",
+            f"Its values are numbers stored as text ({spelled}).{counted}",
         ),
         (profile.ranges >= 0.8, "ordinal", "Its values are ranges, which have an order."),
         (
@@ -266,23 +270,23 @@ def _kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
         (
             True,
             "categorical",
-            f"It has {values_text(distinct)} without a clear order.{_nearly(form)}",
+            f"It has {values_text(distinct)} without a clear order.{_say_nearly(form)}",
         ),
     )
     return next((kind, why) for fits, kind, why in cases if fits)
 
 
-def _infinite(form: TextForm | None) -> str:
+def _say_infinite(form: TextForm | None) -> str:
     if form is None or not form.is_number:
         return ""
     return f" {form.others:,} of {form.fits + form.others:,} cells are infinite."
 
 
-def _also(form: TextForm | None) -> str:
+def _say_other_form(form: TextForm | None) -> str:
     return f" They also fit the form {form.also}." if form is not None and form.also else ""
 
 
-def _nearly(form: TextForm | None) -> str:
+def _say_nearly(form: TextForm | None) -> str:
     """Say of a column of categories how many of its cells are numbers or dates."""
     if form is None or form.share < NEARLY_OF_FORM or form.holds:
         return ""

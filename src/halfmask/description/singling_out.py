@@ -61,7 +61,7 @@ def single_out(frame: pl.DataFrame, names: Sequence[str]) -> Singling:
     All single columns and all pairs are counted, exactly; larger sets grow greedily from the
     pairs that come nearest. So every set that is reported is real, and larger ones may be missed.
     """
-    rows = _thinned(frame)
+    rows = _thin_rows(frame)
     coded = {name: codes_of(rows[name]) for name in names}
     widest = sorted(coded, key=lambda name: -coded[name][1])[:MAX_COLUMNS]
     search = _Search({name: coded[name] for name in names if name in widest}, rows.height)
@@ -81,8 +81,8 @@ def single_out(frame: pl.DataFrame, names: Sequence[str]) -> Singling:
 
 def share_unique(frame: pl.DataFrame, names: Sequence[str]) -> float:
     """Return the share of rows that no other row equals on the named columns, in [0, 1]."""
-    rows = _thinned(frame)
-    return _share_unique([codes_of(rows[name]) for name in names], rows.height)
+    rows = _thin_rows(frame)
+    return _count_share_unique([codes_of(rows[name]) for name in names], rows.height)
 
 
 def single_out_together(frame: pl.DataFrame, names: Sequence[str]) -> tuple[float, list[str]]:
@@ -90,11 +90,11 @@ def single_out_together(frame: pl.DataFrame, names: Sequence[str]) -> tuple[floa
     rows = frame.gather_every(max(-(-frame.height // MAX_ROWS_TOGETHER), 1))
     coded = {name: codes_of(rows[name]) for name in names}
     left = sorted(coded, key=lambda name: _entropy(coded[name][0]))
-    first = share = _share_unique([coded[name] for name in left], rows.height)
+    first = share = _count_share_unique([coded[name] for name in left], rows.height)
     found = []
     while share >= SINGLES_OUT:
         found.append(left.pop())
-        share = _share_unique([coded[name] for name in left], rows.height)
+        share = _count_share_unique([coded[name] for name in left], rows.height)
     return first, found
 
 
@@ -135,7 +135,7 @@ class _Search:
     def gain(self, column: tuple[NDArray[np.int64], int]) -> float:
         """Return by how much a column that was left out raises the best sets' shares, at most."""
         return max(
-            _share_unique([*(self.codes[name] for name in names), column], self.rows)
+            _count_share_unique([*(self.codes[name] for name in names), column], self.rows)
             - self.shares[names]
             for names in self.nearest
         )
@@ -158,7 +158,7 @@ class _Search:
         )
 
     def _count(self, names: tuple[str, ...]) -> float:
-        share = _share_unique([self.codes[name] for name in names], self.rows)
+        share = _count_share_unique([self.codes[name] for name in names], self.rows)
         self.shares[names] = share
         for name in names:
             part = tuple(other for other in names if other != name)
@@ -167,7 +167,7 @@ class _Search:
         return share
 
 
-def _thinned(frame: pl.DataFrame) -> pl.DataFrame:
+def _thin_rows(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.gather_every(max(-(-frame.height // MAX_ROWS), 1))
 
 
@@ -178,7 +178,7 @@ def codes_of(values: pl.Series) -> tuple[NDArray[np.int64], int]:
     return codes.astype(np.int64), len(different)
 
 
-def _share_unique(columns: list[tuple[NDArray[np.int64], int]], rows: int) -> float:
+def _count_share_unique(columns: list[tuple[NDArray[np.int64], int]], rows: int) -> float:
     """Return the share of rows whose combination of codes no other row has."""
     if not rows or not columns:
         return 0.0

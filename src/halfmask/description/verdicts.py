@@ -72,7 +72,7 @@ def identifying_form(profile: ColumnProfile, hint: NameHint | None) -> tuple[str
         if name == "phone" and (clear_name or profile.uniqueness < thresholds.PHONE_UNIQUENESS):
             continue
         if pattern.identifies and profile.patterns.get(name, 0.0) >= pattern.least:
-            return _form(profile, name)
+            return _name_form(profile, name)
     return None
 
 
@@ -80,11 +80,11 @@ def form_of_place(profile: ColumnProfile) -> tuple[str, str] | None:
     """Return what the values are by the form of a place, and the sentence for it."""
     for name in ("coordinates", "postcode"):
         if profile.patterns.get(name, 0.0) >= PATTERNS[name].least:
-            return _form(profile, name)
+            return _name_form(profile, name)
     return None
 
 
-def _form(profile: ColumnProfile, name: str) -> tuple[str, str]:
+def _name_form(profile: ColumnProfile, name: str) -> tuple[str, str]:
     about = PATTERNS[name].about
     return about, f"{profile.patterns[name]:.0%} of its values have the form of {about}."
 
@@ -139,7 +139,7 @@ def _by_form(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
     if found is None:
         return None
     about, reason = found
-    return RoleVerdict("identifier", reason, f"values: {_bare(about)}")
+    return RoleVerdict("identifier", reason, f"values: {_shorten(about)}")
 
 
 def _by_text(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:  # noqa: ARG001 - as all rules
@@ -159,7 +159,7 @@ def _by_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
     if hint is None or not hint.strong or not can_be(profile, hint):
         return None
     topic = hint.topic
-    reason, brief = f"Its name speaks of {topic.about}", f"name: {_bare(topic.about)}"
+    reason, brief = f"Its name speaks of {topic.about}", f"name: {_shorten(topic.about)}"
     if topic.role == "sensitive" and _is_of_dates(profile):
         why = f"{reason}; it is a date, which others may have seen."
         return RoleVerdict("quasi_identifier", why, brief)
@@ -191,7 +191,7 @@ def _by_weak_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict 
     if hint is None or hint.strong:
         return None
     topic, reason = hint.topic, f"Its name speaks of {hint.topic.about}"
-    brief = f"name: {_bare(topic.about)}"
+    brief = f"name: {_shorten(topic.about)}"
     if topic.role == "quasi_identifier":
         dated = _is_of_dates(profile) or _is_of_calendar(profile, hint)
         return RoleVerdict("quasi_identifier", f"{reason}.", brief) if dated else None
@@ -268,7 +268,7 @@ def _by_date_or_place(profile: ColumnProfile, hint: NameHint | None) -> RoleVerd
     if found is None:
         return None
     about, reason = found
-    return RoleVerdict("quasi_identifier", reason, f"values: {_bare(about)}", certain=False)
+    return RoleVerdict("quasi_identifier", reason, f"values: {_shorten(about)}", certain=False)
 
 
 def _by_uniqueness(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:  # noqa: ARG001 - as all rules
@@ -285,12 +285,12 @@ def _by_uniqueness(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict
     )
 
 
-def _bare(about: str) -> str:
+def _shorten(about: str) -> str:
     """Return what a name or a pattern is about in a few words.
 
     Examples
     --------
-    >>> _bare("an e-mail address"), _bare("a place of a person, by its code")
+    >>> _shorten("an e-mail address"), _shorten("a place of a person, by its code")
     ('e-mail address', 'place of a person')
     """
     return about.partition(",")[0].removeprefix("a ").removeprefix("an ")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.description import describe
 from halfmask.description.policy_text import Wanted, policy_text, proposed_diversity
+from halfmask.description.tables import propose_columns
 from halfmask.description.thresholds import FEW_ROWS, NEARLY_UNIQUE
 from halfmask.microdata._given_hierarchies import (
     Hierarchies,
@@ -22,7 +22,7 @@ from halfmask.microdata._policy import Policy
 
 if TYPE_CHECKING:
     from halfmask.data import Role
-    from halfmask.description import Description, Proposal
+    from halfmask.description import Proposal
     from halfmask.release.release import ReleasePolicy
 
 UNSURE = "You didn't name it, and it is unsure what it is: as an identifier it is dropped."
@@ -157,18 +157,18 @@ def make_policy(  # noqa: PLR0913 # as of protect
     if l is not None:
         integer_at_least(2, owner="protect", l=l)
     given = {} if hierarchies is None else checked_hierarchies(hierarchies)
-    found = describe(table, roles=roles)
+    found = propose_columns(table, roles)
     if label is not None:
         _check_label(label, found)
     _check_sensitive(sensitive, found)
     _warn_of_identifiers(quasi_identifiers, found)
     named = {*roles, label}
-    others = [each for each in found.proposals if each.name not in named]
+    others = [each for each in found.values() if each.name not in named]
     unsure = {each.name for each in others if not each.certain and each.role != "identifier"}
     own = {each.name for each in others if _singles_out(each)} - unsure
     why = dict.fromkeys(unsure, UNSURE) | dict.fromkeys(own, OWN_VALUES)
     kept = tuple(
-        _dropped(each, why[each.name]) if each.name in why else each for each in found.proposals
+        _dropped(each, why[each.name]) if each.name in why else each for each in found.values()
     )
 
     def of(*wanted: Role) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ def make_policy(  # noqa: PLR0913 # as of protect
     trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
     wanted = Wanted(k=k, diversity=diversity, label=label, hierarchies=trees, person=person)
     return MadePolicy(
-        text=policy_text(replace(found, proposals=kept), wanted),
+        text=policy_text(kept, wanted),
         generalized=of("quasi_identifier"),
         unchanged=of("sensitive", "insensitive"),
         diverse=tuple(it for it in of("sensitive") if proposed_diversity(found[it], k)),
@@ -224,11 +224,10 @@ def _with_person(roles: dict[str, Role], person: str, label: str | None) -> dict
     return {**roles, person: "identifier"}
 
 
-def _check_label(label: str, found: Description) -> None:
+def _check_label(label: str, found: Mapping[str, Proposal]) -> None:
     """Refuse a label that isn't there, or that would be dropped."""
-    names = [each.name for each in found.proposals]
-    if label not in names:
-        raise ColumnNotFoundError.of([label], names, where="the table")
+    if label not in found:
+        raise ColumnNotFoundError.of([label], list(found), where="the table")
     if found[label].role == "identifier":
         raise ParameterError(
             f"Column {label!r} is the label and seems to identify people: {found[label].brief}.",
@@ -236,7 +235,7 @@ def _check_label(label: str, found: Description) -> None:
         )
 
 
-def _check_sensitive(sensitive: Sequence[str], found: Description) -> None:
+def _check_sensitive(sensitive: Sequence[str], found: Mapping[str, Proposal]) -> None:
     """Refuse columns that surely identify people, and warn of those that may: both would stay.
 
     A column with one value is refused, too: no class has two, and all rows would reveal it.
@@ -268,7 +267,7 @@ def _check_sensitive(sensitive: Sequence[str], found: Description) -> None:
         )
 
 
-def _warn_of_identifiers(quasi_identifiers: Sequence[str], found: Description) -> None:
+def _warn_of_identifiers(quasi_identifiers: Sequence[str], found: Mapping[str, Proposal]) -> None:
     """Warn of quasi-identifiers that seem to identify people: a class lists their values."""
     for name in quasi_identifiers:
         objection = found[name].objection

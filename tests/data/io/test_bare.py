@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from halfmask.data.io._sinks import bare_batch
+from halfmask.data.io._sinks import plain_batch
 
 CANARY = "CANARY-under-a-missing-cell"
 COLUMNS = {
@@ -33,7 +33,7 @@ def all_bytes(batch):
 def test_the_values_stay(n_rows):
     frame = pl.DataFrame(COLUMNS).head(n_rows)
 
-    batch = bare_batch(frame)
+    batch = plain_batch(frame)
 
     batch.validate(full=True)
     assert pl.DataFrame(pa.Table.from_batches([batch])).equals(frame)
@@ -42,7 +42,7 @@ def test_the_values_stay(n_rows):
 def test_rows_outside_of_a_slice_are_gone():
     frame = pl.DataFrame({"text": [CANARY, "a", CANARY], "n": [7, 8, 9]}).slice(1, 1)
 
-    batch = bare_batch(frame)
+    batch = plain_batch(frame)
 
     assert CANARY.encode() not in all_bytes(batch)
     assert (batch.num_rows, batch.column(1).to_pylist()) == (1, [8])
@@ -53,7 +53,7 @@ def test_nothing_lies_under_a_missing_cell():
     hidden = shown.set(pl.Series([True, False]), None)
     kept = pa.array([CANARY, "a"], mask=[True, False])  # Arrow's own keeps what is masked
 
-    batch = bare_batch(pl.DataFrame([hidden, pl.Series("kept", kept)]))
+    batch = plain_batch(pl.DataFrame([hidden, pl.Series("kept", kept)]))
 
     assert CANARY.encode() not in all_bytes(batch)
 
@@ -61,6 +61,6 @@ def test_nothing_lies_under_a_missing_cell():
 def test_bits_behind_the_last_row_are_zero():
     frame = pl.DataFrame({"truth": [True] * 16}).slice(0, 3)
 
-    (truth,) = bare_batch(frame)
+    (truth,) = plain_batch(frame)
 
     assert truth.buffers()[1].to_pybytes()[:1] == b"\x07"

@@ -33,7 +33,6 @@ class HierarchyRule(Protocol):
         column
             The name of the column.
         """
-        ...
 
 
 #: Of wider intervals the bins of the narrowest couldn't be counted in 64 bits.
@@ -101,7 +100,7 @@ class Intervals:
         numbers = _numbers(values, column)
         leaves = pl.DataFrame({"0": leaf_text(values), "n": numbers}).sort("n", maintain_order=True)
         narrowest = _exact(self.widths[0])
-        bins = _bins(leaves["n"], self.widths[0], self.origin)
+        bins = _find_bins(leaves["n"], self.widths[0], self.origin)
         levels = [leaves["0"]]
         for width in self.widths:
             # From the narrowest bins, in whole numbers: rounding can't break the nesting.
@@ -146,7 +145,7 @@ class Order:
     sizes: Sequence[int] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", _frozen(_some(self.groups, "Order", "groups")))
+        object.__setattr__(self, "groups", _freeze_groups(_some(self.groups, "Order", "groups")))
         object.__setattr__(self, "sizes", tuple(self.sizes))
         for size in self.sizes:
             integer_at_least(2, owner="Order", sizes=size)
@@ -171,7 +170,7 @@ class Order:
             rows = [[leaf, *(_span(chunk[i]) for chunk in chunks)] for i, leaf in enumerate(flat)]
         else:
             rows = [list(path) for path in _spans(tuple(self.groups))]
-        return _listed(rows, values, column)
+        return _tree_of_paths(rows, values, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +288,7 @@ class Groups:
         HierarchyError
             If the groups lack a value, name one twice, or nest unevenly.
         """
-        return _listed([list(path) for path in _paths(self.groups)], values, column)
+        return _tree_of_paths([list(path) for path in _paths(self.groups)], values, column)
 
     def __hash__(self) -> int:
         return hash(tuple(self.groups))
@@ -302,9 +301,9 @@ def _some(items: object, owner: str, name: str) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _frozen(items: Nested) -> tuple[Any, ...]:
+def _freeze_groups(items: Nested) -> tuple[Any, ...]:
     nested = (list, tuple)
-    return tuple(_frozen(item) if isinstance(item, nested) else item for item in items)
+    return tuple(_freeze_groups(item) if isinstance(item, nested) else item for item in items)
 
 
 def _exact(number: float) -> Decimal:
@@ -336,7 +335,7 @@ def _numbers(values: pl.Series, column: str) -> pl.Series:
     return numbers
 
 
-def _bins(numbers: pl.Series, width: float, origin: float) -> pl.Series:
+def _find_bins(numbers: pl.Series, width: float, origin: float) -> pl.Series:
     """Return the number of each value's interval, counted from the origin."""
     if numbers.dtype == pl.Int64 and float(width).is_integer() and float(origin).is_integer():
         return (numbers - int(origin)) // int(width)
@@ -352,7 +351,7 @@ def _with_root(levels: list[pl.Series], column: str) -> Hierarchy:
     return Hierarchy.from_levels(frame, column=column, root=True)
 
 
-def _listed(rows: list[list[str]], values: pl.Series, column: str) -> Hierarchy:
+def _tree_of_paths(rows: list[list[str]], values: pl.Series, column: str) -> Hierarchy:
     """Return the hierarchy of listed rows, with a root, if it covers the values."""
     height = max(map(len, rows), default=0)
     rooted = [[*row, "*"] if len(row) == height else row for row in rows]

@@ -113,7 +113,7 @@ class _Part:
         names = dict(zip(positions, columns, strict=True))
         rows_to_skip = self._header.rows
         with reading(self.place.what, "CSV"), self._stream() as stream:
-            for batch in _without_end(self._parsed(stream, positions), self.place.what):
+            for batch in _without_end(self._parse_blocks(stream, positions), self.place.what):
                 texts = pl.DataFrame(batch.slice(rows_to_skip)).rename(names).select(columns)
                 rows_to_skip = max(0, rows_to_skip - batch.num_rows)
                 if texts.height:
@@ -133,7 +133,7 @@ class _Part:
         last = self._dialect.delimiter.join([_END] * len(self.columns))
         return _Ended(self._lines(self._dialect.delimiter), last.encode())
 
-    def _parsed(self, stream: io.RawIOBase, positions: list[str]) -> Iterator[pa.RecordBatch]:
+    def _parse_blocks(self, stream: io.RawIOBase, positions: list[str]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
         import pyarrow.csv as arrow_csv  # noqa: PLC0415 - the same
 
@@ -162,7 +162,7 @@ class _Part:
         except pa.ArrowInvalid:
             if not ragged:
                 raise
-            raise _ragged(self.place.what, ragged[0]) from None
+            raise _report_ragged_row(self.place.what, ragged[0]) from None
 
 
 class _Ended(io.RawIOBase):
@@ -219,7 +219,7 @@ def _without_end(batches: Iterator[pa.RecordBatch], what: str) -> Iterator[pa.Re
     yield held.slice(0, held.num_rows - 1)
 
 
-def _ragged(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no types
+def _report_ragged_row(what: str, row: Any) -> DataError:  # noqa: ANN401 - pyarrow has no types
     where = "A row" if row.number is None else f"Row {row.number}"
     hint = "Check the delimiter and the quotes around that row."
     if row.number == 2 and row.actual_columns == row.expected_columns + 1:
@@ -340,10 +340,10 @@ class _Noting:
     """What Arrow calls for a row that has more or fewer cells than there are columns."""
 
     def __init__(self, ragged: list[Any]) -> None:
-        self._ragged = ragged
+        self._report_ragged_row = ragged
 
     def __call__(self, row: Any) -> str:  # noqa: ANN401 - pyarrow has no types
-        self._ragged.append(row)
+        self._report_ragged_row.append(row)
         return "error"
 
 

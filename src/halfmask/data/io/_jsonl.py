@@ -110,7 +110,7 @@ class JsonLinesReader:
                     table = _parse(block, texts, unexpected="infer", what=place.what)
                 for field in table.schema:
                     before = self._types[field.name]
-                    self._types[field.name] = _joint(field.name, before, field.type)
+                    self._types[field.name] = _join_types(field.name, before, field.type)
                 self._whole.see(table, block)
                 self.n_rows += table.num_rows
                 self._look_at(table)
@@ -150,7 +150,7 @@ def _parse(block: bytes, types: dict[str, pa.DataType], *, unexpected: str, what
     except pa.ArrowInvalid as error:
         changed = _CHANGED.match(str(error).removeprefix("JSON parse error: "))
     if changed and changed[1]:
-        raise _mixed(changed[1], changed[2], changed[3])
+        raise _report_mixed_types(changed[1], changed[2], changed[3])
     raise DataError(
         f"{what} has a line that is no JSON object, or one with a key twice.",
         hint="Write one object a line: JSON lines are no array.",
@@ -167,7 +167,7 @@ def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
     return table
 
 
-def _joint(name: str, before: pa.DataType, after: pa.DataType) -> pa.DataType:
+def _join_types(name: str, before: pa.DataType, after: pa.DataType) -> pa.DataType:
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only files of this format need it
 
     if before == after or pa.types.is_null(after):
@@ -175,14 +175,14 @@ def _joint(name: str, before: pa.DataType, after: pa.DataType) -> pa.DataType:
     if pa.types.is_null(before):
         return after
     if pa.types.is_list(before) and pa.types.is_list(after):
-        return pa.list_(_joint(name, before.value_type, after.value_type))
+        return pa.list_(_join_types(name, before.value_type, after.value_type))
     numbers = {pa.int64(), pa.float64()}
     if before in numbers and after in numbers:
         return pa.float64()
-    raise _mixed(name, before, after)
+    raise _report_mixed_types(name, before, after)
 
 
-def _mixed(name: str, before: Any, after: Any) -> SchemaError:  # noqa: ANN401 - words or types
+def _report_mixed_types(name: str, before: Any, after: Any) -> SchemaError:  # noqa: ANN401 - words or types
     return SchemaError(
         f"Column {name!r} holds values of more than one type: {before} and {after}.",
         hint="Write all of its values as texts, or all as numbers.",

@@ -147,7 +147,7 @@ def joined_lists(frame: pl.DataFrame, lists: Mapping[str, str]) -> pl.DataFrame:
     ['bread|milk', '', None]
     """
     made = [
-        (_as_set if frame.schema[name] == pl.String else _joined)(frame[name], separator)
+        (_sort_items if frame.schema[name] == pl.String else _join_items)(frame[name], separator)
         for name, separator in lists.items()
         if name in frame.columns
         and (frame.schema[name] == pl.String or _is_list(frame.schema[name]))
@@ -169,11 +169,11 @@ class SetReader(ReaderAround):
             yield joined_lists(frame, self._lists)
 
 
-def _as_set(texts: pl.Series, separator: str) -> pl.Series:
-    return _written(texts.str.split(separator).list.set_difference([""]), separator)
+def _sort_items(texts: pl.Series, separator: str) -> pl.Series:
+    return _join_sets(texts.str.split(separator).list.set_difference([""]), separator)
 
 
-def _written(sets: pl.Series, separator: str) -> pl.Series:
+def _join_sets(sets: pl.Series, separator: str) -> pl.Series:
     return sets.list.unique().list.sort().list.join(separator)
 
 
@@ -184,7 +184,7 @@ def _is_list(dtype: pl.DataType) -> bool:
     return not (inner() if isinstance(inner, type) else inner).is_nested()
 
 
-def _joined(cells: pl.Series, separator: str) -> pl.Series:
+def _join_items(cells: pl.Series, separator: str) -> pl.Series:
     lists = cells.cast(pl.List(pl.String))
     items = lists.explode(empty_as_null=False).drop_nulls()
     broken = int((items.str.contains(separator, literal=True) | (items == "")).sum())
@@ -194,7 +194,7 @@ def _joined(cells: pl.Series, separator: str) -> pl.Series:
             "separator.",
             hint="Choose another separator under lists.",
         )
-    return _written(lists.list.drop_nulls(), separator)
+    return _join_sets(lists.list.drop_nulls(), separator)
 
 
 #: A step that unifies spellings: outer spaces, Unicode form C, case.
@@ -222,13 +222,13 @@ def normalized(texts: pl.Series, steps: Sequence[Normalization]) -> pl.Series:
     ['flu', 'flu', None]
     """
     different = texts.drop_nulls().unique()
-    one = [_one_spelling(text, steps) for text in different]
+    one = [_respell(text, steps) for text in different]
     return texts.replace_strict(different, pl.Series(one, dtype=pl.String), default=None).alias(
         texts.name
     )
 
 
-def _one_spelling(text: str, steps: Sequence[Normalization]) -> str:
+def _respell(text: str, steps: Sequence[Normalization]) -> str:
     if "trim" in steps:
         text = text.strip()
     if "casefold" in steps:
@@ -282,24 +282,26 @@ class NormalizedReader(ReaderAround):
         self.columns = reader.columns
         self.dtypes = reader.dtypes
         self.n_rows = reader.n_rows
-        self.orders = {name: self._ordered(name, order) for name, order in reader.orders.items()}
+        self.orders = {
+            name: self._normalize_order(name, order) for name, order in reader.orders.items()
+        }
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows in frames, as the table below does."""
         for frame in self._reader.frames(columns, n_rows):
             yield frame.with_columns(
-                self._column(frame[name])
+                self._normalize(frame[name])
                 for name in frame.columns
                 if name in self._steps and frame[name].dtype == pl.String
             )
 
-    def _column(self, texts: pl.Series) -> pl.Series:
+    def _normalize(self, texts: pl.Series) -> pl.Series:
         steps = self._steps[texts.name]
         plain = normalized(texts, [step for step in steps if step != "casefold"])
         plain = mark_missing(plain.to_frame(), self._missing).to_series()
         return normalized(plain, steps)
 
-    def _ordered(self, name: str, order: tuple[str, ...]) -> tuple[str, ...]:
+    def _normalize_order(self, name: str, order: tuple[str, ...]) -> tuple[str, ...]:
         if name not in self._steps:
             return order
         texts = normalized(pl.Series(order, dtype=pl.String), self._steps[name])

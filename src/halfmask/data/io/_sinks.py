@@ -58,29 +58,29 @@ class _Parquet:
 
         # Arrow's own schema inside of the file is needed where Parquet has no word for a type;
         # elsewhere it would only tie the file to what wrote it.
-        self._plain = all(_in_parquet(dtype) for dtype in first.dtypes)
+        self._plain = all(_fits_parquet(dtype) for dtype in first.dtypes)
         self._writer = pq.ParquetWriter(
             pa.PythonFile(_Out(file), mode="w"),
-            self._turned(first).schema,
+            self._to_arrow(first).schema,
             compression="zstd",
             compression_level=_LEVEL,
-            use_dictionary=_repeating(first),
+            use_dictionary=_find_repeating(first),
             store_schema=not self._plain,
         )
 
     def write(self, frame: pl.DataFrame) -> None:
         if frame.height:
-            self._writer.write_table(self._turned(frame), row_group_size=frame.height)
+            self._writer.write_table(self._to_arrow(frame), row_group_size=frame.height)
 
     def close(self) -> None:
         self._writer.close()
 
-    def _turned(self, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
+    def _to_arrow(self, frame: pl.DataFrame) -> Any:  # noqa: ANN401 - pyarrow has no types
         newest = pl.CompatLevel.newest()  # texts without a copy
         return frame.to_arrow(compat_level=newest if self._plain else None)
 
 
-def _repeating(first: pl.DataFrame) -> list[str]:
+def _find_repeating(first: pl.DataFrame) -> list[str]:
     """Return the columns that are worth a dictionary: all but numbers that hardly ever repeat."""
     few = first.head(_LOOKED_AT)
     return [
@@ -90,7 +90,7 @@ def _repeating(first: pl.DataFrame) -> list[str]:
     ]
 
 
-def _in_parquet(dtype: pl.DataType) -> bool:
+def _fits_parquet(dtype: pl.DataType) -> bool:
     zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
     return dtype != pl.Duration and zone in {None, "UTC"}
 
@@ -102,11 +102,11 @@ class _Arrow:
         self._file = pa.PythonFile(_Out(file), mode="w")
         options = pa.ipc.IpcWriteOptions(compression="zstd")
         new = pa.ipc.new_stream if stream else pa.ipc.new_file
-        self._writer = new(self._file, bare_batch(first.clear()).schema, options=options)
+        self._writer = new(self._file, plain_batch(first.clear()).schema, options=options)
 
     def write(self, frame: pl.DataFrame) -> None:
         if frame.height:
-            self._writer.write_batch(bare_batch(frame))
+            self._writer.write_batch(plain_batch(frame))
 
     def close(self) -> None:
         self._writer.close()
@@ -229,7 +229,7 @@ def guarded_names(names: Sequence[str]) -> list[str]:
     ].to_list()
 
 
-def bare_batch(frame: pl.DataFrame) -> pa.RecordBatch:
+def plain_batch(frame: pl.DataFrame) -> pa.RecordBatch:
     """Return the frame's rows as a record batch of new, minimal buffers.
 
     Guarantees
@@ -239,10 +239,10 @@ def bare_batch(frame: pl.DataFrame) -> pa.RecordBatch:
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only Arrow files need it
 
     columns = frame.get_columns()
-    return pa.record_batch([_bare(column) for column in columns], names=frame.columns)
+    return pa.record_batch([_make_plain(column) for column in columns], names=frame.columns)
 
 
-def _bare(column: pl.Series) -> Any:  # noqa: ANN401 - pyarrow has no types
+def _make_plain(column: pl.Series) -> Any:  # noqa: ANN401 - pyarrow has no types
     import pyarrow as pa  # noqa: PLC0415 - heavy, and only Arrow files need it
 
     kind = pl.Series([], dtype=column.dtype).to_arrow().type

@@ -117,11 +117,11 @@ class Source:
         No more than about two batches are in memory at once, whatever the size of the table,
         except that an Arrow file is read by the record batches it was written in.
         """
-        wanted = self._checked(columns)
+        wanted = self._check_columns(columns)
         if n_rows is None:
             n_rows = self._rows_of_batch()
         integer_at_least(1, owner="Source.batches", n_rows=n_rows)
-        return self._batches(wanted, n_rows)
+        return self._yield_batches(wanted, n_rows)
 
     def parts(self, n_rows: int | None = None) -> list[range] | None:
         """Return the rows of each batch, where `part` can read them alone.
@@ -183,7 +183,7 @@ class Source:
         SchemaError
             If no column would be left.
         """
-        dropped = self._checked(columns)
+        dropped = self._check_columns(columns)
         left = [name for name in self.columns if name not in dropped]
         if not left:
             raise SchemaError("No column of the table is left.")
@@ -246,8 +246,8 @@ class Source:
         DataError
             If the file has changed since it was opened.
         """
-        wanted = self._checked(columns)
-        batches = list(self._batches(wanted, max(1, self._reader.n_rows)))
+        wanted = self._check_columns(columns)
+        batches = list(self._yield_batches(wanted, max(1, self._reader.n_rows)))
         if not batches:  # a part whose rows a mask drops
             return pl.DataFrame(schema={name: self._reader.dtypes[name] for name in wanted})
         return batches[0] if len(batches) == 1 else pl.concat(batches)
@@ -256,7 +256,7 @@ class Source:
         most = _MAX_TEXT_ROWS if self.format in TEXT_FORMATS else _MAX_ROWS
         return max(1, min(most, _CELLS // len(self.columns)))
 
-    def _checked(self, columns: Sequence[str] | None) -> list[str]:
+    def _check_columns(self, columns: Sequence[str] | None) -> list[str]:
         if columns is None:
             return list(self.columns)
         list_of("different names of columns", is_text, owner="Source", columns=columns)
@@ -269,26 +269,26 @@ class Source:
             raise ColumnNotFoundError.of(absent, self.columns, where="the table")
         return list(columns)
 
-    def _batches(self, columns: list[str], n_rows: int) -> Iterator[pl.DataFrame]:
+    def _yield_batches(self, columns: list[str], n_rows: int) -> Iterator[pl.DataFrame]:
         expected = {name: self._reader.dtypes[name] for name in columns}
         seen = 0
         self._check_unchanged()
         for batch in rebatch(self._reader.frames(columns, n_rows), n_rows):
             seen += batch.height
             if dict(batch.schema) != expected or seen > self.n_rows:
-                raise _changed()
+                raise _report_change()
             yield batch
         self._check_unchanged()
         if seen != self.n_rows:
-            raise _changed()
+            raise _report_change()
 
     def _check_unchanged(self) -> None:
         """Raise if a file isn't the one that was opened: rows would get the cells of others."""
         if [place.stamp() for place in self._places] != self._stamps:
-            raise _changed()
+            raise _report_change()
 
 
-def _changed() -> DataError:
+def _report_change() -> DataError:
     return DataError("The table to read has changed while it was read.")
 
 

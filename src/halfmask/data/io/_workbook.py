@@ -53,7 +53,7 @@ def read_sheet(
         number = _number_of(book.sheet_names, sheet, place.what)
         _check_cells(raw, number, place.what)
         names = _header(book, number, place.what)
-        found = _loaded(book, number, names, missing or ())
+        found = _load_sheet(book, number, names, missing or ())
     return _plain(found.rename(dict(zip(found.columns, names, strict=True))))
 
 
@@ -117,7 +117,7 @@ def _header(book: Any, number: int, what: str) -> list[str]:  # noqa: ANN401 - f
     return names
 
 
-def _loaded(book: Any, number: int, names: list[str], missing: Collection[str]) -> pl.DataFrame:  # noqa: ANN401 - fastexcel's
+def _load_sheet(book: Any, number: int, names: list[str], missing: Collection[str]) -> pl.DataFrame:  # noqa: ANN401 - fastexcel's
     import fastexcel  # noqa: PLC0415 - an extra
 
     try:

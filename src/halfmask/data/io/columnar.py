@@ -109,9 +109,9 @@ class ColumnarReader:
         for (place, kind), rows in zip(self._places, self._rows, strict=True):
             with reading(place.what, kind):
                 for frame in _FRAMES[kind](place, columns, n_rows, rows):
-                    yield self._conform(settle(joined_lists(frame, self._options.lists)))
+                    yield self._conform_frame(settle(joined_lists(frame, self._options.lists)))
 
-    def _conform(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _conform_frame(self, frame: pl.DataFrame) -> pl.DataFrame:
         # A column without values in one file has the type that it has in the others.
         empty = [n for n in frame.columns if frame[n].null_count() == frame.height]
         frame = frame.with_columns(pl.col(n).cast(self._settled[n]) for n in empty)
@@ -223,7 +223,7 @@ def _arrow_frames(
     del rows  # the file knows its batches
     with _arrow_file(place) as file:
         for position in range(file.num_record_batches):
-            yield from _sliced(file.get_batch(position), columns, n_rows)
+            yield from _slice_batch(file.get_batch(position), columns, n_rows)
 
 
 def _arrows_frames(
@@ -232,10 +232,10 @@ def _arrows_frames(
     del rows  # a stream ends by itself
     with _arrow_stream(place) as stream:
         for batch in stream:
-            yield from _sliced(batch, columns, n_rows)
+            yield from _slice_batch(batch, columns, n_rows)
 
 
-def _sliced(batch: Any, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - pyarrow has no types
+def _slice_batch(batch: Any, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - pyarrow has no types
     for start in range(0, batch.num_rows, n_rows):
         piece = batch.select(list(columns)).slice(start, n_rows)
         # A damaged file must not lead polars out of its buffers.

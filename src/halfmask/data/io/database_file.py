@@ -53,7 +53,7 @@ def sqlite_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
             "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')"
             " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name"
         )
-        name = _chosen([str(found) for (found,) in listed], table, place.what)
+        name = _choose_table([str(found) for (found,) in listed], table, place.what)
         dtypes = sqlite_types(base, name)
         check_names(list(dtypes))
         return spilled_reader(sqlite_frames(base, name, dtypes), dtypes, options, place.what)
@@ -119,7 +119,7 @@ def duckdb_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
             "SELECT table_name FROM information_schema.tables"
             " WHERE table_schema = 'main' ORDER BY 1"
         ).fetchall()
-        name = _chosen([str(found) for (found,) in listed], table, place.what)
+        name = _choose_table([str(found) for (found,) in listed], table, place.what)
         _check_duckdb(base, name)
         rows = base.sql(f"SELECT * FROM main.{quoted_name(name)}").to_arrow_reader(_CHUNK)
         check_names(rows.schema.names)
@@ -160,7 +160,7 @@ def _frames(batches: Any) -> Iterator[pl.DataFrame]:  # noqa: ANN401 - a reader 
             yield frame
 
 
-def _chosen(tables: list[str], wanted: str | None, what: str) -> str:
+def _choose_table(tables: list[str], wanted: str | None, what: str) -> str:
     """Return the name of the table to read."""
     if wanted is None and len(tables) == 1:
         return tables[0]

@@ -162,7 +162,7 @@ class Header:
             found = sorted({*values_among(first), *marked})
             self._refuse_data(found, "have the form of numbers, dates or other values")
             self._refuse_title()
-        self.columns = self._named(options)
+        self.columns = self._name_columns(options)
 
     def check(self, texts: pl.DataFrame, rows_before: int) -> None:
         """Raise if rows repeat the header, or if cells of the header occur as values below."""
@@ -182,7 +182,7 @@ class Header:
         if whole.any() and len(alike) > 1:
             self._refuse_repeated(whole, rows_before)
 
-    def _named(self, options: ReadOptions) -> tuple[str, ...]:
+    def _name_columns(self, options: ReadOptions) -> tuple[str, ...]:
         width = len(self._first)
         if options.column_names is not None:
             names: tuple[str, ...] = options.column_names

@@ -43,7 +43,7 @@ def check_object_folder(out: str, *, overwrite: bool) -> ObjectFolder:
             "The folder to write is a whole bucket.", hint="Add a name, as in s3://BUCKET/NAME."
         )
     if where.stamp() is not None or where.listed(recursive=True)[0]:
-        raise _taken()
+        raise _taken_error()
     return where
 
 
@@ -99,7 +99,7 @@ def _marked(where: ObjectFolder, empty: Path) -> str:
     where.put(marker, empty)
     if where.listed(recursive=True)[0] != [marker]:
         where.remove(marker)
-        raise _taken()
+        raise _taken_error()
     return marker
 
 
@@ -108,13 +108,13 @@ def _send(folder: Path, where: ObjectFolder, *, marker: str, last: str) -> None:
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()
         if name != last and name not in there:
-            _sent(path, where, name)
+            _send_checked(path, where, name)
     # The place isn't empty now, so that nobody else takes it.
     where.remove(marker)
     where.put(last, folder / last)
 
 
-def _sent(path: Path, where: ObjectFolder, name: str) -> None:
+def _send_checked(path: Path, where: ObjectFolder, name: str) -> None:
     """Make a file an object, and compare the object's bytes."""
     where.put(name, path)
     with where.opened(name) as there, path.open("rb") as here:
@@ -123,7 +123,7 @@ def _sent(path: Path, where: ObjectFolder, name: str) -> None:
         raise ReleaseError("The object store has other bytes than were written.")
 
 
-def _taken() -> ReleaseError:
+def _taken_error() -> ReleaseError:
     return ReleaseError(
         "The folder to write isn't empty: another process writes there, or there is an older "
         "release, or the rest of one that wasn't finished.",

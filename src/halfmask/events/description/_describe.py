@@ -23,17 +23,17 @@ from halfmask.events.description._field_proposal import (
     FieldContext,
     FieldProposal,
     Suggestion,
-    suggested,
+    suggest_rule,
 )
 from halfmask.events.description._fields import (
     FieldFacts,
     Identifying,
+    count_identifying,
     facts_of,
-    identifying,
+    lacks_zone,
     rarity_of,
-    zoneless,
 )
-from halfmask.events.description._kinds import KindVerdict, StreamRole, judged, roles_of
+from halfmask.events.description._kinds import KindVerdict, StreamRole, judge_field, roles_of
 from halfmask.events.description._tree import SampleTree
 from halfmask.events.running._transforming import Transform
 from halfmask.vault import Secret
@@ -100,7 +100,7 @@ def describe_events(
     """
     integer_at_least(1, owner="describe_events", max_events=max_events)
     sample = _Sample(max_events, limits or Limits())
-    for piece in _pieces([lines] if isinstance(lines, bytes) else lines):
+    for piece in _cut_pieces([lines] if isinstance(lines, bytes) else lines):
         if not sample.take(piece):
             break
     if not sample.tree.events:
@@ -109,7 +109,7 @@ def describe_events(
             hint="Each line must be an object of JSON.",
         )
     sample.tree.settle()
-    return _without_failures(_described(sample), sample)
+    return _without_failures(_describe_sample(sample), sample)
 
 
 class _Sample:
@@ -125,7 +125,7 @@ class _Sample:
         self._most = most
         self._bytes = 0
         self._checks = PathTree([])
-        self._decoder = json.JSONDecoder(parse_int=_integer)
+        self._decoder = json.JSONDecoder(parse_int=_parse_integer)
 
     def take(self, data: bytes) -> bool:
         """Take lines in; return whether more may come."""
@@ -161,11 +161,11 @@ class _Sample:
             yield b"\n".join(some)
 
 
-def _integer(text: str) -> int | float:
+def _parse_integer(text: str) -> int | float:
     return int(text) if len(text) <= _LONGEST_INT else float(text)
 
 
-def _pieces(given: Iterable[bytes]) -> Iterator[bytes]:
+def _cut_pieces(given: Iterable[bytes]) -> Iterator[bytes]:
     """Yield pieces of whole lines that aren't much larger than a block."""
     for data in given:
         cuts = [0]
@@ -185,22 +185,22 @@ class _Field:
     verdict: KindVerdict
 
 
-def _described(sample: _Sample) -> EventsDescription:
+def _describe_sample(sample: _Sample) -> EventsDescription:
     tree = sample.tree
     fields = []
     names: dict[str, int] = {}
     for steps, node in tree.places():
         facts = facts_of(steps, node)
-        fields.append(_Field(facts=facts, verdict=judged(facts)))
+        fields.append(_Field(facts=facts, verdict=judge_field(facts)))
         if node.star is not None:
             names[str(facts.place)] = node.names
     if tree.root.star is not None:
         names[""] = tree.root.names
     roles = roles_of([(it.facts, it.verdict) for it in fields], tree.events)
     entity = next((path for path, (role, _) in roles.items() if role == "entity"), None)
-    entities = _entities(fields, entity, tree.events)
-    counted = identifying([it.facts for it in fields if _counts(it)], tree.events)
-    proposals = [_proposal(it, roles, counted, entities, names) for it in fields]
+    entities = _number_entities(fields, entity, tree.events)
+    counted = count_identifying([it.facts for it in fields if _counts(it)], tree.events)
+    proposals = [_propose_field(it, roles, counted, entities, names) for it in fields]
     timed = next((path for path, (role, _) in roles.items() if role == "time"), None)
     time = next((it for it in fields if it.facts.path == timed), None)
     return EventsDescription(
@@ -211,7 +211,7 @@ def _described(sample: _Sample) -> EventsDescription:
         whole=sample.whole,
         singling_out=counted.sets,
         share_unique=counted.share_unique,
-        zone_lacking=time is not None and zoneless(time.facts),
+        zone_lacking=time is not None and lacks_zone(time.facts),
     )
 
 
@@ -222,7 +222,9 @@ def _counts(found: _Field) -> bool:
     return facts.place.concrete and bool(facts.profile.rows) and not own
 
 
-def _entities(fields: list[_Field], entity: str | None, events: int) -> NDArray[np.int64] | None:
+def _number_entities(
+    fields: list[_Field], entity: str | None, events: int
+) -> NDArray[np.int64] | None:
     """Return the number of each event's entity, -1 for none."""
     if entity is None:
         return None
@@ -232,7 +234,7 @@ def _entities(fields: list[_Field], entity: str | None, events: int) -> NDArray[
     return found
 
 
-def _proposal(
+def _propose_field(
     found: _Field,
     roles: Mapping[str, tuple[StreamRole, str]],
     counted: Identifying,
@@ -249,7 +251,7 @@ def _proposal(
         entities=entities,
         names=max((names[it] for it in names if _is_within(facts, it)), default=0),
     )
-    rule = suggested(facts, verdict, context)
+    rule = suggest_rule(facts, verdict, context)
     profile = facts.profile
     reasons = (*verdict.reasons, *([why] if why else []), *_of_map(facts, names), rule.reason)
     return FieldProposal(
@@ -292,16 +294,17 @@ def _of_map(facts: FieldFacts, names: Mapping[str, int]) -> tuple[str, ...]:
 def _without_failures(found: EventsDescription, sample: _Sample) -> EventsDescription:
     """Run the proposal over the sample, and leave out what it can't be done to."""
     while True:
-        failing = _failing(found, sample)
+        failing = _find_failing(found, sample)
         if not failing:
             return found
         fields = tuple(
-            it if it.path not in failing else _left_out(it, failing[it.path]) for it in found.fields
+            it if it.path not in failing else _leave_out(it, failing[it.path])
+            for it in found.fields
         )
         found = replace(found, fields=fields)
 
 
-def _failing(found: EventsDescription, sample: _Sample) -> dict[str, str]:
+def _find_failing(found: EventsDescription, sample: _Sample) -> dict[str, str]:
     """Return the paths whose rules fail on the sample, with the reason."""
     policy = found.policy(release="sample")
     transform = Transform(policy, secret=Secret.from_bytes(bytes(32)), limits=sample.limits)
@@ -317,7 +320,7 @@ def _failing(found: EventsDescription, sample: _Sample) -> dict[str, str]:
     return {path: reason for path, reason in failing.items() if found[path].rule is not None}
 
 
-def _left_out(proposal: FieldProposal, reason: str) -> FieldProposal:
+def _leave_out(proposal: FieldProposal, reason: str) -> FieldProposal:
     rule = Suggestion(rule=None, reason=f"The rule fails on some of it ({reason}): left out.")
     reasons = (*proposal.reasons[:-1], rule.reason)
     return replace(proposal, rule=None, reasons=reasons, certain=False)

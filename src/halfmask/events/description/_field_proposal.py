@@ -10,7 +10,7 @@ from halfmask._errors import ParameterError
 from halfmask.description import thresholds
 from halfmask.events.block._paths import Step
 from halfmask.events.block._times import OWN
-from halfmask.events.description._fields import grid_of, has_own_clocks, zoneless
+from halfmask.events.description._fields import grid_of, has_own_clocks, lacks_zone
 from halfmask.events.description._policy_text import policy_text
 
 if TYPE_CHECKING:
@@ -214,39 +214,41 @@ class Suggestion:
     otherwise: str | None = field(default=None)
 
 
-def suggested(facts: FieldFacts, verdict: KindVerdict, context: FieldContext) -> Suggestion:
+def suggest_rule(facts: FieldFacts, verdict: KindVerdict, context: FieldContext) -> Suggestion:
     """Return the rule for a field."""
     if context.names > thresholds.MOST_NAMES:
-        return _out("A map of more than 1,000 names can't be followed name by name: left out.")
+        return _leave_out(
+            "A map of more than 1,000 names can't be followed name by name: left out."
+        )
     match verdict.kind:
         case "identifier":
-            found = _identifier(facts, context.role)
+            found = _suggest_for_identifier(facts, context.role)
         case "time":
-            found = _time(facts, verdict, context)
+            found = _suggest_for_time(facts, verdict, context)
         case "number":
-            found = _number(facts, context.gain)
+            found = _suggest_for_number(facts, context.gain)
         case "boolean" | "category" if context.role not in {"entity", "session", "tenant"}:
-            found = _kept_if_common(facts, context)
+            found = _keep_if_common(facts, context)
         case "boolean" | "category" | "quasi-identifier":
-            found = _grouping(context.role)
+            found = _suggest_for_group(context.role)
         case "free-text":
-            found = _out(
+            found = _leave_out(
                 "Free text is left out.",
                 'do = "free-text"  # takes out what looks like an address or a number, not names',
             )
         case _:
-            found = _out("It is left out.")
+            found = _leave_out("It is left out.")
     starred = Step.FIELD in facts.place.steps
     if found.rule is not None and starred:
         return Suggestion(rule={**found.rule, "names": "hash"}, reason=found.reason)
     return found
 
 
-def _out(reason: str, otherwise: str | None = None) -> Suggestion:
+def _leave_out(reason: str, otherwise: str | None = None) -> Suggestion:
     return Suggestion(rule=None, reason=reason, otherwise=otherwise)
 
 
-def _identifier(facts: FieldFacts, role: StreamRole | None) -> Suggestion:
+def _suggest_for_identifier(facts: FieldFacts, role: StreamRole | None) -> Suggestion:
     if role in {"entity", "session"}:
         return Suggestion(
             rule={"do": "token"},
@@ -254,16 +256,16 @@ def _identifier(facts: FieldFacts, role: StreamRole | None) -> Suggestion:
             "leave it out where that isn't needed.",
         )
     if role == "tenant":
-        return _grouping(role)
+        return _suggest_for_group(role)
     if facts.place.level and facts.place.concrete and facts.profile.distinct > 1:
         return Suggestion(
             rule={"do": "sequence", "scope": "event"},
             reason="Each event numbers its values from 1: equal ones within it stay equal.",
         )
-    return _out("It is left out.", 'do = "token"  # where events must be joined by it')
+    return _leave_out("It is left out.", 'do = "token"  # where events must be joined by it')
 
 
-def _grouping(role: StreamRole | None) -> Suggestion:
+def _suggest_for_group(role: StreamRole | None) -> Suggestion:
     if role in {"entity", "session"}:
         return Suggestion(rule={"do": "token"}, reason="Tokens distinguish its groups.")
     if role == "tenant":
@@ -271,13 +273,13 @@ def _grouping(role: StreamRole | None) -> Suggestion:
             rule={"do": "sequence", "scope": "stream"},
             reason="Tenants are numbered as they come.",
         )
-    return _out(
+    return _leave_out(
         "It is left out.",
         'do = "generalize"  # to groups that are large enough, by a hierarchy of yours',
     )
 
 
-def _time(facts: FieldFacts, verdict: KindVerdict, context: FieldContext) -> Suggestion:
+def _suggest_for_time(facts: FieldFacts, verdict: KindVerdict, context: FieldContext) -> Suggestion:
     if context.role == "time":
         every, reason = grid_of(facts, verdict.unit, context.entities)
     elif facts.hint is not None and facts.hint.topic.about == "birth":
@@ -295,23 +297,23 @@ def _time(facts: FieldFacts, verdict: KindVerdict, context: FieldContext) -> Sug
             rule["write"] = "offset"
     else:
         reason += " It is in UTC."
-    if zoneless(facts):
+    if lacks_zone(facts):
         rule["zoneless"] = "UTC"
         reason += " Its texts don't say their zone: write which it is in place of UTC."
     return Suggestion(rule=rule, reason=reason)
 
 
-def _number(facts: FieldFacts, gain: float) -> Suggestion:
+def _suggest_for_number(facts: FieldFacts, gain: float) -> Suggestion:
     if facts.profile.dtype.is_numeric():
         digits = 1 if gain >= thresholds.SINGLES_OUT else 2
         reason = f"It is rounded to {digits} significant digit{'s' if digits > 1 else ''}"
         if gain >= thresholds.SINGLES_OUT:
             reason += f": with it, up to {gain:.1%} more of the events are unique"
         return Suggestion(rule={"do": "round", "significant": digits}, reason=f"{reason}.")
-    return _out("Its numbers are texts: left out.")
+    return _leave_out("Its numbers are texts: left out.")
 
 
-def _kept_if_common(facts: FieldFacts, context: FieldContext) -> Suggestion:
+def _keep_if_common(facts: FieldFacts, context: FieldContext) -> Suggestion:
     rarity, profile = context.rarity, facts.profile
     rare = rarity.rarest_events < thresholds.LEAST_EVENTS or (
         rarity.rarest_entities is not None and rarity.rarest_entities < thresholds.LEAST_ENTITIES
@@ -322,7 +324,9 @@ def _kept_if_common(facts: FieldFacts, context: FieldContext) -> Suggestion:
             if profile.distinct > thresholds.MOST_KEPT
             else "Some of its values are rare, and rare ones single out: left out."
         )
-        return _out(why, 'do = "generalize"  # to groups that are large enough, by a hierarchy')
+        return _leave_out(
+            why, 'do = "generalize"  # to groups that are large enough, by a hierarchy'
+        )
     least = f"{thresholds.LEAST_EVENTS} events"
     if rarity.rarest_entities is not None:
         least += f" of at least {thresholds.LEAST_ENTITIES} entities"

@@ -97,7 +97,7 @@ def facts_of(steps: tuple[str | Step, ...], node: Node) -> FieldFacts:
     """Count what was met at a place."""
     place = Path(steps=steps)
     starred = Step.FIELD in steps  # counts of several names were added up
-    series, hint = _series(place, node), _hint(steps)
+    series, hint = _make_series(place, node), _find_hint(steps)
     profile = profile_of(series)
     return FieldFacts(
         place=place,
@@ -112,7 +112,7 @@ def facts_of(steps: tuple[str | Step, ...], node: Node) -> FieldFacts:
     )
 
 
-def _series(place: Path, node: Node) -> pl.Series:
+def _make_series(place: Path, node: Node) -> pl.Series:
     """Return the scalars as a column; of several types, or too large numbers, as texts."""
     kinds = {type(value) for value in node.values}
     name = str(place.steps[-1])
@@ -127,7 +127,7 @@ def _series(place: Path, node: Node) -> pl.Series:
     return pl.Series(name, list(map(str, node.values)), dtype=pl.String)
 
 
-def _hint(steps: tuple[str | Step, ...]) -> NameHint | None:
+def _find_hint(steps: tuple[str | Step, ...]) -> NameHint | None:
     """Return what the name says; one that says little is read with the name before it."""
     names = [step for step in steps if isinstance(step, str)]
     if not names or steps[-1] is Step.FIELD:
@@ -157,9 +157,9 @@ class Rarity:
     rarest_entities: int | None
 
 
-def identifying(found: Sequence[FieldFacts], events: int) -> Identifying:
+def count_identifying(found: Sequence[FieldFacts], events: int) -> Identifying:
     """Count which fields single events out, alone and together."""
-    frame = pl.DataFrame({facts.path: _whole(facts, events) for facts in found})
+    frame = pl.DataFrame({facts.path: _hash_events(facts, events) for facts in found})
     if not frame.width or not events:
         return Identifying(sets=(), gains={}, share_unique=0.0)
     counted = single_out(frame, frame.columns)
@@ -175,7 +175,7 @@ def rarity_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Rarity:
     codes, _ = codes_of(facts.series)
     if not len(codes):
         return Rarity(one_entity=None, rarest_events=0, rarest_entities=None)
-    least = int(_counts(codes, facts.event).min())
+    least = int(_count_events(codes, facts.event).min())
     if entities is None:
         return Rarity(one_entity=None, rarest_events=least, rarest_entities=None)
     whose = entities[facts.event]
@@ -189,23 +189,25 @@ def rarity_of(facts: FieldFacts, entities: NDArray[np.int64] | None) -> Rarity:
     )
 
 
-def _counts(codes: NDArray[np.int64], event: NDArray[np.int64]) -> NDArray[np.int64]:
+def _count_events(codes: NDArray[np.int64], event: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return in how many events each code is."""
     return np.bincount(np.unique(np.stack([codes, event]), axis=1)[0])
 
 
-def _whole(facts: FieldFacts, events: int) -> pl.Series:
+def _hash_events(facts: FieldFacts, events: int) -> pl.Series:
     """Return one number for each event, the same where all values of the field are."""
     order = np.argsort(facts.event, kind="stable")
     event, codes = facts.event[order], codes_of(facts.series)[0][order].astype(np.uint64)
     mixed = np.zeros(events, np.uint64)
     place = np.arange(len(event)) - np.searchsorted(event, event)
     with np.errstate(over="ignore"):
-        np.add.at(mixed, event, _mixed(_mixed(codes + np.uint64(1)) ^ place.astype(np.uint64)))
+        np.add.at(
+            mixed, event, _mix_bits(_mix_bits(codes + np.uint64(1)) ^ place.astype(np.uint64))
+        )
     return pl.Series(facts.path, mixed)
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return words with their bits mixed (the finalizer of SplitMix64, Steele and others 2014)."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -217,9 +219,9 @@ GRIDS: Final = ("1 hour", "1 day", "1 week", "1 month")
 _OWN_CLOCKS: Final = ZoneClock(OWN, zoneless="UTC", form="local")
 
 
-def zoneless(facts: FieldFacts) -> bool:
+def lacks_zone(facts: FieldFacts) -> bool:
     """Return whether times as text lack their zone."""
-    return facts.profile.date_format is not None and "no-zone" in _failures(facts, None, None)
+    return facts.profile.date_format is not None and "no-zone" in _find_failures(facts, None, None)
 
 
 def has_own_clocks(facts: FieldFacts) -> bool:
@@ -228,7 +230,7 @@ def has_own_clocks(facts: FieldFacts) -> bool:
         return False
     some = facts.series.unique()
     values = Values.of(Level.of_events(some.len()), some.to_list())
-    _, ahead = _OWN_CLOCKS.read(values, _context(some.len()), None)
+    _, ahead = _OWN_CLOCKS.read(values, _make_context(some.len()), None)
     return bool(ahead.any())
 
 
@@ -255,7 +257,7 @@ def company_in_time(
     facts: FieldFacts, unit: Unit | None, who: NDArray[np.int64], grid: str
 ) -> float:
     """Return the share of events whose cell has events of enough others."""
-    clock, fits = _clocks(facts, unit)
+    clock, fits = _read_clocks(facts, unit)
     if not fits.any():
         return 0.0
     cells = cell_of(clock[fits], Duration.parse(grid))[0]
@@ -279,26 +281,28 @@ def is_finer(facts: FieldFacts, unit: Unit | None, than: FieldFacts, of: Unit | 
 
 def _days(facts: FieldFacts, unit: Unit | None) -> tuple[NDArray[np.int64], ...]:
     """Return the days of times since 1970 by their clocks, their times of day, and the events."""
-    clock, fits = _clocks(facts, unit)
+    clock, fits = _read_clocks(facts, unit)
     return *np.divmod(clock[fits], DAY), facts.event[fits]
 
 
-def _clocks(facts: FieldFacts, unit: Unit | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _read_clocks(
+    facts: FieldFacts, unit: Unit | None
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return what the own clocks of times show, and where there is a time."""
     values = Values.of(Level.of_events(facts.series.len()), facts.series.to_list())
-    times, ahead = _OWN_CLOCKS.read(values, _context(facts.series.len()), unit)
+    times, ahead = _OWN_CLOCKS.read(values, _make_context(facts.series.len()), unit)
     return times.utc + ahead, times.fits
 
 
-def _failures(facts: FieldFacts, zone: Zone | None, unit: Unit | None) -> set[str]:
+def _find_failures(facts: FieldFacts, zone: Zone | None, unit: Unit | None) -> set[str]:
     some = facts.series.unique()
-    context = _context(some.len())
+    context = _make_context(some.len())
     read_times(
         Values.of(Level.of_events(some.len()), some.to_list()), context, zone=zone, unit=unit
     )
     return set(context.failures)
 
 
-def _context(events: int) -> Context:
+def _make_context(events: int) -> Context:
     nothing: dict[str, Values] = {}
     return Context(view=BlockView(read=nothing.__getitem__, events=events, first_event=0), path="")

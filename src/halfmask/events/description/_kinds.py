@@ -65,44 +65,44 @@ class KindVerdict:
     unit: Unit | None = None
 
 
-def judged(facts: FieldFacts) -> KindVerdict:
+def judge_field(facts: FieldFacts) -> KindVerdict:
     """Return what a place holds: the first judgement that fits."""
     for judge in _JUDGES:
         found = judge(facts)
         if found is not None:
             return found
-    return _plain(facts)
+    return _judge_plain(facts)
 
 
-def _said(kind: FieldKind, *reasons: str, certain: bool = True) -> KindVerdict:
+def _verdict(kind: FieldKind, *reasons: str, certain: bool = True) -> KindVerdict:
     return KindVerdict(kind=kind, reasons=reasons, certain=certain)
 
 
 def _by_type(facts: FieldFacts) -> KindVerdict | None:
     scalars = facts.scalar_types
     if facts.nested and not scalars:
-        return _nested(facts)
+        return _judge_nested(facts)
     if not scalars:
-        return _said("empty", "It was never anything but null.")
+        return _verdict("empty", "It was never anything but null.")
     if facts.nested or len(scalars) > 1:
         listed = ", ".join(facts.types)
-        return _said("mixed", f"It is of several types ({listed}).", certain=False)
+        return _verdict("mixed", f"It is of several types ({listed}).", certain=False)
     if scalars == ("boolean",):
-        return _said("boolean", "It is true or false.")
+        return _verdict("boolean", "It is true or false.")
     return None
 
 
-def _nested(facts: FieldFacts) -> KindVerdict:
+def _judge_nested(facts: FieldFacts) -> KindVerdict:
     if set(facts.types) == {"array"}:
-        return _said("nested", "It is an array.")
+        return _verdict("nested", "It is an array.")
     if facts.names and facts.profile.rows == 0:
-        return _said("nested", f"It is an object; {facts.names:,} names were met in it.")
-    return _said("nested", "It is an object or array.")
+        return _verdict("nested", f"It is an object; {facts.names:,} names were met in it.")
+    return _verdict("nested", "It is an object or array.")
 
 
 def _by_form(facts: FieldFacts) -> KindVerdict | None:
     found = identifying_form(facts.profile, facts.hint)
-    return None if found is None else _said("identifier", found[1])
+    return None if found is None else _verdict("identifier", found[1])
 
 
 def _by_strong_name(facts: FieldFacts) -> KindVerdict | None:
@@ -111,20 +111,20 @@ def _by_strong_name(facts: FieldFacts) -> KindVerdict | None:
         return None
     about = hint.topic.about
     if points_at_groups(facts.profile, few_are_groups=hint.topic.few_are_groups):
-        return _said(
+        return _verdict(
             "quasi-identifier",
             f"Its name speaks of {about}, but it has only "
             f"{values_text(facts.profile.distinct)}, which point at groups.",
             certain=False,
         )
-    return _said("identifier", f"Its name speaks of {about}.")
+    return _verdict("identifier", f"Its name speaks of {about}.")
 
 
 def _by_time(facts: FieldFacts) -> KindVerdict | None:
     profile, words = facts.profile, facts.words
     if profile.date_format is not None:
         form = "as ISO 8601 has them" if profile.date_format == ISO else profile.date_format
-        return _said("time", f"Its values are dates or times ({form}).")
+        return _verdict("time", f"Its values are dates or times ({form}).")
     if not set(words) & _MOMENTS or not profile.whole_numbers or not profile.dtype.is_numeric():
         return None
     low, high = profile.low or 0.0, profile.high or 0.0
@@ -145,7 +145,7 @@ def _by_entity(facts: FieldFacts) -> KindVerdict | None:
         return None
     if _is_free(facts) or points_at_groups(facts.profile):
         return None
-    return _said("identifier", "Its name speaks of whom an event is about.")
+    return _verdict("identifier", "Its name speaks of whom an event is about.")
 
 
 def _by_text(facts: FieldFacts) -> KindVerdict | None:
@@ -153,7 +153,7 @@ def _by_text(facts: FieldFacts) -> KindVerdict | None:
     if profile.dtype.is_numeric():
         return None
     if _is_free(facts):
-        return _said(
+        return _verdict(
             "free-text",
             f"It is text of {profile.mean_words:.0f} words on average, up to {facts.longest:,} "
             "letters, which may name people.",
@@ -161,7 +161,9 @@ def _by_text(facts: FieldFacts) -> KindVerdict | None:
     about = hint is not None and hint.topic.kind == "text" and hint.topic.role == "identifier"
     remarks = profile.mean_words >= thresholds.REMARK_WORDS
     if hint is not None and about and not hint.strong and remarks:
-        return _said("free-text", f"Its name speaks of {hint.topic.about}, which may name people.")
+        return _verdict(
+            "free-text", f"Its name speaks of {hint.topic.about}, which may name people."
+        )
     return None
 
 
@@ -180,12 +182,12 @@ def _by_code(facts: FieldFacts) -> KindVerdict | None:
     if place:
         return None
     if profile.distinct > thresholds.FEW_VALUES or profile.uniqueness >= thresholds.HALF_UNIQUE:
-        return _said(
+        return _verdict(
             "identifier",
             f"Its name speaks of an id or code, and it has {profile.distinct:,} different values.",
             certain=profile.uniqueness >= thresholds.NEARLY_UNIQUE,
         )
-    return _said("category", "By its name its values are codes of a few things.", certain=False)
+    return _verdict("category", "By its name its values are codes of a few things.", certain=False)
 
 
 def _by_topic(facts: FieldFacts) -> KindVerdict | None:
@@ -193,11 +195,11 @@ def _by_topic(facts: FieldFacts) -> KindVerdict | None:
     if hint is None or not hint.strong:
         return None
     if hint.topic.role == "sensitive":
-        return _said(
+        return _verdict(
             "quasi-identifier",
             f"Its name speaks of {hint.topic.about}, which nobody may learn of a person.",
         )
-    return _said("quasi-identifier", f"Its name speaks of {hint.topic.about}.")
+    return _verdict("quasi-identifier", f"Its name speaks of {hint.topic.about}.")
 
 
 def _by_count(facts: FieldFacts) -> KindVerdict | None:
@@ -206,7 +208,7 @@ def _by_count(facts: FieldFacts) -> KindVerdict | None:
     if not is_own_code(profile):
         return None
     runs = is_consecutive(profile)
-    return _said(
+    return _verdict(
         "identifier",
         f"Nearly each has a value of its own ({profile.distinct:,} in {profile.filled:,}"
         f"{', and they run on' if runs else ''}).",
@@ -216,15 +218,15 @@ def _by_count(facts: FieldFacts) -> KindVerdict | None:
 
 def _by_place(facts: FieldFacts) -> KindVerdict | None:
     found = None if facts.profile.dtype.is_numeric() else form_of_place(facts.profile)
-    return None if found is None else _said("quasi-identifier", found[1], certain=False)
+    return None if found is None else _verdict("quasi-identifier", found[1], certain=False)
 
 
-def _plain(facts: FieldFacts) -> KindVerdict:
+def _judge_plain(facts: FieldFacts) -> KindVerdict:
     profile = facts.profile
     if profile.dtype.is_numeric():
-        return _said("number", "Its values are numbers.")
+        return _verdict("number", "Its values are numbers.")
     several = "1 value" if profile.distinct == 1 else values_text(profile.distinct)
-    return _said("category", f"It is text of {several}.", certain=False)
+    return _verdict("category", f"It is text of {several}.", certain=False)
 
 
 _JUDGES: tuple[Callable[[FieldFacts], KindVerdict | None], ...] = (

@@ -43,10 +43,10 @@ def policy_text(found: EventsDescription, *, release: str) -> str:
         comment_of(HEAD),
         comment_of("\n".join(_findings(found))),
         f"halfmask-events = 1\nrelease = {toml_value(release)}",
-        *_stream(found),
-        *(_field(it) for it in found.fields),
-        *([] if rules else [_nothing(found)]),
-        *_guarantee(found),
+        *_write_stream(found),
+        *(_write_field(it) for it in found.fields),
+        *([] if rules else [_write_erased(found)]),
+        *_write_guarantee(found),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -67,7 +67,7 @@ def _findings(found: EventsDescription) -> Iterator[str]:
         yield f"  {it.share_unique:6.1%}  {', '.join(it.columns)}"
 
 
-def _stream(found: EventsDescription) -> Iterator[str]:
+def _write_stream(found: EventsDescription) -> Iterator[str]:
     named = found.stream
     lines = [
         f"{role} = {toml_value(named[role])}"
@@ -80,18 +80,18 @@ def _stream(found: EventsDescription) -> Iterator[str]:
         yield "\n".join((comment_of(STREAM), "[stream]", *lines))
 
 
-def _field(proposal: FieldProposal) -> str:
+def _write_field(proposal: FieldProposal) -> str:
     """Return the rule of a field under the reasons for it; of one that is left out, these alone."""
     kind = proposal.kind if proposal.certain else f"{proposal.kind}, perhaps"
-    lines = [f"{proposal.path} - {kind}. {' '.join(proposal.reasons)}", _counted(proposal)]
+    lines = [f"{proposal.path} - {kind}. {' '.join(proposal.reasons)}", _write_counts(proposal)]
     if proposal.rule is None:
         if proposal.otherwise is not None:
             lines.append(f"Or: {proposal.otherwise}")
         return comment_of("\n".join(lines))
-    return "\n".join((comment_of("\n".join(lines)), *_rule(proposal.path, proposal.rule)))
+    return "\n".join((comment_of("\n".join(lines)), *_write_rule(proposal.path, proposal.rule)))
 
 
-def _rule(path: str, rule: Mapping[str, Any]) -> Iterator[str]:
+def _write_rule(path: str, rule: Mapping[str, Any]) -> Iterator[str]:
     yield "[[rule]]"
     yield f"path = {toml_value(path)}"
     # What an action is comes before how it does it, and the treatment of names first of all.
@@ -99,7 +99,7 @@ def _rule(path: str, rule: Mapping[str, Any]) -> Iterator[str]:
         yield f"{key} = {toml_value(rule[key])}"
 
 
-def _counted(proposal: FieldProposal) -> str:
+def _write_counts(proposal: FieldProposal) -> str:
     types = ", ".join(f"{count:,} {word}" for word, count in proposal.types.items())
     text = f"In {proposal.events:,} events: {types}."
     if proposal.values:
@@ -123,14 +123,14 @@ def _weaknesses(rule: Mapping[str, Any] | None) -> tuple[str, ...]:
     return tuple(it for it in RuleSection(path=path, **rule).weaknesses if it in WEAKNESSES)
 
 
-def _guarantee(found: EventsDescription) -> Iterator[str]:
+def _write_guarantee(found: EventsDescription) -> Iterator[str]:
     kept = [it for it in found.fields if it.rule is not None and it.rule["do"] == "keep"]
     texts = [it for it in kept if it.kind == "category" and "names" not in (it.rule or {})]
     if texts and {"time", "entity"} <= set(found.stream):
         yield comment_of(GUARANTEE.replace("{path}", toml_value(texts[0].path)))
 
 
-def _nothing(found: EventsDescription) -> str:
+def _write_erased(found: EventsDescription) -> str:
     path = found.fields[0].path if found.fields else "nothing"
     names = ['names = "hash"'] if "*" in path else []
     erased = ["[[rule]]", f"path = {toml_value(path)}", *names, 'do = "erase"']

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, HalfmaskError, ParameterError
-from halfmask.data import open_table
+from halfmask.data import Role, open_table
 from halfmask.data._schema import KINDS, ROLES
-from halfmask.description._describe import describe
+from halfmask.description.tables import describe, propose_columns
 
 CANARY = "CANARY"
 N = 200
@@ -365,9 +366,9 @@ def test_a_sample_is_drawn_from_all_batches_and_stated():
 
 
 def test_a_sample_gives_every_row_the_same_chance():
-    from halfmask.description._describe import _drawn  # noqa: PLC0415 - private, and only here
+    from halfmask.description.tables import _draw_rows  # noqa: PLC0415 - private, and only here
 
-    kept, rows = _drawn(Batches().batches(), 2000)
+    kept, rows = _draw_rows(Batches().batches(), 2000)
 
     assert rows == 5000
     assert kept["n"].is_sorted()
@@ -387,3 +388,19 @@ def test_wide_tables_are_bounded():
     assert len(description.proposals) == 300
     assert description.columns_paired == 40
     assert all(it.role in ROLES and it.kind in KINDS for it in description.proposals)
+
+
+@pytest.mark.parametrize("named", [["age", "ill"], ["age"], []])
+def test_proposals_alone_are_those_of_the_description(named):
+    """A policy that `protect` makes is of what `describe` says, also where it counts less."""
+    rows = pl.DataFrame(
+        {"age": [i % 70 for i in range(300)], "ill": [f"d{i % 5}" for i in range(300)]}
+    )
+    roles: dict[str, Role] = dict.fromkeys(named, "sensitive")
+
+    alone = propose_columns(rows, roles)
+
+    for whole in describe(rows, roles=roles).proposals:
+        found = {key: it for key, it in whole.evidence.items() if key != "gain"}
+        assert dict(alone[whole.name].evidence) == found
+        assert replace(alone[whole.name], evidence={}) == replace(whole, evidence={})

@@ -17,7 +17,7 @@ from halfmask._validation import integer_at_least, one_of
 from halfmask.data import Role, Schema, open_table
 from halfmask.data.frames import to_polars
 from halfmask.description._derived import Derivations
-from halfmask.description.policy_text import policy_text
+from halfmask.description.policy_text import policy_text, toml_value
 from halfmask.description.profile import ColumnProfile, profile_of
 from halfmask.description.proposal import (
     Proposal,
@@ -28,6 +28,7 @@ from halfmask.description.proposal import (
     propose_by_itself,
 )
 from halfmask.description.singling_out import (
+    Singling,
     SinglingOut,
     share_unique,
     single_out,
@@ -104,7 +105,31 @@ class Description:
 
     def policy_toml(self) -> str:
         """Return a commented policy file with what is proposed, for the owner to edit."""
-        return policy_text(self)
+        return policy_text(self.proposals, findings="\n".join(self._findings()))
+
+    def _findings(self) -> Iterator[str]:
+        """Yield the lines that say what was counted of the table as a whole."""
+        looked = self.rows_looked_at
+        sampled = "" if looked == self.rows else f", of which {looked:,} were looked at"
+        yield f"The table has {self.rows:,} rows{sampled}."
+        yield (
+            f"On the proposed quasi-identifiers together, {self.share_unique:.1%} of the rows "
+            "are unique."
+        )
+        yield (
+            "On the sensitive and insensitive columns, which are released unchanged, "
+            f"{self.share_unique_unchanged:.1%} of the rows are unique."
+        )
+        if self.rows_paired < looked:
+            yield (
+                f"Unique rows were counted among {self.rows_paired:,} rows; in the whole table "
+                "they are fewer."
+            )
+        if self.singling_out:
+            yield "These columns single people out (share of unique rows on them alone):"
+        for found in self.singling_out:
+            names = ", ".join(toml_value(name) for name in found.columns)
+            yield f"  {found.share_unique:6.1%}  {names}"
 
 
 def describe(
@@ -168,35 +193,12 @@ def describe(
     'sensitive'
     """
     known = dict(roles or {})
-    if sample is not None:
-        integer_at_least(1, owner="describe", sample=sample)
-    frame, rows = _rows(table, sample)
-    if not frame.width or not rows:
-        raise DataError(
-            f"There is nothing to describe: the table has {frame.width} columns and {rows} rows."
-        )
-    _check_roles(known, frame.columns)
+    frame, rows = _read_described_rows(table, sample, known)
     profiles = {name: profile_of(frame[name]) for name in frame.columns}
-    clear: dict[str, Proposal | None] = {
-        name: propose_as_told(profile, known[name]) if name in known else propose_by_itself(profile)
-        for name, profile in profiles.items()
-    }
-    derivations = Derivations(frame, profiles)
-    clear |= _derived(derivations, clear, known, certain=True)
-    open_names = [
-        name
-        for name, proposal in clear.items()
-        if (proposal is None or proposal.role != "identifier") and profiles[name].distinct > 1
-    ]
-    singling = single_out(frame, open_names)
+    judged, searched = _judge_columns(frame, profiles, known)
+    singling = searched or single_out(frame, _open_names(profiles, judged))
     # A column with one value can't single out, and identifiers weren't asked.
     gains = dict.fromkeys(profiles, 0.0) | singling.gains
-    judged = {
-        name: clear[name] or propose_by_gain(profile, gains[name])
-        for name, profile in profiles.items()
-    }
-    judged |= _derived(derivations, judged, known, certain=False)
-    judged |= _together(frame, profiles, judged, known)
     proposals = tuple(_with_gain(judged[name], gains[name]) for name in profiles)
     at_hand = [it.name for it in proposals if it.role == "quasi_identifier"]
     unchanged = [it.name for it in proposals if it.role in {"sensitive", "insensitive"}]
@@ -212,6 +214,67 @@ def describe(
     )
 
 
+def propose_columns(table: object, roles: Mapping[str, Role]) -> dict[str, Proposal]:
+    """Return what `describe` proposes for each column; nothing else is counted of the table.
+
+    So if all columns have a role, nobody looks for sets of columns that single people out.
+    """
+    frame, _ = _read_described_rows(table, None, roles)
+    profiles = {name: profile_of(frame[name]) for name in frame.columns}
+    judged, _ = _judge_columns(frame, profiles, roles)
+    return {name: judged[name] for name in profiles}
+
+
+def _read_described_rows(
+    table: object, sample: int | None, known: Mapping[str, Role]
+) -> tuple[pl.DataFrame, int]:
+    """Return the rows to look at, and how many the table has, or raise."""
+    if sample is not None:
+        integer_at_least(1, owner="describe", sample=sample)
+    frame, rows = _read_rows(table, sample)
+    if not frame.width or not rows:
+        raise DataError(
+            f"There is nothing to describe: the table has {frame.width} columns and {rows} rows."
+        )
+    _check_roles(known, frame.columns)
+    return frame, rows
+
+
+def _judge_columns(
+    frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile], known: Mapping[str, Role]
+) -> tuple[dict[str, Proposal], Singling | None]:
+    """Return the proposals, and what singles people out, where a column had no role."""
+    clear: dict[str, Proposal | None] = {
+        name: propose_as_told(profile, known[name]) if name in known else propose_by_itself(profile)
+        for name, profile in profiles.items()
+    }
+    told = {name: found for name, found in clear.items() if name in known and found is not None}
+    if len(told) == len(profiles):
+        return told, None
+    derivations = Derivations(frame, profiles)
+    clear |= _propose_derived(derivations, clear, known, certain=True)
+    singling = single_out(frame, _open_names(profiles, clear))
+    judged = {
+        name: clear[name] or propose_by_gain(profile, singling.gains.get(name, 0.0))
+        for name, profile in profiles.items()
+    }
+    judged |= _propose_derived(derivations, judged, known, certain=False)
+    judged |= _propose_together(frame, profiles, judged, known)
+    return judged, singling
+
+
+def _open_names(
+    profiles: Mapping[str, ColumnProfile], judged: Mapping[str, Proposal | None]
+) -> list[str]:
+    """Return the columns that may single people out with others."""
+    identifiers = {name for name, found in judged.items() if found and found.role == "identifier"}
+    return [
+        name
+        for name, profile in profiles.items()
+        if profile.distinct > 1 and name not in identifiers
+    ]
+
+
 def _check_roles(roles: Mapping[str, Role], columns: list[str]) -> None:
     absent = [name for name in roles if name not in columns]
     if absent:
@@ -220,7 +283,7 @@ def _check_roles(roles: Mapping[str, Role], columns: list[str]) -> None:
         one_of(ROLES, owner=f"column {name!r}", role=role)
 
 
-def _derived(
+def _propose_derived(
     derivations: Derivations,
     judged: Mapping[str, Proposal | None],
     known: Collection[str],
@@ -247,7 +310,7 @@ def _derived(
     return found
 
 
-def _together(
+def _propose_together(
     frame: pl.DataFrame,
     profiles: Mapping[str, ColumnProfile],
     judged: Mapping[str, Proposal],
@@ -266,14 +329,14 @@ def _with_gain(proposal: Proposal, gain: float) -> Proposal:
     return replace(proposal, evidence=MappingProxyType({**proposal.evidence, "gain": gain}))
 
 
-def _rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
+def _read_rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
     """Return the rows to look at, and how many the table has."""
     if isinstance(table, str | Path):
         table = open_table(table)
     if isinstance(table, Batched):
-        return _drawn(table.batches(), _most_rows(len(table.columns), sample))
+        return _draw_rows(table.batches(), _most_rows(len(table.columns), sample))
     frame = to_polars(table)
-    return _drawn(iter([frame]), _most_rows(frame.width, sample))
+    return _draw_rows(iter([frame]), _most_rows(frame.width, sample))
 
 
 def _most_rows(columns: int, sample: int | None) -> int:
@@ -282,7 +345,7 @@ def _most_rows(columns: int, sample: int | None) -> int:
     return min(MAX_ROWS, max(FEWEST_ROWS, MAX_CELLS // max(columns, 1)))
 
 
-def _drawn(batches: Iterator[pl.DataFrame], most: int) -> tuple[pl.DataFrame, int]:
+def _draw_rows(batches: Iterator[pl.DataFrame], most: int) -> tuple[pl.DataFrame, int]:
     """Return at most so many rows, each with the same chance, in their order, in one pass.
 
     Each row draws a number, and the rows with the lowest stay (Vitter 1985 calls this a random

@@ -23,6 +23,18 @@ def given_table(table: object) -> pl.DataFrame:
     return table if isinstance(table, pl.DataFrame) else to_polars(table)
 
 
+def asked_of_table(
+    table: object, columns: Sequence[str], *others: str | None, where: str = "the table"
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table as polars, and columns that it must have, each once; it has `others`, too."""
+    frame, names = given_table(table), list(dict.fromkeys(columns))
+    asked = [*names, *(name for name in others if name is not None)]
+    absent = [name for name in asked if name not in frame.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, frame.columns, where=where)
+    return frame, names
+
+
 class Combinations(NamedTuple):
     """The different combinations of values of some columns."""
 
@@ -125,20 +137,17 @@ def matching_rows(frame: object, others: object, *, quasi_identifiers: Sequence[
     >>> matching_rows(frame, frame, quasi_identifiers=["sex", "age"]).tolist()
     [2, 2, 1]
     """
-    frame = given_table(frame)
-    others = given_table(others)
-    both = _both(frame, others, quasi_identifiers)
+    both, n = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:
-        return np.full(frame.height, others.height, dtype=np.int64)
+        return np.full(n, both.height - n, dtype=np.int64)
     found = Combinations.of(both, quasi_identifiers)
-    mine = found.of_row[: frame.height]
-    counts = np.bincount(found.of_row[frame.height :], minlength=found.n)
+    mine = found.of_row[:n]
+    counts = np.bincount(found.of_row[n:], minlength=found.n)
     asked, place = np.unique(mine, return_inverse=True)
     offered = np.flatnonzero(counts)
     wild = found.wild
     sums = agreeing(wild[:, asked], wild[:, offered], [counts[offered]])
-    matches: Ints = sums[0].astype(np.int64)[place]
-    return matches
+    return np.asarray(sums[0].astype(np.int64)[place])
 
 
 def equal_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str]) -> Ints:
@@ -155,29 +164,21 @@ def equal_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str
     quasi_identifiers
         The columns that are compared.
     """
-    frame = given_table(frame)
-    others = given_table(others)
-    both = _both(frame, others, quasi_identifiers)
+    both, n = _both(frame, others, quasi_identifiers)
     if not quasi_identifiers:
-        return np.full(frame.height, others.height, dtype=np.int64)
+        return np.full(n, both.height - n, dtype=np.int64)
     of_row, n_classes = class_of_row(both, quasi_identifiers=quasi_identifiers)
-    counts = np.bincount(of_row[frame.height :], minlength=n_classes).astype(np.int64)
-    return counts[of_row[: frame.height]]
+    counts = np.bincount(of_row[n:], minlength=n_classes).astype(np.int64)
+    return counts[of_row[:n]]
 
 
-def _both(frame: pl.DataFrame, others: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of the one above those of the other."""
-    for table, name in ((frame, "the table"), (others, "the population")):
-        lacking = [column for column in columns if column not in table.columns]
-        if lacking:
-            raise ColumnNotFoundError.of(lacking, table.columns, where=name)
-    return _stacked(frame.select(columns), others.select(columns))
-
-
-def _stacked(frame: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    differ = [name for name in frame.columns if _kind(frame[name]) != _kind(others[name])]
+def _both(frame: object, others: object, columns: Sequence[str]) -> tuple[pl.DataFrame, int]:
+    """Return the rows of the one above those of the other, and how many the one has."""
+    first, names = asked_of_table(frame, columns)
+    second, _ = asked_of_table(others, columns, where="the population")
+    differ = [name for name in names if _kind(first[name]) != _kind(second[name])]
     # A column of nothing but missing cells has no type to differ by.
-    differ = [name for name in differ if pl.Null not in {frame[name].dtype, others[name].dtype}]
+    differ = [name for name in differ if pl.Null not in {first[name].dtype, second[name].dtype}]
     if differ:
         raise DataError(
             "These columns have other types in the population than in the table: "
@@ -185,8 +186,10 @@ def _stacked(frame: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
             hint="Read both tables in the same way.",
         )
     text = cs.by_dtype(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
-    both = [table.with_columns(text) for table in (frame, others)]
-    return pl.concat(both, how="vertical_relaxed")
+    both = [table.select(names).with_columns(text) for table in (first, second)]
+    if not names:  # a frame without columns has no rows
+        both = [table.select(pl.int_range(pl.len())) for table in (first, second)]
+    return pl.concat(both, how="vertical_relaxed"), first.height
 
 
 def _kind(column: pl.Series) -> object:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ParameterError
 from halfmask._facts import READINGS, Facts
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.assess._risk import percent, row_text
-from halfmask.assess.risk._matching import Combinations, agreeing, given_table
+from halfmask.assess.risk._matching import Combinations, agreeing, asked_of_table
 from halfmask.guarantees import class_of_row
 
 if TYPE_CHECKING:
@@ -329,11 +329,7 @@ def suda(
     >>> found.score.tolist(), [(each.column, each.share) for each in found.columns]
     ([2.0, 4.0, 2.0], [('a', 0.5), ('b', 0.375), ('c', 0.375)])
     """
-    table = given_table(table)
-    columns = list(dict.fromkeys(quasi_identifiers))
-    absent = [name for name in columns if name not in table.columns]
-    if absent:
-        raise ColumnNotFoundError.of(absent, table.columns, where="the table")
+    table, columns = asked_of_table(table, quasi_identifiers)
     if not columns or not table.height:
         raise ParameterError("SUDA takes a table with rows, and quasi-identifiers.")
     if largest is not None:

@@ -220,8 +220,7 @@ class _Guessed:
         self._tried = tried
 
     def __call__(self, name: str, values: list[str]) -> NDArray[np.uint32]:
-        buckets: NDArray[np.uint32] = self._buckets[name][: len(values)]
-        return buckets
+        return np.asarray(self._buckets[name][: len(values)])
 
     def hits(self, target: HashingTarget) -> int:
         """Return how many buckets of the candidates are seen."""
@@ -368,5 +367,4 @@ def _agreeing(
         hashes = murmur3(message, seeds.astype(np.uint32)).astype(np.uint64)
     else:
         hashes = siphash(message, seeds)
-    agree: NDArray[np.uint64] = seeds[(hashes & np.uint64((1 << bits) - 1)) == np.uint64(bucket)]
-    return agree
+    return np.asarray(seeds[(hashes & np.uint64((1 << bits) - 1)) == np.uint64(bucket)])

@@ -144,5 +144,4 @@ def _nearest(points: Floats, queries: Floats) -> Floats:
     if not len(points) or not len(queries):
         return np.ones(len(queries))
     nearest = points[nearest_points(points, queries, capped=True)]
-    gaps: Floats = np.minimum(np.abs(nearest - queries), 1.0).mean(axis=1)
-    return gaps
+    return np.asarray(np.minimum(np.abs(nearest - queries), 1.0).mean(axis=1))

@@ -109,11 +109,6 @@ class TechniqueComparison:
     ----------
     assessments
         The assessment of each technique, by the name that it was given.
-
-    Raises
-    ------
-    ParameterError
-        If there is none.
     """
 
     assessments: Mapping[str, MaskingAssessment]

@@ -39,13 +39,6 @@ class Alike:
         The same in the population that the table was drawn from, or ``None``.
     population_rows
         How many people the population has, those who look like no row of the table included.
-
-    Raises
-    ------
-    ParameterError
-        When there are no rows, or the arrays don't fit together.
-    DataError
-        When the population has fewer rows of a group than the table.
     """
 
     rows: Ints
@@ -345,11 +338,6 @@ def journalist_risk(alike: Alike, *, thresholds: Sequence[float]) -> JournalistR
         Groups of rows with equal quasi-identifiers, and the rows that each matches.
     thresholds
         Risks to count the rows above, each in (0, 1].
-
-    Raises
-    ------
-    ParameterError
-        When the population isn't known.
     """
     people = alike.population
     if people is None:

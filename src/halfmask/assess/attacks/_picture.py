@@ -106,7 +106,8 @@ def picture(report: AttackReport) -> str:
         y += 58 + sum(row.height for row in rows) + 14
     if not families:
         y += 84
-    notes = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
+    skipped = [f"Not run: {name}, the target lacks {why}." for name, why in report.skipped]
+    notes = [_of_measures(report), *(wrapped(words, 140) for words in skipped)]
     notes += [wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
     notes += [wrapped(meaning, 140) for meaning in explain_verdicts(report.findings)]
     foot = _foot([words for lines in notes for words in lines], y)
@@ -283,10 +284,6 @@ def _of_measures(report: AttackReport) -> list[str]:
     if report.left_out:
         summary += f" Left out, because they have none of these: {', '.join(report.left_out)}."
     return wrapped(summary, 140)
-
-
-def _skipped(name: str, why: str) -> list[str]:
-    return wrapped(f"Not run: {name}, the target lacks {why}.", 140)
 
 
 def _foot(lines: Sequence[str], y: float) -> str:

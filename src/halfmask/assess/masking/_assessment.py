@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from halfmask.assess.attacks import AttackReport, Finding
-    from halfmask.assess.risk import Reidentification, TableRisk
+    from halfmask.assess.risk import TableRisk
     from halfmask.assess.utility import (
         AssociationChange,
         ColumnChange,
@@ -119,7 +119,7 @@ def uniqueness_block(key_columns: Sequence[str], before: TableRisk, after: Table
             [
                 name,
                 *(percent(each.uniqueness.share.value) for each in (old, new)),
-                *(percent(_expected(each)) for each in (old, new)),
+                *(percent(each.prosecutor.average.value) for each in (old, new)),
             ]
             for name, old, new in readings
         ],
@@ -201,10 +201,6 @@ def _share(value: float | None) -> str:
 
 def _decimal(value: float | None) -> str:
     return _NONE if value is None else f"{value:.3f}"
-
-
-def _expected(risk: Reidentification) -> float:
-    return risk.prosecutor.average.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -376,7 +376,9 @@ def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Out
     for number in np.unique(view.group[view.group >= 0]).tolist():
         chosen = scores.choosing & (view.group == number)
         whom = judged & (view.group == number)
-        sizes = [(part & side).sum() for part in (chosen, whom) for side in _sides(view)]
+        sizes = [
+            (part & side).sum() for part in (chosen, whom) for side in (view.member, ~view.member)
+        ]
         if min(sizes) < MIN_GROUP:
             continue
         low = Area.of(scores.values[chosen], view.member[chosen]).bounds(0.05)[0]
@@ -389,7 +391,3 @@ def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Out
     if scores.ranks:
         found.append(_area(attack, view, scores, whom, WORST, details))
     return tuple(found)
-
-
-def _sides(view: View) -> tuple[Bools, Bools]:
-    return view.member, ~view.member

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_frame,
     as_whole_numbers,
+    check_columns,
     check_plain,
     several,
 )
@@ -138,8 +139,7 @@ class HashingTarget(TakenInputs):
         names = self.original.columns
         found: dict[str, tuple[str, ...]] = {}
         for name, words in self.dictionary.items():
-            if name not in names:
-                raise ColumnNotFoundError.of([name], names, where="the original")
+            check_columns([name], names, where="the original")
             of = f"texts for column {name!r}"
             found[name] = several(
                 words, parameter="dictionary", owner="HashingTarget", of=of, or_none=True
@@ -155,9 +155,7 @@ class HashingTarget(TakenInputs):
         if self.population is None:
             return
         names = self.original.columns
-        absent = [name for name in names if name not in self.population.columns]
-        if absent:
-            raise ColumnNotFoundError.of(absent, self.population.columns, where="the population")
+        check_columns(names, self.population.columns, where="the population")
         known = _texts(self.population.select(names), "population")
         object.__setattr__(self, "population", known)
 

@@ -144,6 +144,13 @@ def _is_void(values: Rows) -> bool:
 _CODED = (pl.Categorical, pl.Enum)
 
 
+def some_rows(n: int, most: int, rng: np.random.Generator) -> Ints:
+    """Return at most so many rows, drawn without repetition, ascending."""
+    if n <= most:
+        return np.arange(n, dtype=np.int64)
+    return np.sort(rng.choice(n, most, replace=False)).astype(np.int64)
+
+
 def taken(rows: Rows, places: Ints) -> Rows:
     """Return the rows at these places, in this order: an array, a polars or a pandas frame."""
     if hasattr(rows, "iloc"):

@@ -11,12 +11,12 @@ import numpy as np
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, required
 from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
     codes,
     number_holders,
     numbers,
-    some_rows,
     table_codes,
 )
 

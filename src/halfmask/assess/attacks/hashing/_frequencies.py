@@ -10,12 +10,13 @@ import numpy as np
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
 from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks.encodings._categories import (
     CategoryColumn,
     named_by_context,
     named_outcome,
 )
-from halfmask.assess.attacks.encodings._cells import some_rows, table_codes
+from halfmask.assess.attacks.encodings._cells import table_codes
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Ints

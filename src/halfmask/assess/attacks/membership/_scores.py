@@ -11,7 +11,7 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask._validation import number_between
 from halfmask.assess.attacks._answers import ModelQueries
-from halfmask.assess.attacks._arms import Certain, SuccessCount, balanced
+from halfmask.assess.attacks._arms import Certain, SuccessCount, balanced, share_bounds
 from halfmask.assess.attacks._attack import EVERYONE, Outcome
 
 if TYPE_CHECKING:
@@ -161,13 +161,8 @@ class Area:
         number_between(0, 0.5, owner="an arm's bounds", low_open=True, error=error)
         if not self.trials:
             return 0.0, 1.0
-        from scipy.special import betaincinv  # noqa: PLC0415 # scipy loads late
-
         right = self.value * self.effective
-        wrong = self.effective - right
-        low = float(betaincinv(right, wrong + 1, error)) if right > 0 else 0.0
-        high = float(betaincinv(right + 1, wrong, 1 - error)) if wrong > 0 else 1.0
-        return low, high
+        return share_bounds(right, self.effective - right, error)
 
 
 #: The false positive rates at which true positives are counted, each with the scale of its excess:

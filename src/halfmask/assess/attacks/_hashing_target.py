@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -207,7 +208,7 @@ class HashingTarget(TakenInputs):
             population=None if population is None else to_polars(population),
             population_labels=population_labels,  # type: ignore[arg-type] # the same
             train=train,
-            rehash=_Again(hasher),
+            rehash=partial(_hash_again, hasher),
         )
 
     def unprotected(self, *, hash: str = "murmur3", seed: int = 0) -> Self:  # noqa: A002 # its name
@@ -236,16 +237,11 @@ class HashingTarget(TakenInputs):
         return f"HashingTarget({n} rows, {width} column{'s' * (width != 1)}, {self.bits} bits)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Again:
-    """The same hasher under another secret."""
+def _hash_again(hasher: Any, secret: Secret, rows: pl.DataFrame) -> NDArray[np.uint32]:  # noqa: ANN401 # a fitted hasher
+    """Return what the same hasher makes of rows under another secret."""
+    from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
 
-    hasher: Any
-
-    def __call__(self, secret: Secret, rows: pl.DataFrame) -> NDArray[np.uint32]:
-        from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
-
-        return _buckets(clone(self.hasher).set_params(secret=secret).fit(rows), rows)
+    return _buckets(clone(hasher).set_params(secret=secret).fit(rows), rows)
 
 
 def _buckets(hasher: Hasher, rows: pl.DataFrame) -> NDArray[np.uint32]:

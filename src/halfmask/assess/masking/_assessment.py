@@ -66,6 +66,11 @@ def arms(finding: Finding) -> Risk:
     )
 
 
+def html_of(blocks: Iterable[TableBlock]) -> str:
+    """Return tables of a page for a notebook."""
+    return "".join(html_table(it.title, it.columns, it.rows, [it.caption]) for it in blocks)
+
+
 def linkage_block(findings: Sequence[Finding], people: int, rows: int) -> TableBlock:
     """Return a table of record linkage, a row for each method and knowledge of the attacker."""
     return TableBlock(
@@ -332,10 +337,7 @@ class MaskingAssessment(Facts):
 
     def _repr_html_(self) -> str:
         """Show the tables of `blocks` in a notebook."""
-        return "".join(
-            html_table(block.title, block.columns, block.rows, [block.caption])
-            for block in self.blocks()
-        )
+        return html_of(self.blocks())
 
 
 def _arms_dict(finding: Finding) -> dict[str, Any]:

@@ -9,11 +9,11 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._facts import facts_of
-from halfmask._html_table import html_table
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask.assess.attacks import Shuffled, attack_shuffled, explain_verdicts
 from halfmask.assess.attacks._inputs import as_table
+from halfmask.assess.masking._assessment import html_of
 from halfmask.assess.masking.pairs import column_pairs, table_quality
 from halfmask.assess.risk import percent
 from halfmask.assess.synthesis.quality import LearnerScores, marginal_distances, trained_models
@@ -82,10 +82,7 @@ class SynthesisAssessment:
 
     def _repr_html_(self) -> str:
         """Show the tables of `blocks` in a notebook."""
-        return "".join(
-            html_table(block.title, block.columns, block.rows, [block.caption])
-            for block in self.blocks()
-        )
+        return html_of(self.blocks())
 
     @property
     def findings(self) -> tuple[Finding, ...]:

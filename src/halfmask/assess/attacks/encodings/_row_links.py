@@ -170,7 +170,7 @@ class Fingerprints(
             near = tree.query_ball_point(first[row, :width], nearest[place] + 1e-6)
             right[place] = (row in near) / max(1, len(near))
         measure = "rows of two uploads linked by fingerprints"
-        return (_linked(self.name, measure, right, {"parts": float(width)}, n),)
+        return _linked(self.name, measure, right, {"parts": float(width)}, n)
 
 
 def _later(target: EncodingTarget) -> pl.DataFrame:

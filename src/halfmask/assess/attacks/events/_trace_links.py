@@ -256,17 +256,15 @@ class JoinedReleases(DeclaredAttack, name="events/joined-releases", target=Event
                 best = rates[view], right, chance
         if best is None:
             return ()
-        return (
-            link_outcome(
-                self.name,
-                "right links between releases",
-                released=other,
-                right=best[1],
-                by_chance=best[2],
-                needed=100,
-                needed_of="people",
-                details=rates,
-            ),
+        return link_outcome(
+            self.name,
+            "right links between releases",
+            released=other,
+            right=best[1],
+            by_chance=best[2],
+            needed=100,
+            needed_of="people",
+            details=rates,
         )
 
 

@@ -13,6 +13,7 @@ from halfmask._validation import number_between
 from halfmask.assess.attacks._answers import ModelQueries
 from halfmask.assess.attacks._arms import Certain, SuccessCount, balanced, share_bounds
 from halfmask.assess.attacks._attack import EVERYONE, Outcome
+from halfmask.assess.attacks._rows import with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,14 +44,7 @@ class View:
 
     def only(self, who: Bools) -> View:
         """Return the view of some of the people."""
-        return View(
-            rows=self.rows,
-            probabilities=self.probabilities[who],
-            truth=self.truth[who],
-            member=self.member[who],
-            known=self.known[who],
-            group=None if self.group is None else self.group[who],
-        )
+        return with_rows(self, who)
 
 
 def views(target: ModelTarget, *, random_state: int) -> tuple[View, ...]:

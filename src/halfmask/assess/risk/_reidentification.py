@@ -13,7 +13,6 @@ from halfmask._facts import READINGS, Facts
 from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,
-    Alike,
     ClassSizes,
     JournalistRisk,
     MarketerRisk,
@@ -26,6 +25,7 @@ from halfmask.assess.risk._class_risks import (
     sample_uniqueness,
 )
 from halfmask.assess.risk._matching import (
+    Alike,
     Combinations,
     agreeing,
     equal_rows,

@@ -169,6 +169,7 @@ WORST = "worst group"
 #: With fewer members or non-members, a rate near 0.5 is too uncertain.
 NEEDED = 100
 
+NO_DETAILS: Mapping[str, float] = {}
 #: A subgroup with fewer members or non-members in either half isn't looked at.
 MIN_GROUP = 25
 
@@ -253,11 +254,9 @@ def measured(
     members would give the same with more noise: they come from the same population. A difference
     between members and non-members before training counts as the attack's success.
     """
-    found = [
-        _accuracy(attack, view, scores, scores.judged, scores.choosing, EVERYONE, scores.details)
-    ]
+    halves = scores.judged, scores.choosing, scores.ranked
+    found = _over_guessing(attack, view, scores, halves)
     if scores.ranks:
-        found.append(_area(attack, view, scores, scores.ranked, EVERYONE, scores.details))
         found += [_rate(attack, view, scores, rate, random_state) for rate in RATES]
     if reference is not None:
         without = measured(attack, *reference, random_state=random_state)
@@ -274,16 +273,19 @@ def measured(
     return (*found, *_worst_group(attack, view, scores))
 
 
-def _accuracy(
+def _over_guessing(
     attack: str,
     view: View,
     scores: MembershipScores,
-    who: Bools,
-    choosing: Bools,
-    group: str,
-    details: Mapping[str, float],
-) -> Outcome:
-    """Return balanced accuracy; precision assumes as many members as non-members."""
+    halves: tuple[Bools, Bools, Bools],
+    group: str = EVERYONE,
+    more: Mapping[str, float] = NO_DETAILS,
+) -> list[Outcome]:
+    """Return balanced accuracy and, of what ranks, the area: of who is judged, and who is ranked.
+
+    The threshold is chosen on others. Precision assumes as many members as non-members.
+    """
+    who, choosing, ranked = halves
     threshold = scores.threshold
     if threshold is None:
         threshold = best_threshold(scores.values[choosing], view.member[choosing])
@@ -292,7 +294,8 @@ def _accuracy(
     right = SuccessCount(int(called[members].sum()), int(members.sum()))
     cleared = SuccessCount(int((~called[others]).sum()), int(others.sum()))
     flagged = right.value + 1 - cleared.value
-    return Outcome(
+    details = {**scores.details, **more}
+    accuracy = Outcome(
         attack=attack,
         measure=f"balanced accuracy, {view.rows}",
         success=balanced([right, cleared]),
@@ -307,26 +310,10 @@ def _accuracy(
             "threshold": threshold,
         },
     )
-
-
-def _area(
-    attack: str,
-    view: View,
-    scores: MembershipScores,
-    who: Bools,
-    group: str,
-    details: Mapping[str, float],
-) -> Outcome:
-    return Outcome(
-        attack=attack,
-        measure=f"AUC, {view.rows}",
-        success=Area.of(scores.values[who], view.member[who]),
-        control=Certain(0.5),
-        group=group,
-        needed=NEEDED,
-        needed_of="members and as many non-members",
-        details=details,
-    )
+    if not scores.ranks:
+        return [accuracy]
+    area = Area.of(scores.values[ranked], view.member[ranked])
+    return [accuracy, replace(accuracy, measure=f"AUC, {view.rows}", success=area, details=details)]
 
 
 def _rate(
@@ -374,9 +361,6 @@ def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Out
         best = max(best, (low, -number)) if best else (low, -number)
     if best is None:
         return ()
-    details = {**scores.details, "group": float(-best[1])}
     chosen, whom = (half & (view.group == -best[1]) for half in (scores.choosing, judged))
-    found = [_accuracy(attack, view, scores, whom, chosen, WORST, details)]
-    if scores.ranks:
-        found.append(_area(attack, view, scores, whom, WORST, details))
-    return tuple(found)
+    halves = whom, chosen, whom
+    return tuple(_over_guessing(attack, view, scores, halves, WORST, {"group": float(-best[1])}))

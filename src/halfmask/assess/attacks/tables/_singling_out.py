@@ -83,7 +83,7 @@ Columns: TypeAlias = "tuple[Matched, ...]"
 Rng: TypeAlias = np.random.Generator
 
 
-class SinglingOut(DeclaredAttack, target=TableTarget, needs=(lacking_control,)):
+class SinglingOutAttack(DeclaredAttack, target=TableTarget, needs=(lacking_control,)):
     """An attack by guesses that may be true of one person."""
 
     __slots__ = ()
@@ -123,7 +123,7 @@ class SinglingOut(DeclaredAttack, target=TableTarget, needs=(lacking_control,)):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinglingOutUnivariate(SinglingOut, name="tables/singling-out-univariate"):
+class SinglingOutUnivariate(SinglingOutAttack, name="tables/singling-out-univariate"):
     """Guess that values released once, and extremes, are one person's.
 
     Parameters
@@ -151,7 +151,7 @@ class SinglingOutUnivariate(SinglingOut, name="tables/singling-out-univariate"):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinglingOutMultivariate(SinglingOut, name="tables/singling-out-multivariate"):
+class SinglingOutMultivariate(SinglingOutAttack, name="tables/singling-out-multivariate"):
     """Guess that several cells of a released row are true of one person.
 
     Parameters

@@ -30,11 +30,6 @@ class Risk(Facts):
         What the same attack reaches against people who aren't in the data. ``None`` where it
         wasn't measured; a counted risk has no such people.
 
-    Raises
-    ------
-    ParameterError
-        When a share isn't in [0, 1], or the value isn't between its ends.
-
     Examples
     --------
     >>> Risk.counted(0.1, baseline=0.001)

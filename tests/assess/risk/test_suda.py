@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.assess.risk import _suda, suda
+from halfmask.assess.risk import _minimal_uniques, suda
 
 CELL = st.none() | st.integers(0, 2)
 ROWS = st.integers(1, 4).flatmap(
@@ -236,7 +236,7 @@ def test_a_column_that_is_not_there_is_named():
 
 def test_a_search_beyond_memory_is_refused(monkeypatch):
     table = pl.DataFrame({f"c{i}": [0, 1, 2] for i in range(10)})
-    monkeypatch.setattr(_suda, "MAX_BYTES", 100)
+    monkeypatch.setattr(_minimal_uniques, "MAX_BYTES", 100)
 
     with pytest.raises(ParameterError, match=r"too much memory.*\n\nHint: .*largest"):
         suda(table, quasi_identifiers=table.columns)
@@ -248,7 +248,7 @@ def test_too_many_missing_cells_are_refused(monkeypatch):
     rows: list[tuple[int | None, ...]] = [(i, None, i) for i in range(40)]
     rows += [(None, i, i) for i in range(8)]
     rows += [(i, j, None) for i in range(8) for j in range(8)]
-    monkeypatch.setattr(_suda, "MAX_ENTRIES", 1)
+    monkeypatch.setattr(_minimal_uniques, "MAX_ENTRIES", 1)
     frame = frame_of(rows)
 
     with pytest.raises(ParameterError, match="missing cells"):

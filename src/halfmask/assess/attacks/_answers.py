@@ -211,8 +211,7 @@ class ModelQueries:
         return self._likelihood(predicted_numbers(model, rows, who=who) - labels)
 
     def _likelihood(self, over: Floats) -> Floats:
-        found: Floats = np.exp(-((over / self.spread) ** 2) / 2)
-        return found
+        return np.asarray(np.exp(-((over / self.spread) ** 2) / 2))
 
 
 def is_regressor(model: Model, labels: Rows) -> bool:

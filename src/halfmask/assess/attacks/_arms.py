@@ -53,11 +53,6 @@ class Certain:
         The number.
     trials
         How many cases were counted; 0 if none.
-
-    Raises
-    ------
-    DataError
-        If the value is no finite number.
     """
 
     value: float
@@ -115,12 +110,7 @@ class SuccessCount:
     def bounds(self, error: float) -> tuple[float, float]:
         """Return lower and upper bounds, each wrong with at most this probability."""
         _check(error)
-        from scipy.special import betaincinv  # noqa: PLC0415 # scipy loads late
-
-        right, wrong = self.successes, self.trials - self.successes
-        low = float(betaincinv(right, wrong + 1, error)) if right else 0.0
-        high = float(betaincinv(right + 1, wrong, 1 - error)) if wrong else 1.0
-        return low, high
+        return share_bounds(self.successes, self.trials - self.successes, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +125,6 @@ class Resampled:
         The same number of each resample.
     trials
         How many trials there were; of pairs of groups, such as of an AUC, those of the smaller one.
-
-    Raises
-    ------
-    DataError
-        If the value or a replicate is no finite number.
 
     Notes
     -----
@@ -292,6 +277,15 @@ def fewest_trials(arms: Sequence[Arm]) -> int:
     An arm that was to be measured and had no trial counts: the answer is 0 then.
     """
     return min((arm.trials for arm in arms if not isinstance(arm, Certain)), default=0)
+
+
+def share_bounds(right: float, wrong: float, error: float) -> tuple[float, float]:
+    """Return the bounds of Clopper and Pearson for a share, of counts or of effective numbers."""
+    from scipy.special import betaincinv  # noqa: PLC0415 # scipy loads late
+
+    low = float(betaincinv(right, wrong + 1, error)) if right > 0 else 0.0
+    high = float(betaincinv(right + 1, wrong, 1 - error)) if wrong > 0 else 1.0
+    return low, high
 
 
 def _finite(*values: float) -> None:

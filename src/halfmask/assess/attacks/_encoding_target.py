@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import integer_at_least
-from halfmask.assess.attacks._inputs import TakenInputs, listed, plain_frame, several
+from halfmask.assess.attacks._inputs import TakenInputs, check_columns, listed, plain_frame, several
 from halfmask.assess.attacks._reading import recast
 
 if TYPE_CHECKING:
@@ -78,19 +78,15 @@ class EncodingTarget(TakenInputs):
         if self.population is not None:
             object.__setattr__(self, "population", self._matching(self.population))
         for name, holder in self.holders.items():
-            if name not in self.original.columns:
-                raise ColumnNotFoundError.of([name], self.original.columns, where="the original")
-            if holder not in self.encoded.columns:
-                raise ColumnNotFoundError.of([holder], self.encoded.columns, where="the encoding")
+            check_columns([name], self.original.columns, where="the original")
+            check_columns([holder], self.encoded.columns, where="the encoding")
         for period in self.periods:
             integer_at_least(2, owner="EncodingTarget", periods=period)
 
     def _matching(self, population: pl.DataFrame) -> pl.DataFrame:
         """Return the population with the original's columns, times in its units."""
         names = self.original.columns
-        absent = [name for name in names if name not in population.columns]
-        if absent:
-            raise ColumnNotFoundError.of(absent, population.columns, where="the population")
+        check_columns(names, population.columns, where="the population")
         columns = []
         for name, dtype in self.original.schema.items():
             known = population[name]

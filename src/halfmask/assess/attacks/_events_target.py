@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ParameterError
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_frame,
     as_whole_numbers,
+    check_columns,
     check_owners,
     check_plain,
     listed,
@@ -249,9 +250,7 @@ def _with_event(number: Ints, cells: dict[str, list[object]]) -> pl.DataFrame:
 
 
 def _require(names: Sequence[str], frame: pl.DataFrame, where: str) -> None:
-    absent = [name for name in names if name not in frame.columns]
-    if absent:
-        raise ColumnNotFoundError.of(absent, frame.columns, where=where)
+    check_columns(names, frame.columns, where=where)
     check_plain(frame, names, where=where)
 
 

@@ -240,13 +240,13 @@ class Finding:
         low, high = 0.0, 1.0
         if not self.failure:
             low, high = success.bounds(self.error / SURER)[0], success.bounds(self.error)[1]
-        value = min(1.0, max(0.0, success.value))
+        value = as_share(success.value)
         return Risk(
             value=value,
             low=min(value, max(0.0, low)),
             high=max(value, min(1.0, high)),
-            baseline=None if baseline is None else _share(baseline.value),
-            control=_share(self.outcome.control.value),
+            baseline=None if baseline is None else as_share(baseline.value),
+            control=as_share(self.outcome.control.value),
         )
 
     @property
@@ -319,7 +319,8 @@ def explain_verdicts(findings: Iterable[Finding]) -> list[str]:
     return [f"{verdict}: {_MEANINGS[verdict]}." for verdict in VERDICTS if verdict in there]
 
 
-def _share(value: float) -> float:
+def as_share(value: float) -> float:
+    """Return a number held to [0, 1]."""
     return min(1.0, max(0.0, value))
 
 

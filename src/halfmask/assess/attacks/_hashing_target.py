@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_frame,
     as_whole_numbers,
+    check_columns,
     check_plain,
     several,
 )
@@ -138,8 +140,7 @@ class HashingTarget(TakenInputs):
         names = self.original.columns
         found: dict[str, tuple[str, ...]] = {}
         for name, words in self.dictionary.items():
-            if name not in names:
-                raise ColumnNotFoundError.of([name], names, where="the original")
+            check_columns([name], names, where="the original")
             of = f"texts for column {name!r}"
             found[name] = several(
                 words, parameter="dictionary", owner="HashingTarget", of=of, or_none=True
@@ -155,9 +156,7 @@ class HashingTarget(TakenInputs):
         if self.population is None:
             return
         names = self.original.columns
-        absent = [name for name in names if name not in self.population.columns]
-        if absent:
-            raise ColumnNotFoundError.of(absent, self.population.columns, where="the population")
+        check_columns(names, self.population.columns, where="the population")
         known = _texts(self.population.select(names), "population")
         object.__setattr__(self, "population", known)
 
@@ -209,7 +208,7 @@ class HashingTarget(TakenInputs):
             population=None if population is None else to_polars(population),
             population_labels=population_labels,  # type: ignore[arg-type] # the same
             train=train,
-            rehash=_Again(hasher),
+            rehash=partial(_hash_again, hasher),
         )
 
     def unprotected(self, *, hash: str = "murmur3", seed: int = 0) -> Self:  # noqa: A002 # its name
@@ -238,16 +237,11 @@ class HashingTarget(TakenInputs):
         return f"HashingTarget({n} rows, {width} column{'s' * (width != 1)}, {self.bits} bits)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Again:
-    """The same hasher under another secret."""
+def _hash_again(hasher: Any, secret: Secret, rows: pl.DataFrame) -> NDArray[np.uint32]:  # noqa: ANN401 # a fitted hasher
+    """Return what the same hasher makes of rows under another secret."""
+    from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
 
-    hasher: Any
-
-    def __call__(self, secret: Secret, rows: pl.DataFrame) -> NDArray[np.uint32]:
-        from sklearn.base import clone  # noqa: PLC0415 # sklearn loads late
-
-        return _buckets(clone(self.hasher).set_params(secret=secret).fit(rows), rows)
+    return _buckets(clone(hasher).set_params(secret=secret).fit(rows), rows)
 
 
 def _buckets(hasher: Hasher, rows: pl.DataFrame) -> NDArray[np.uint32]:

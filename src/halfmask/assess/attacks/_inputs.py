@@ -5,7 +5,7 @@ A field of a target is taken by the function ``take`` of its metadata: see `Take
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ParameterError, SchemaError
+from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.data import to_polars
 from halfmask.data.arrays import unmasked
 
@@ -68,6 +68,13 @@ class TakenInputs:
 def listed(of: str) -> Take:
     """Return what takes a list of different things."""
     return partial(as_listed, of=of)
+
+
+def check_columns(names: Iterable[str], there: Sequence[str], *, where: str) -> None:
+    """Raise if a table lacks one of the columns."""
+    absent = [name for name in names if name not in there]
+    if absent:
+        raise ColumnNotFoundError.of(absent, there, where=where)
 
 
 def check_owners(

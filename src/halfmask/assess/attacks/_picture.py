@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from halfmask.assess.attacks._attack import EVERYONE
-from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
+from halfmask.assess.attacks._finding import VERDICTS, as_share, explain_verdicts
 from halfmask.plots import svg
 from halfmask.plots.svg import circle, line, rect, text
 from halfmask.plots.words import safe, wrapped
@@ -42,6 +42,15 @@ FAMILIES = {
 
 #: Attacks that are known by their initials.
 NAMES = {"lira": "LiRA", "rmia": "RMIA"}
+
+#: What a verdict is drawn with: the colour behind it, its mark, and the mark's colour.
+CHIPS: dict[Verdict, tuple[str, str, str]] = {
+    "resisted": (svg.WASH, "M-4 0l3 3.5l6 -7", svg.AFTER),
+    "nothing to resist": (svg.TRACK, "M-4 0h8", svg.SOFT),
+    "broken": (svg.BAD_WASH, "M-4 -4l8 8M4 -4l-8 8", svg.BAD),
+    "not shown": (svg.OPEN_WASH, "M-5 0h.5M-.2 0h.5M4.5 0h.5", svg.BEFORE),
+    "INVALID": (svg.TRACK, "M-4 0h8", svg.SOFT),
+}
 
 MASK = (
     "M2 5C12-1 25 2 34 7C43 2 56-1 66 5C68 17 62 32 48 33C41 33 38 25 34 21C30 25 27 33 20 33"
@@ -97,7 +106,8 @@ def picture(report: AttackReport) -> str:
         y += 58 + sum(row.height for row in rows) + 14
     if not families:
         y += 84
-    notes = [_of_measures(report)] + [_skipped(name, why) for name, why in report.skipped]
+    skipped = [f"Not run: {name}, the target lacks {why}." for name, why in report.skipped]
+    notes = [_of_measures(report), *(wrapped(words, 140) for words in skipped)]
     notes += [wrapped(f"Left out: {name}: {why}.", 140) for name, why in report.too_few]
     notes += [wrapped(meaning, 140) for meaning in explain_verdicts(report.findings)]
     foot = _foot([words for lines in notes for words in lines], y)
@@ -207,8 +217,8 @@ def _ends(finding: Finding) -> tuple[float, float, float, float | None]:
     """Return lower end, upper end and reference, in [0, 1], and what isn't protected."""
     risk, reference = finding.risk, finding.outcome.reference.value
     control = finding.positive_control
-    unprotected = None if control is None else _share(control.success.value)
-    return risk.low, risk.high, _share(reference), unprotected
+    unprotected = None if control is None else as_share(control.success.value)
+    return risk.low, risk.high, as_share(reference), unprotected
 
 
 def _track(finding: Finding, y: float) -> str:
@@ -251,24 +261,10 @@ def _numbers(finding: Finding, y: float) -> str:
 
 
 def _chip(verdict: Verdict, y: float) -> str:
-    fills = {
-        "resisted": svg.WASH,
-        "nothing to resist": svg.TRACK,
-        "broken": svg.BAD_WASH,
-        "not shown": svg.OPEN_WASH,
-        "INVALID": svg.TRACK,
-    }
-    marks = {
-        "resisted": ("M-4 0l3 3.5l6 -7", svg.AFTER),
-        "nothing to resist": ("M-4 0h8", svg.SOFT),
-        "broken": ("M-4 -4l8 8M4 -4l-8 8", svg.BAD),
-        "not shown": ("M-5 0h.5M-.2 0h.5M4.5 0h.5", svg.BEFORE),
-        "INVALID": ("M-4 0h8", svg.SOFT),
-    }
-    path, colour = marks[verdict]
+    fill, path, colour = CHIPS[verdict]
     word = "no raw leak" if verdict == "nothing to resist" else verdict
     return (
-        rect(CHIP, y, 86 if word == verdict else 96, 25, fills[verdict], round_=12.5)
+        rect(CHIP, y, 86 if word == verdict else 96, 25, fill, round_=12.5)
         + f'<path transform="translate({CHIP + 15:.1f} {y + 12.5:.1f})" d="{path}" fill="none" '
         f'stroke="{colour}" stroke-width="2" stroke-linecap="round"/>'
         + text(CHIP + 25, y + 17, word, verdict.replace(" ", "-"))
@@ -290,19 +286,11 @@ def _of_measures(report: AttackReport) -> list[str]:
     return wrapped(summary, 140)
 
 
-def _skipped(name: str, why: str) -> list[str]:
-    return wrapped(f"Not run: {name}, the target lacks {why}.", 140)
-
-
 def _foot(lines: Sequence[str], y: float) -> str:
     return "".join(
         text(svg.MARGIN, y + 12 + LINE * number, words, "small")
         for number, words in enumerate(lines)
     )
-
-
-def _share(value: float) -> float:
-    return min(1.0, max(0.0, value))
 
 
 def _measured(finding: Finding) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -19,9 +20,12 @@ from halfmask._foreign import foreign
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halfmask.assess._arrays import Ints, Rows, Value, Values
+    from _typeshed import DataclassInstance
+
+    from halfmask.assess._arrays import Bools, Ints, Rows, Value, Values
 
 
+_Arrays = TypeVar("_Arrays", bound="DataclassInstance")
 ARRAY = "an array"
 #: The family of columns that fit any other: Python objects, and columns without values.
 _ANY = ""
@@ -142,6 +146,20 @@ def _is_void(values: Rows) -> bool:
 
 
 _CODED = (pl.Categorical, pl.Enum)
+
+
+def with_rows(value: _Arrays, rows: Bools | Ints) -> _Arrays:
+    """Return a value whose arrays are by row with some of the rows; what is no array stays."""
+    held = {each.name: getattr(value, each.name) for each in fields(value)}
+    arrays = {name: each for name, each in held.items() if isinstance(each, np.ndarray)}
+    return replace(value, **{name: each[rows] for name, each in arrays.items()})
+
+
+def some_rows(n: int, most: int, rng: np.random.Generator) -> Ints:
+    """Return at most so many rows, drawn without repetition, ascending."""
+    if n <= most:
+        return np.arange(n, dtype=np.int64)
+    return np.sort(rng.choice(n, most, replace=False)).astype(np.int64)
 
 
 def taken(rows: Rows, places: Ints) -> Rows:

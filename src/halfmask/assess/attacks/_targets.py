@@ -272,13 +272,7 @@ class TableTarget(TakenInputs):
 
     @property
     def owner_of_row(self) -> NDArray[np.int64]:
-        """The number of each released row's original row.
-
-        Raises
-        ------
-        ParameterError
-            If the owners are unknown.
-        """
+        """The number of each released row's original row."""
         if isinstance(self.owners, str):  # an attack says in missing_inputs that it needs them
             raise ParameterError("The attack needs the owner of each released row.")
         if self.owners is not None:

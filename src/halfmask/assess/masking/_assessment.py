@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from halfmask.assess.attacks import AttackReport, Finding
-    from halfmask.assess.risk import Reidentification, TableRisk
+    from halfmask.assess.risk import TableRisk
     from halfmask.assess.utility import (
         AssociationChange,
         ColumnChange,
@@ -64,6 +64,11 @@ def arms(finding: Finding) -> Risk:
         baseline=risk.control if risk.baseline is None else risk.baseline,
         control=details.get(LOOK_ALIKE, risk.control),
     )
+
+
+def html_of(blocks: Iterable[TableBlock]) -> str:
+    """Return tables of a page for a notebook."""
+    return "".join(html_table(it.title, it.columns, it.rows, [it.caption]) for it in blocks)
 
 
 def linkage_block(findings: Sequence[Finding], people: int, rows: int) -> TableBlock:
@@ -119,7 +124,7 @@ def uniqueness_block(key_columns: Sequence[str], before: TableRisk, after: Table
             [
                 name,
                 *(percent(each.uniqueness.share.value) for each in (old, new)),
-                *(percent(_expected(each)) for each in (old, new)),
+                *(percent(each.prosecutor.average.value) for each in (old, new)),
             ]
             for name, old, new in readings
         ],
@@ -201,10 +206,6 @@ def _share(value: float | None) -> str:
 
 def _decimal(value: float | None) -> str:
     return _NONE if value is None else f"{value:.3f}"
-
-
-def _expected(risk: Reidentification) -> float:
-    return risk.prosecutor.average.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -336,10 +337,7 @@ class MaskingAssessment(Facts):
 
     def _repr_html_(self) -> str:
         """Show the tables of `blocks` in a notebook."""
-        return "".join(
-            html_table(block.title, block.columns, block.rows, [block.caption])
-            for block in self.blocks()
-        )
+        return html_of(self.blocks())
 
 
 def _arms_dict(finding: Finding) -> dict[str, Any]:

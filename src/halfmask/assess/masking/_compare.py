@@ -8,32 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks import Certain, Finding, Outcome, TableTarget, attack
-from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_numbers
+from halfmask.assess.attacks._inputs import as_listed, as_table, as_whole_numbers, check_columns
 from halfmask.assess.attacks.tables import DistanceLinkage, ProbabilisticLinkage, RankLinkage
 from halfmask.assess.attacks.tables._links import ALL
 from halfmask.assess.masking._assessment import MaskingAssessment
-from halfmask.assess.masking.pairs import (
-    ColumnPair,
-    column_pairs,
-    has_few_categories,
-    regression_overlap,
-    regression_target,
-    separation,
-    stacked_columns,
-)
+from halfmask.assess.masking.pairs import ColumnPair, column_pairs, stacked_columns, table_quality
 from halfmask.assess.risk import IntervalScale, interval_disclosure, table_risk
-from halfmask.assess.utility import (
-    categorical_change,
-    correlation_change,
-    covariance_change,
-    cramers_v_change,
-    numeric_change,
-)
+from halfmask.assess.utility import categorical_change, covariance_change, numeric_change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,9 +152,7 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     )
     progress("utility", 0.6)
     pairs = column_pairs(before, after, compared)
-    aim = regression_target(target, pairs)
     numbers = [pair for pair in pairs if pair.is_number]
-    groups = [pair for pair in pairs if not pair.is_number and has_few_categories(pair)]
     result = MaskingAssessment(
         rows=after.height,
         original_rows=before.height,
@@ -187,12 +171,8 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
             if keys
             else None
         ),
-        correlations=correlation_change(*stacked_columns(numbers)),
         covariances=covariance_change(*stacked_columns(numbers)),
-        cramers_v=cramers_v_change(*stacked_columns(groups)),
-        propensity=separation(pairs, owners, random_state),
-        overlap=None if aim is None else regression_overlap(pairs, aim, owners, random_state),
-        target=None if aim is None else aim.name,
+        **table_quality(pairs, owners, target, random_state),
     )
     progress("done", 1.0)
     return result
@@ -206,9 +186,7 @@ def _named(
         names or (), parameter=parameter, owner="compare_masked", of="columns"
     )
     for table, where in ((before, "the original table"), (after, "the masked table")):
-        absent = [name for name in found if name not in table.columns]
-        if absent:
-            raise ColumnNotFoundError.of(absent, table.columns, where=where)
+        check_columns(found, table.columns, where=where)
     return found
 
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
 from halfmask.assess.attacks._inputs import as_table
-from halfmask.assess.masking._assessment import arms
+from halfmask.assess.masking._assessment import arms, html_of
 from halfmask.assess.masking._compare import compare_masked
 from halfmask.data import open_table
 from halfmask.masks import MaskedTable
@@ -109,11 +108,6 @@ class TechniqueComparison:
     ----------
     assessments
         The assessment of each technique, by the name that it was given.
-
-    Raises
-    ------
-    ParameterError
-        If there is none.
     """
 
     assessments: Mapping[str, MaskingAssessment]
@@ -175,8 +169,7 @@ class TechniqueComparison:
 
     def _repr_html_(self) -> str:
         """Show the table of `block` in a notebook."""
-        block = self.block()
-        return html_table(block.title, block.columns, block.rows, [block.caption])
+        return html_of([self.block()])
 
 
 def compare_techniques(  # noqa: PLR0913 # keyword-only, each with a default

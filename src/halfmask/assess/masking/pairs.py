@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask.assess.attacks.tables._matching import match
-from halfmask.assess.utility import IntervalOverlap, PropensityFit, interval_overlap, propensity_mse
+from halfmask.assess.utility import (
+    IntervalOverlap,
+    PropensityFit,
+    correlation_change,
+    cramers_v_change,
+    interval_overlap,
+    propensity_mse,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,6 +186,22 @@ def _sampled(
         )
         for pair in pairs
     )
+
+
+def table_quality(
+    pairs: Sequence[ColumnPair], owners: Ints, target: str | None, random_state: int
+) -> dict[str, Any]:
+    """Return what changed between columns, how well models separate rows, and a regression."""
+    numbers = stacked_columns([pair for pair in pairs if pair.is_number])
+    groups = [pair for pair in pairs if not pair.is_number and has_few_categories(pair)]
+    aim = regression_target(target, pairs)
+    return {
+        "correlations": correlation_change(*numbers),
+        "cramers_v": cramers_v_change(*stacked_columns(groups)),
+        "propensity": separation(pairs, owners, random_state),
+        "overlap": None if aim is None else regression_overlap(pairs, aim, owners, random_state),
+        "target": None if aim is None else aim.name,
+    }
 
 
 def separation(

@@ -32,10 +32,9 @@ says so, and by which model.
 from __future__ import annotations
 
 from halfmask.assess._risk import Risk, listed, percent
-from halfmask.assess.risk._assessment import CountedRisk, RiskAssessment, assess_risk, counted_risk
+from halfmask.assess.risk._assessment import RiskAssessment, assess_risk
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,
-    Alike,
     ClassSizes,
     JournalistRisk,
     MarketerRisk,
@@ -56,6 +55,7 @@ from halfmask.assess.risk._column_sets import (
     singling_out_sentence,
     worst_sets,
 )
+from halfmask.assess.risk._counted_risk import CountedRisk, counted_risk
 from halfmask.assess.risk._individual import (
     IndividualReading,
     IndividualRisk,
@@ -64,7 +64,7 @@ from halfmask.assess.risk._individual import (
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
 from halfmask.assess.risk._log_linear import LogLinearMethod, LogLinearRisk, log_linear_risk
-from halfmask.assess.risk._matching import equal_rows, matching_rows
+from halfmask.assess.risk._matching import Alike, equal_rows, matching_rows
 from halfmask.assess.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from halfmask.assess.risk._reidentification import (
     LinkedRows,

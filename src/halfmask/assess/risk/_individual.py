@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._errors import DataError, ParameterError
 from halfmask._facts import READINGS, Facts
-from halfmask._validation import each_name, number_between
+from halfmask._validation import number_between
 from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._class_risks import THRESHOLDS, ShareAbove
 from halfmask.assess.risk._matching import (
     Combinations,
     agreeing,
+    asked_of_table,
     equal_rows,
     given_table,
     matching_rows,
@@ -228,13 +229,10 @@ def individual_risk(
     >>> [round(each, 6) for each in risk.worse.risk.tolist()]
     [0.017448, 0.017448, 0.085791]
     """
-    table = given_table(table)
+    table, names = asked_of_table(
+        table, quasi_identifiers, weights, household, owner="individual_risk"
+    )
     population = None if population is None else given_table(population)
-    names = each_name(quasi_identifiers, owner="individual_risk")
-    asked = [*names, *(name for name in (weights, household) if name is not None)]
-    absent = [name for name in asked if name not in table.columns]
-    if absent:
-        raise ColumnNotFoundError.of(absent, table.columns, where="the table")
     if not table.height:
         raise ParameterError("There are no rows to judge.")
     if max_global_risk is not None:
@@ -353,8 +351,7 @@ def _household_risk(risk: Floats, of_row: Ints, n_homes: int) -> Floats:
     """Return for each row the chance that at least one of its household is identified."""
     with np.errstate(divide="ignore"):
         none = np.bincount(of_row, weights=np.log1p(-risk), minlength=n_homes)
-    chance: Floats = -np.expm1(none)[of_row]
-    return chance
+    return np.asarray(-np.expm1(none)[of_row])
 
 
 def _threshold(risk: Floats, max_global_risk: float) -> float:
@@ -394,5 +391,4 @@ def _expected_chance(sample: Ints, population: Floats) -> Floats:
             chance[here] = (p * integral)[here]
             # Errors grow by p / (1 - p), which is less than 1 where this is used.
             integral = (1 / k - p * integral) / rest
-    found: Floats = chance[of_row]
-    return found
+    return np.asarray(chance[of_row])

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._errors import DataError, ParameterError
 from halfmask._facts import Facts
-from halfmask._validation import each_name, integer_at_least, one_of
+from halfmask._validation import integer_at_least, one_of
 from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import sampling_weights
-from halfmask.assess.risk._matching import Combinations, given_table
+from halfmask.assess.risk._matching import Combinations, asked_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,11 +176,7 @@ def log_linear_risk(
     >>> risk.sample_uniques, round(risk.population_uniques, 4), round(risk.correct_links, 4)
     (3, 0.0114, 0.4419)
     """
-    table = given_table(table)
-    names = each_name(quasi_identifiers, owner="log_linear_risk")
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        raise ColumnNotFoundError.of(absent, table.columns, where="the table")
+    table, names = asked_of_table(table, quasi_identifiers, owner="log_linear_risk")
     if not names or not table.height:
         raise ParameterError("A log-linear model takes a table with rows, and quasi-identifiers.")
     integer_at_least(1, owner="log_linear_risk", order=order)

@@ -1,14 +1,16 @@
-"""Rows that equal or match: combinations of values, and those that agree if missing is any."""
+"""Rows that equal or match: combinations of values, groups that look alike, and wildcards."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import polars.selectors as cs
 
-from halfmask._errors import ColumnNotFoundError, DataError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._validation import each_name
 from halfmask.data import to_polars
 from halfmask.guarantees import class_of_row
@@ -22,6 +24,22 @@ if TYPE_CHECKING:
 def given_table(table: object) -> pl.DataFrame:
     """Return a frame as polars; one of polars as it is."""
     return table if isinstance(table, pl.DataFrame) else to_polars(table)
+
+
+def asked_of_table(
+    table: object,
+    columns: Sequence[str],
+    *others: str | None,
+    owner: str,
+    where: str = "the table",
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return a table as polars, and columns that it must have, each once; it has `others`, too."""
+    frame, names = given_table(table), each_name(columns, owner=owner)
+    asked = [*names, *(name for name in others if name is not None)]
+    absent = [name for name in asked if name not in frame.columns]
+    if absent:
+        raise ColumnNotFoundError.of(absent, frame.columns, where=where)
+    return frame, names
 
 
 class Combinations(NamedTuple):
@@ -82,6 +100,76 @@ def agreeing(asked: Ints, offered: Ints, sums: Sequence[Floats | Ints]) -> Float
     return np.ascontiguousarray(found.T)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Alike:
+    """Groups of rows with equal quasi-identifiers, and the rows they match.
+
+    Parameters
+    ----------
+    rows
+        The rows of each group, at least 1 (int64).
+    sample
+        How many rows of the table a row of the group looks like, itself included. Where missing is
+        a value of its own that is ``rows``; where it is a wildcard it may be more.
+    population
+        The same in the population that the table was drawn from, or ``None``.
+    population_rows
+        How many people the population has, those who look like no row of the table included.
+    """
+
+    rows: Ints
+    sample: Ints
+    population: Ints | None = None
+    population_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows.size == 0 or int(self.rows.min()) < 1:
+            raise ParameterError("There are no rows to judge, or a class has none.")
+        arrays = [self.sample] if self.population is None else [self.sample, self.population]
+        if any(array.shape != self.rows.shape for array in arrays):
+            raise ParameterError(
+                f"There must be one size for each of the {self.rows.size} classes. "
+                f"Got {', '.join(str(array.size) for array in arrays)}."
+            )
+        if self.population is not None and (self.population < self.sample).any():
+            n = int((self.population < self.sample).sum())
+            raise DataError(
+                f"The population has fewer rows than the table in {n} classes.",
+                hint="The population must contain the table's rows, recoded in the same way.",
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.rows.sum())
+
+    @property
+    def guess_in_population(self) -> float | None:
+        """The chance of a right guess in the population, if its size is known."""
+        return None if self.population_rows is None else 1.0 / self.population_rows
+
+    def mean_chance(self, people: Ints) -> float:
+        """Return the mean over rows of 1 over the people that a row matches.
+
+        Parameters
+        ----------
+        people
+            How many people the rows of each group match.
+        """
+        # Rows by people, not rows times a rounded chance: where both are one this adds up exactly.
+        return float((self.rows / people).sum() / self.n_rows)
+
+    def share_of_rows(self, groups: npt.NDArray[np.bool_]) -> float:
+        """Return the share of the rows that are in some of the groups.
+
+        Parameters
+        ----------
+        groups
+            Whether each group counts.
+        """
+        return int(self.rows[groups].sum()) / self.n_rows
+
+
 def matching_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str]) -> Ints:
     """Count the rows of ``others`` that match each row; missing matches any value.
 
@@ -126,21 +214,17 @@ def matching_rows(frame: object, others: object, *, quasi_identifiers: Sequence[
     >>> matching_rows(frame, frame, quasi_identifiers=["sex", "age"]).tolist()
     [2, 2, 1]
     """
-    frame = given_table(frame)
-    others = given_table(others)
-    quasi_identifiers = each_name(quasi_identifiers, owner="matching_rows")
-    both = _both(frame, others, quasi_identifiers)
+    both, n = _both(frame, others, quasi_identifiers, owner="matching_rows")
     if not quasi_identifiers:
-        return np.full(frame.height, others.height, dtype=np.int64)
+        return np.full(n, both.height - n, dtype=np.int64)
     found = Combinations.of(both, quasi_identifiers)
-    mine = found.of_row[: frame.height]
-    counts = np.bincount(found.of_row[frame.height :], minlength=found.n)
+    mine = found.of_row[:n]
+    counts = np.bincount(found.of_row[n:], minlength=found.n)
     asked, place = np.unique(mine, return_inverse=True)
     offered = np.flatnonzero(counts)
     wild = found.wild
     sums = agreeing(wild[:, asked], wild[:, offered], [counts[offered]])
-    matches: Ints = sums[0].astype(np.int64)[place]
-    return matches
+    return np.asarray(sums[0].astype(np.int64)[place])
 
 
 def equal_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str]) -> Ints:
@@ -157,30 +241,23 @@ def equal_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str
     quasi_identifiers
         The columns that are compared.
     """
-    frame = given_table(frame)
-    others = given_table(others)
-    quasi_identifiers = each_name(quasi_identifiers, owner="equal_rows")
-    both = _both(frame, others, quasi_identifiers)
+    both, n = _both(frame, others, quasi_identifiers, owner="equal_rows")
     if not quasi_identifiers:
-        return np.full(frame.height, others.height, dtype=np.int64)
+        return np.full(n, both.height - n, dtype=np.int64)
     of_row, n_classes = class_of_row(both, quasi_identifiers=quasi_identifiers)
-    counts = np.bincount(of_row[frame.height :], minlength=n_classes).astype(np.int64)
-    return counts[of_row[: frame.height]]
+    counts = np.bincount(of_row[n:], minlength=n_classes).astype(np.int64)
+    return counts[of_row[:n]]
 
 
-def _both(frame: pl.DataFrame, others: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of the one above those of the other."""
-    for table, name in ((frame, "the table"), (others, "the population")):
-        lacking = [column for column in columns if column not in table.columns]
-        if lacking:
-            raise ColumnNotFoundError.of(lacking, table.columns, where=name)
-    return _stacked(frame.select(columns), others.select(columns))
-
-
-def _stacked(frame: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    differ = [name for name in frame.columns if _kind(frame[name]) != _kind(others[name])]
+def _both(
+    frame: object, others: object, columns: Sequence[str], *, owner: str
+) -> tuple[pl.DataFrame, int]:
+    """Return the rows of the one above those of the other, and how many the one has."""
+    first, names = asked_of_table(frame, columns, owner=owner)
+    second, _ = asked_of_table(others, columns, owner=owner, where="the population")
+    differ = [name for name in names if _kind(first[name]) != _kind(second[name])]
     # A column of nothing but missing cells has no type to differ by.
-    differ = [name for name in differ if pl.Null not in {frame[name].dtype, others[name].dtype}]
+    differ = [name for name in differ if pl.Null not in {first[name].dtype, second[name].dtype}]
     if differ:
         raise DataError(
             "These columns have other types in the population than in the table: "
@@ -188,8 +265,10 @@ def _stacked(frame: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
             hint="Read both tables in the same way.",
         )
     text = cs.by_dtype(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
-    both = [table.with_columns(text) for table in (frame, others)]
-    return pl.concat(both, how="vertical_relaxed")
+    both = [table.select(names).with_columns(text) for table in (first, second)]
+    if not names:  # a frame without columns has no rows
+        both = [table.select(pl.int_range(pl.len())) for table in (first, second)]
+    return pl.concat(both, how="vertical_relaxed"), first.height
 
 
 def _kind(column: pl.Series) -> object:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, DivergenceError, ParameterError
-from halfmask._validation import each_name
+from halfmask._errors import DivergenceError, ParameterError
 from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import sampling_weights
-from halfmask.assess.risk._matching import given_table
+from halfmask.assess.risk._matching import asked_of_table
 from halfmask.guarantees import UniquesEstimate, class_of_row, estimate_uniques
 
 if TYPE_CHECKING:
@@ -121,12 +120,7 @@ def population_uniqueness(
     >>> found.sample_uniques, found.chosen.estimator, round(found.chosen.share, 3)
     (50, 'snb', 0.452)
     """
-    table = given_table(table)
-    quasi_identifiers = each_name(quasi_identifiers, owner="population_uniqueness")
-    asked = [*quasi_identifiers, *([] if weights is None else [weights])]
-    absent = [name for name in asked if name not in table.columns]
-    if absent:
-        raise ColumnNotFoundError.of(absent, table.columns, where="the table")
+    table, names = asked_of_table(table, quasi_identifiers, weights, owner="population_uniqueness")
     if not table.height:
         raise ParameterError("There are no rows to judge.")
     if weights is None and sampling_fraction is None:
@@ -135,7 +129,7 @@ def population_uniqueness(
         )
     each = sampling_weights(table, weights=weights, sampling_fraction=sampling_fraction)
     people = max(round(float(each.sum())), table.height)
-    of_row, n_classes = class_of_row(table, quasi_identifiers=quasi_identifiers)
+    of_row, n_classes = class_of_row(table, quasi_identifiers=names)
     return uniqueness_of(np.bincount(of_row, minlength=n_classes).astype(np.int64), people)
 
 

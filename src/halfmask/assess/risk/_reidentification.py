@@ -14,7 +14,6 @@ from halfmask._validation import each_name
 from halfmask.assess._risk import percent, row_text
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,
-    Alike,
     ClassSizes,
     JournalistRisk,
     MarketerRisk,
@@ -27,6 +26,7 @@ from halfmask.assess.risk._class_risks import (
     sample_uniqueness,
 )
 from halfmask.assess.risk._matching import (
+    Alike,
     Combinations,
     agreeing,
     equal_rows,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ParameterError
 from halfmask._facts import Facts
-from halfmask._validation import each_name, integer_at_least
+from halfmask._validation import integer_at_least
 from halfmask.assess._risk import listed, percent
-from halfmask.assess.risk._matching import Combinations, given_table
+from halfmask.assess.risk._matching import Combinations, asked_of_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,11 +136,7 @@ def separation(
     >>> [(each.columns, each.distinction, round(each.separation, 2)) for each in found.sets]
     [(('sex', 'age'), 0.75, 0.83), (('sex',), 0.5, 0.67), (('age',), 0.5, 0.5)]
     """
-    table = given_table(table)
-    names = each_name(quasi_identifiers, owner="separation")
-    absent = [name for name in names if name not in table.columns]
-    if absent:
-        raise ColumnNotFoundError.of(absent, table.columns, where="the table")
+    table, names = asked_of_table(table, quasi_identifiers, owner="separation")
     return separation_of(table, np.ones(table.height, dtype=np.int64), names, largest=largest)
 
 

@@ -9,22 +9,14 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._facts import facts_of
-from halfmask._html_table import html_table
 from halfmask._optional import need
 from halfmask._progress import Progress, silent
 from halfmask.assess.attacks import Shuffled, attack_shuffled, explain_verdicts
 from halfmask.assess.attacks._inputs import as_table
-from halfmask.assess.masking.pairs import (
-    column_pairs,
-    has_few_categories,
-    regression_overlap,
-    regression_target,
-    separation,
-    stacked_columns,
-)
+from halfmask.assess.masking._assessment import html_of
+from halfmask.assess.masking.pairs import column_pairs, table_quality
 from halfmask.assess.risk import percent
 from halfmask.assess.synthesis.quality import LearnerScores, marginal_distances, trained_models
-from halfmask.assess.utility import correlation_change, cramers_v_change
 from halfmask.release import TableBlock
 
 if TYPE_CHECKING:
@@ -90,10 +82,7 @@ class SynthesisAssessment:
 
     def _repr_html_(self) -> str:
         """Show the tables of `blocks` in a notebook."""
-        return "".join(
-            html_table(block.title, block.columns, block.rows, [block.caption])
-            for block in self.blocks()
-        )
+        return html_of(self.blocks())
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -278,10 +267,7 @@ def assess_synthetic(
     if by_chance is not None:
         report = _attacked(tables, quasi_identifiers, secrets, random_state)
     progress("quality", 0.6)
-    numbers = [pair for pair in pairs if pair.is_number]
-    groups = [pair for pair in pairs if not pair.is_number and has_few_categories(pair)]
     owners = np.arange(drawn.height) % learnt.height
-    aim = regression_target(None, pairs)
     scores: tuple[LearnerScores, ...] = ()
     if label is not None and by_chance is not None:
         scores = trained_models(pairs, by_chance, label, random_state=random_state)
@@ -293,11 +279,7 @@ def assess_synthetic(
         control_copied=_equal(others, learnt, columns) if others.height else 0,
         attacks=report,
         marginals=marginal_distances(pairs, by_chance, random_state=random_state),
-        correlations=correlation_change(*stacked_columns(numbers)),
-        cramers_v=cramers_v_change(*stacked_columns(groups)),
-        propensity=separation(pairs, owners, random_state),
-        overlap=None if aim is None else regression_overlap(pairs, aim, owners, random_state),
-        target=None if aim is None else aim.name,
+        **table_quality(pairs, owners, None, random_state),
         label=label,
         learners=scores,
     )

@@ -97,11 +97,6 @@ def class_size_utility(sizes: NDArray[np.int64], *, suppressed: int, k: int) -> 
     k
         The requested k, at least 1. Use 1 if no k was requested.
 
-    Raises
-    ------
-    ParameterError
-        A class has no rows, or a count is out of its range.
-
     Notes
     -----
     Source of discernibility: Bayardo and Agrawal, ICDE 2005, section 2.2. Source of the average

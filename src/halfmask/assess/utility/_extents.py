@@ -53,12 +53,6 @@ class ColumnExtents:
     members
         The codes of each cell where a set has gaps; without it a categorical cell holds every code
         from ``low`` to ``high``.
-
-    Raises
-    ------
-    ParameterError
-        The arrays don't have one entry a cell, an end lies before its beginning, or a cell
-        reaches outside of the domain.
     """
 
     low: Floats
@@ -311,11 +305,6 @@ def features_of_cells(cells: CellExtents, plan: FeaturePlan) -> NDArray[np.float
     ndarray of shape (n_cells, plan.n_features)
         A numeric cell is its midpoint, NaN where it is missing. A categorical cell of m values puts
         1/m on each of them; a missing one is all zeros.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        The cells lack a column of the plan.
 
     Examples
     --------

@@ -35,11 +35,6 @@ def ambiguity(cells: CellExtents, *, suppressed: int) -> float:
     suppressed
         How many rows were left out whole; each could be any combination.
 
-    Raises
-    ------
-    ParameterError
-        If a column isn't given in codes.
-
     Notes
     -----
     The mean over all rows, and then its logarithm. Source: AM of J. Goldberger and T. Tassa,

@@ -123,8 +123,16 @@ class ModelUtility:
     @property
     def failed(self) -> bool:
         """Whether the raw model is worse than the baseline."""
-        raw, majority = (getattr(score, self.measure) for score in (self.raw, self.majority))
-        return bool(raw < majority)
+        raw, _, majority = self._compared
+        return raw < majority
+
+    @property
+    def _compared(self) -> tuple[float, float, float]:
+        """The raw model's score, the released one's, and the majority's."""
+        raw, released, majority = (
+            getattr(score, self.measure) for score in (self.raw, self.released, self.majority)
+        )
+        return raw, released, majority
 
     @property
     def warnings(self) -> list[str]:
@@ -153,9 +161,7 @@ class ModelUtility:
         Between 0 and 1, or above where the release teaches more. None where the raw model adds
         less than 0.01, too little for a ratio.
         """
-        raw, released, majority = (
-            getattr(score, self.measure) for score in (self.raw, self.released, self.majority)
-        )
+        raw, released, majority = self._compared
         return (
             max((released - majority) / (raw - majority), 0.0) if raw - majority >= 0.01 else None
         )
@@ -163,25 +169,24 @@ class ModelUtility:
     @property
     def sentence(self) -> str:
         """The comparison in one sentence."""
-        raw, released, majority = (
-            getattr(score, self.measure) for score in (self.raw, self.released, self.majority)
-        )
+        raw, released, majority = self._compared
         if self.task == "classification":
             return (
                 f"A model trained on the release predicts {released:.1%} of {self.test_rows:,} "
                 f"held-out raw rows right; one trained on raw rows {raw:.1%}; always saying the "
-                f"most frequent value {majority:.1%}. {self._interval(100, ' points')}"
+                f"most frequent value {majority:.1%}. {self._interval}"
             )
         return (
             f"A model trained on the release explains {released:.1%} of the variance of "
             f"{self.test_rows:,} held-out raw rows; one trained on raw rows {raw:.1%}. "
-            f"{self._interval(100, ' points')}"
+            f"{self._interval}"
         )
 
-    def _interval(self, scale: float, unit: str) -> str:
+    @property
+    def _interval(self) -> str:
+        points, low, high = (100 * each for each in (self.difference, self.low, self.high))
         return (
-            f"The difference is {self.difference * scale:+.1f}{unit}, between "
-            f"{self.low * scale:+.1f} and {self.high * scale:+.1f} with "
+            f"The difference is {points:+.1f} points, between {low:+.1f} and {high:+.1f} with "
             f"{self.confidence:.0%} confidence."
         )
 

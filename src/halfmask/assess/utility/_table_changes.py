@@ -57,11 +57,6 @@ def numeric_change(
     rows
         For each masked row the number of its original row; ``None``: they are in the same order.
 
-    Raises
-    ------
-    ParameterError
-        If there are no rows, or the columns differ in length without `rows`.
-
     Notes
     -----
     IL1s: Yancey, Winkler and Creecy, "Disclosure risk assessment in perturbative microdata
@@ -108,11 +103,6 @@ def categorical_change(
         Codes of categories, from 0; NaN where a cell is missing. Missing is a category of its own.
     rows
         As of `numeric_change`.
-
-    Raises
-    ------
-    ParameterError
-        If there are no rows, or the columns differ in length without `rows`.
 
     Examples
     --------
@@ -177,11 +167,6 @@ def correlation_change(original: ArrayLike, masked: ArrayLike) -> AssociationCha
     original, masked
         (rows, columns); NaN where a cell is missing. The tables may differ in rows.
 
-    Raises
-    ------
-    ParameterError
-        If the tables differ in columns.
-
     Notes
     -----
     Pearson's correlation, over the rows with both numbers. A pair with a column without spread, in
@@ -205,11 +190,6 @@ def covariance_change(original: ArrayLike, masked: ArrayLike) -> AssociationChan
     ----------
     original, masked
         As of `correlation_change`.
-
-    Raises
-    ------
-    ParameterError
-        If the tables differ in columns.
 
     Notes
     -----
@@ -237,11 +217,6 @@ def cramers_v_change(original: ArrayLike, masked: ArrayLike) -> AssociationChang
     ----------
     original, masked
         (rows, columns) of codes from 0; NaN where a cell is missing, a category of its own.
-
-    Raises
-    ------
-    ParameterError
-        If the tables differ in columns.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from halfmask.assess.attacks import Attack, TableTarget, attack
 from halfmask.assess.attacks.tables import ATTACKS
 
 #: Settings for tests: few people.
-SMALL: list[Attack] = [make(n_attacks=300) for make in ATTACKS]  # type: ignore[call-arg] # all have it
+SMALL: list[Attack] = [make(n_attacks=300) for make in ATTACKS]
 
 
 def every_type(n: int, seed: int) -> pl.DataFrame:

@@ -11,17 +11,12 @@ non-members.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks.attributes._inferences import (
     AttributeInference,
     BlackBoxInference,
     QueryInference,
     WhiteBoxTreeInference,
 )
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = [
     "ATTACKS",
@@ -32,4 +27,4 @@ __all__ = [
 ]
 
 #: The attacks that infer a secret attribute.
-ATTACKS: tuple[type[Attack], ...] = (BlackBoxInference, QueryInference, WhiteBoxTreeInference)
+ATTACKS = (BlackBoxInference, QueryInference, WhiteBoxTreeInference)

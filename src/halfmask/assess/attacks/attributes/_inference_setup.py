@@ -168,15 +168,15 @@ def fitted_imputation(
     counts = np.bincount(secret, minlength=n_values) + 1.0
     with foreign("The attacker's learner couldn't be trained"):
         model = clone(model)
-        drawn = [name for name in sorted(model.get_params()) if _is_a_random_state(name)]
+        drawn = [
+            name
+            for name in sorted(model.get_params())
+            if name.rpartition("__")[2] == "random_state"
+        ]
         if drawn:
             model.set_params(**{name: int(rng.integers(2**31 - 1)) for name in drawn})
         model = model.fit(features, secret)
     return Imputation(model=model, frequencies=counts / counts.sum())
-
-
-def _is_a_random_state(parameter: str) -> bool:
-    return parameter.rpartition("__")[2] == "random_state"
 
 
 #: The fewest people of each subpopulation.

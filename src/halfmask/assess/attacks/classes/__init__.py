@@ -12,15 +12,10 @@ the class of each target. Classes are the groups of rows with equal quasi-identi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks.classes._disclosure import BackgroundKnowledge, Homogeneity, Skewness
 from halfmask.assess.attacks.classes._downcoding import Downcoding
 from halfmask.assess.attacks.classes._intersection import Intersection
 from halfmask.assess.attacks.classes._minimality import Minimality
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = [
     "ATTACKS",
@@ -33,11 +28,4 @@ __all__ = [
 ]
 
 #: The attacks on equivalence classes.
-ATTACKS: tuple[type[Attack], ...] = (
-    Homogeneity,
-    BackgroundKnowledge,
-    Skewness,
-    Minimality,
-    Downcoding,
-    Intersection,
-)
+ATTACKS = (Homogeneity, BackgroundKnowledge, Skewness, Minimality, Downcoding, Intersection)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
+from halfmask.assess.attacks._inputs import check_columns
 from halfmask.assess.attacks._reading import common_type, is_text, read_numbers, recast, spelt
 from halfmask.assess.attacks._targets import TableTarget
 
@@ -67,8 +67,7 @@ def people(target: TableTarget, secret: str, *, dtype: pl.DataType | None = None
     through text is compared by what it means. Where ``dtype`` doesn't name it, it is the type of
     people's own secrets, or the one that `common_type` finds.
     """
-    if secret not in target.released.columns:
-        raise ColumnNotFoundError.of([secret], target.released.columns, where="the released table")
+    check_columns([secret], target.released.columns, where="the released table")
     truth = target.original[secret].gather(target.owner_of_row)
     seen = target.released[secret]
     dtype = common_type(seen.dtype, truth.dtype) if dtype is None else dtype

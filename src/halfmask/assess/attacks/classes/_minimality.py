@@ -148,8 +148,7 @@ def _ways(found: Ints) -> Floats:
 
     # What the groups' sizes add is the same in all worlds.
     logs = -gammaln(found + 1.0).sum(axis=(1, 2))
-    ways: Floats = np.exp(logs - logs.max())
-    return ways
+    return np.asarray(np.exp(logs - logs.max()))
 
 
 Ways: TypeAlias = "Callable[[Ints, Sequence[Guarantee]], list[Finer]]"

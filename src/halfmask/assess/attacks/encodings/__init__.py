@@ -15,8 +15,6 @@ without the key is granted to them: which column is which, how many categories t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks.encodings._categories import FrequencyMatching, JointFrequencyMatching
 from halfmask.assess.attacks.encodings._dates import DateRecovery, FoldedCycle
 from halfmask.assess.attacks.encodings._known_plaintext import KnownPlaintext
@@ -24,9 +22,6 @@ from halfmask.assess.attacks.encodings._name_dictionary import NameDictionary
 from halfmask.assess.attacks.encodings._population_sample import PopulationSample, QuantileMatching
 from halfmask.assess.attacks.encodings._re_merge import ReMerge
 from halfmask.assess.attacks.encodings._row_links import Fingerprints, NullPatterns, SecretReuse
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = [
     "ATTACKS",
@@ -45,7 +40,7 @@ __all__ = [
 ]
 
 #: The attacks on encodings.
-ATTACKS: tuple[type[Attack], ...] = (
+ATTACKS = (
     KnownPlaintext,
     PopulationSample,
     QuantileMatching,

@@ -11,12 +11,12 @@ import numpy as np
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, required
 from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
     codes,
     number_holders,
     numbers,
-    some_rows,
     table_codes,
 )
 
@@ -226,6 +226,26 @@ def _tenths(values: Floats) -> Ints:
     return found
 
 
+def named_again(
+    columns: Sequence[CategoryColumn],
+    meaning: list[Ints],
+    context: Context,
+    *,
+    n_iter: int,
+    others: bool = True,
+) -> list[Ints]:
+    """Return the category of each code of each column, named by the names of the turn before."""
+    for _ in range(n_iter):
+        read = [(m[c.code], c.sampled) for m, c in zip(meaning, columns, strict=True)]
+        meaning = [
+            named_by_context(
+                column, [*context, *(read[:place] + read[place + 1 :] if others else ())]
+            )
+            for place, column in enumerate(columns)
+        ]
+    return meaning
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrequencyMatching(
     DeclaredAttack,
@@ -257,7 +277,7 @@ class FrequencyMatching(
     def _measure(self, target: EncodingTarget, random_state: int) -> Found:
         *_, columns = category_columns(target, self.n_rows, np.random.default_rng(random_state))
         named = [column.right(column.by_frequency(column.counts)) for column in columns]
-        return (named_outcome(self.name, "cells of a column named by rank", columns, named),)
+        return named_outcome(self.name, "cells of a column named by rank", columns, named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,21 +316,13 @@ class JointFrequencyMatching(
             again = self._named(columns, context, others=with_others)
             pairs = zip(named, again, strict=True)
             named = [max(pair, key=lambda arm: arm.value) for pair in pairs]
-        return (
-            named_outcome(self.name, "cells of a column named by co-occurrence", columns, named),
-        )
+        return named_outcome(self.name, "cells of a column named by co-occurrence", columns, named)
 
     def _named(
         self, columns: list[CategoryColumn], ordered: Context, *, others: bool
     ) -> list[SuccessCount]:
         """Return how many cells of each column are named, by numbers and by the other columns."""
         meaning = [column.by_frequency(column.counts) for column in columns]
-        for _ in range(self.n_iter if others else 1):
-            read = [(m[c.code], c.sampled) for m, c in zip(meaning, columns, strict=True)]
-            meaning = [
-                named_by_context(
-                    column, [*ordered, *(read[:place] + read[place + 1 :] if others else ())]
-                )
-                for place, column in enumerate(columns)
-            ]
+        n_iter = self.n_iter if others else 1
+        meaning = named_again(columns, meaning, ordered, n_iter=n_iter, others=others)
         return [column.right(each) for column, each in zip(columns, meaning, strict=True)]

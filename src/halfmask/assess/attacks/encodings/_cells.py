@@ -84,13 +84,6 @@ def table_codes(first: pl.Series, second: pl.Series) -> tuple[Ints, ...]:
     return both[: len(first)], both[len(first) :]
 
 
-def some_rows(n: int, most: int, rng: np.random.Generator) -> Ints:
-    """Return at most so many rows, drawn without repetition, ascending."""
-    if n <= most:
-        return np.arange(n, dtype=np.int64)
-    return np.sort(rng.choice(n, most, replace=False)).astype(np.int64)
-
-
 # A column of more codes than rows by so much isn't one of categories.
 _ROWS_A_CODE = 10
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
     codes,
@@ -20,7 +21,6 @@ from halfmask.assess.attacks.encodings._cells import (
     number_holders,
     numbers,
     recovered,
-    some_rows,
     variance_recovered,
 )
 from halfmask.assess.attacks.tables import Expected

@@ -86,12 +86,8 @@ class _Wanted:
         """Return whether a name is a hash, holds one, or is its beginning behind a short prefix."""
         if hashed in self._names:
             return True
-        if len(hashed) < _SHORTEST or not _looks_hashed(hashed):
+        if len(hashed) < _SHORTEST or not any(letter.isdigit() for letter in hashed):
             return False
         if hashed in self._all:
             return True
         return any(hashed.startswith(start) for start in self._starts.get(hashed[:_SHORTEST], ()))
-
-
-def _looks_hashed(hashed: str) -> bool:
-    return any(letter.isdigit() for letter in hashed)

@@ -11,6 +11,7 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks.encodings._cells import (
     filled,
     mixed_columns,
@@ -18,7 +19,6 @@ from halfmask.assess.attacks.encodings._cells import (
     number_holders,
     numbers,
     recovered,
-    some_rows,
     variance_recovered,
 )
 

@@ -12,13 +12,8 @@ from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import Certain
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome
 from halfmask.assess.attacks._encoding_target import EncodingTarget
-from halfmask.assess.attacks.encodings._cells import (
-    codes,
-    is_number,
-    number_columns,
-    numbers,
-    some_rows,
-)
+from halfmask.assess.attacks._rows import some_rows
+from halfmask.assess.attacks.encodings._cells import codes, is_number, number_columns, numbers
 from halfmask.assess.attacks.tables import Expected
 
 if TYPE_CHECKING:
@@ -175,7 +170,7 @@ class Fingerprints(
             near = tree.query_ball_point(first[row, :width], nearest[place] + 1e-6)
             right[place] = (row in near) / max(1, len(near))
         measure = "rows of two uploads linked by fingerprints"
-        return (_linked(self.name, measure, right, {"parts": float(width)}, n),)
+        return _linked(self.name, measure, right, {"parts": float(width)}, n)
 
 
 def _later(target: EncodingTarget) -> pl.DataFrame:

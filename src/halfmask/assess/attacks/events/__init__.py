@@ -11,15 +11,10 @@ Attack an :class:`~halfmask.assess.attacks.EventsTarget`:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks.events._averaging import Averaging
 from halfmask.assess.attacks.events._known_events import KnownEvents
 from halfmask.assess.attacks.events._trace_links import IntervalFingerprint, JoinedReleases
 from halfmask.assess.attacks.events._uniqueness import TrajectoryUniqueness
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = [
     "ATTACKS",
@@ -31,10 +26,4 @@ __all__ = [
 ]
 
 #: The attacks on released events.
-ATTACKS: tuple[type[Attack], ...] = (
-    KnownEvents,
-    TrajectoryUniqueness,
-    IntervalFingerprint,
-    Averaging,
-    JoinedReleases,
-)
+ATTACKS = (KnownEvents, TrajectoryUniqueness, IntervalFingerprint, Averaging, JoinedReleases)

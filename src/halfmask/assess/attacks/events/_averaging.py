@@ -11,6 +11,7 @@ import polars as pl
 from halfmask.assess.attacks._arms import Certain, Expected, Resampled
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._events_target import EventsTarget
+from halfmask.assess.attacks._rows import with_rows
 from halfmask.assess.attacks.events._traces import floats, merged_codes
 
 if TYPE_CHECKING:
@@ -174,11 +175,7 @@ class Repeated:
 
     def drawn(self, most: int, rng: np.random.Generator) -> Repeated:
         """Return so many of the groups at most."""
-        some = rng.permutation(len(self.truth))[:most]
-        return Repeated(
-            truth=self.truth[some], means=self.means[some], one_draw=self.one_draw[some],
-            counts=self.counts[some], spread=self.spread,
-        )  # fmt: skip
+        return with_rows(self, rng.permutation(len(self.truth))[:most])
 
 
 def _worse(outcome: Outcome) -> tuple[bool, float]:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
-from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
-from halfmask.assess.attacks.events._traces import doubles, link_outcome, share
+from halfmask.assess.attacks.events._traces import TraceAttack, doubles, share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._attack import Outcome
+    from halfmask.assess.attacks._attack import Found, Outcome
+    from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks.events._linking_setup import KnownPeople
 
 
@@ -168,11 +167,10 @@ def _first_of_its_kind(
 
 #: One hundredth of the stream: two weeks of four years, as in the paper.
 _SHARE_OF_SPAN = 0.01
-_NEEDED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarget):
+class KnownEvents(TraceAttack, name="events/known-events"):
     """Find a person's trace by 2, 4 or 8 of their events.
 
     Parameters
@@ -270,20 +268,25 @@ class KnownEvents(DeclaredAttack, name="events/known-events", target=EventsTarge
         knowledge = f"{n_events} events known{' roughly' if noisy else ''}"
         chosen, chance = self._claimed(scores), self._claimed(others)
         sole, other = np.where(scores.n_fit == 1, scores.sole, -1), others
+        unique = np.where(other.n_fit == 1, other.sole, -1)
+        owned = setup.released.owned
         return [
-            link_outcome(
-                self.name, f"right among claims, {knowledge}", released=setup.released.owned,
-                right=right(scores.top, facts.entity)[chosen],
-                by_chance=right(others.top, truth)[chance],
-                needed=_NEEDED, needed_of="claims", details=details,
+            self._links(
+                f"right among claims, {knowledge}",
+                owned,
+                right(scores.top, facts.entity)[chosen],
+                right(others.top, truth)[chance],
+                details,
+                of="claims",
             ),
-            link_outcome(
-                self.name, f"unique matches, {knowledge}", released=setup.released.owned,
-                right=right(sole, facts.entity),
-                by_chance=right(np.where(other.n_fit == 1, other.sole, -1), truth),
-                needed=_NEEDED, needed_of="people", details=details,
+            self._links(
+                f"unique matches, {knowledge}",
+                owned,
+                right(sole, facts.entity),
+                right(unique, truth),
+                details,
             ),
-        ]  # fmt: skip
+        ]
 
     def _claimed(self, scores: TargetScores) -> Ints:
         """Return the targets whose trace is claimed: those that are sure, or the surest."""

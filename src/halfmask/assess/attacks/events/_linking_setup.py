@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.assess.attacks._rows import with_rows
 from halfmask.assess.attacks.events._traces import (
     RowOwners,
     TraceOwners,
@@ -19,7 +20,7 @@ from halfmask.data import leaf_text
 if TYPE_CHECKING:
     import polars as pl
 
-    from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._events_target import EventsTarget
 
 #: Released cells are compared with original ones if so many of them are unchanged; values of
@@ -106,7 +107,7 @@ class LinkingSetup:
         scales, reaches = _errors(np.abs(released.numbers - people.numbers[owners]))
         return cls(
             released=released,
-            people=_some(people, np.isin(who.event, event)),
+            people=with_rows(people, np.isin(who.event, event)),
             controls=controls,
             low=low,
             high=high,
@@ -127,16 +128,6 @@ def _comparable_items(target: EventsTarget) -> list[str]:
             if (seen == true).sum() >= _STAYED * max(1, len(seen)):
                 found.append(name)
     return found
-
-
-def _some(known: KnownPeople, rows: Bools) -> KnownPeople:
-    return KnownPeople(
-        entity=known.entity[rows],
-        event=known.event[rows],
-        time=known.time[rows],
-        item=known.item[rows],
-        numbers=known.numbers[rows],
-    )
 
 
 def _times(frame: pl.DataFrame, name: str, *, timed: bool) -> Floats:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
-from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks.events._linking_setup import LinkingSetup
 from halfmask.assess.attacks.events._traces import (
+    TraceAttack,
     TraceOwners,
     blocks_of,
     doubles,
     laid_out,
-    link_outcome,
     merged_codes,
     ownerships,
     seconds,
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._attack import Found
+    from halfmask.assess.attacks._events_target import EventsTarget
 
 
 #: Times are numbers of floating point: gaps that differ by less are the same.
@@ -38,7 +38,7 @@ _MOST = 0.99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntervalFingerprint(DeclaredAttack, name="events/intervals", target=EventsTarget):
+class IntervalFingerprint(TraceAttack, name="events/intervals"):
     """Link people to traces by the time between consecutive events alone.
 
     Parameters
@@ -89,15 +89,12 @@ class IntervalFingerprint(DeclaredAttack, name="events/intervals", target=Events
                 double = doubles(whose, len(others_runs), rng)
                 details["controls that fit one trace"] = share(held.counts == 1)
             outcomes.append(
-                link_outcome(
-                    self.name,
+                self._links(
                     f"right links by {n} interval{'s' * (n > 1)}",
-                    released=left,
-                    right=hits.right(whose),
-                    by_chance=held.right(double),
-                    needed=100,
-                    needed_of="people",
-                    details=details if len(whose) else {},
+                    left,
+                    hits.right(whose),
+                    held.right(double),
+                    details if len(whose) else {},
                 )
             )
         return tuple(outcomes)
@@ -198,7 +195,7 @@ _STEPS = {"times by the hour": 3600.0, "times by the day": 86_400.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JoinedReleases(DeclaredAttack, name="events/joined-releases", target=EventsTarget):
+class JoinedReleases(TraceAttack, name="events/joined-releases"):
     """Link traces of a release to traces of a later one that has the same people.
 
     Parameters
@@ -256,18 +253,7 @@ class JoinedReleases(DeclaredAttack, name="events/joined-releases", target=Event
                 best = rates[view], right, chance
         if best is None:
             return ()
-        return (
-            link_outcome(
-                self.name,
-                "right links between releases",
-                released=other,
-                right=best[1],
-                by_chance=best[2],
-                needed=100,
-                needed_of="people",
-                details=rates,
-            ),
-        )
+        return self._links("right links between releases", other, best[1], best[2], rates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,7 +11,8 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask.assess.attacks._arms import Certain, Expected
-from halfmask.assess.attacks._attack import Outcome
+from halfmask.assess.attacks._attack import DeclaredAttack, Outcome
+from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._reading import NumberReader, is_text
 from halfmask.data import leaf_text
 from halfmask.data.value_patterns import names_nobody
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.assess.attacks._events_target import EventsTarget
 
 
 def merged_codes(frames: Sequence[tuple[pl.DataFrame, Sequence[str]]]) -> list[Ints]:
@@ -231,25 +231,26 @@ def doubles(entity: Ints, n: int, rng: np.random.Generator) -> Ints:
     return rng.choice(entity, n) if len(entity) else np.full(n, -1)
 
 
-def link_outcome(
-    name: str,
-    measure: str,
-    *,
-    released: TraceOwners,
-    right: Floats,
-    by_chance: Floats,
-    needed: int,
-    needed_of: str,
-    details: Mapping[str, float],
-) -> Outcome:
-    """Return how many links are right."""
-    return Outcome(
-        attack=name,
-        measure=measure,
-        success=Expected(float(right.sum()), len(right)),
-        control=Expected(float(by_chance.sum()), len(by_chance)),
-        baseline=Certain(1 / max(1, released.n)),
-        needed=needed,
-        needed_of=needed_of,
-        details=details,
-    )
+class TraceAttack(DeclaredAttack, target=EventsTarget):
+    """An attack that links people to traces."""
+
+    __slots__ = ()
+
+    def _links(
+        self,
+        measure: str,
+        traces: TraceOwners,
+        right: Floats,
+        by_chance: Floats,
+        details: Mapping[str, float],
+        of: str = "people",
+    ) -> Outcome:
+        """Return how many links are right."""
+        return self._make_outcome(
+            measure,
+            Expected(float(right.sum()), len(right)),
+            Expected(float(by_chance.sum()), len(by_chance)),
+            baseline=Certain(1 / max(1, traces.n)),
+            needed=(100, of),
+            details=details,
+        )

@@ -14,15 +14,10 @@ Attack a :class:`~halfmask.assess.attacks.TrainerTarget`:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks.hashing._dictionary import BruteForce, Dictionary
 from halfmask.assess.attacks.hashing._frequencies import BucketFrequencies, CoOccurrence
 from halfmask.assess.attacks.hashing._model_reading import ModelStealing, WeightReading
 from halfmask.assess.attacks.hashing._poisoning import LabelFlip, WorstCasePoisoning
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = [
     "ATTACKS",
@@ -37,7 +32,7 @@ __all__ = [
 ]
 
 #: The attacks on hashed rows and trainers.
-ATTACKS: tuple[type[Attack], ...] = (
+ATTACKS = (
     Dictionary,
     BruteForce,
     BucketFrequencies,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -186,7 +187,7 @@ class Dictionary(
         tried = candidates(target)
         schemes = unkeyed_schemes(seeds=self.seeds, salts=self.salts)
         scheme, most, n_schemes = unkeyed_best(target, schemes, tried, sample=self.sample)
-        hashed: Hashed = _nothing if scheme is None else _Public(scheme, target.bits)
+        hashed: Hashed = _nothing if scheme is None else partial(scheme.buckets, bits=target.bits)
         if any(tried.values()) and target.rehash is not None:
             few = {name: words[: self.sample] for name, words in tried.items()}
             for secret in _weak_secrets():
@@ -195,18 +196,7 @@ class Dictionary(
                 if (hits := guessed.hits(target)) > most:
                     most, hashed = hits, _Guessed(target, secret, tried)
         details = {"ways": float(n_schemes), "hits of the best way": float(most)}
-        return (read_outcome(self.name, target, named(target, hashed, tried), **details),)
-
-
-@dataclass(frozen=True, slots=True)
-class _Public:
-    """A public way, without a secret."""
-
-    scheme: HashScheme
-    bits: int
-
-    def __call__(self, name: str, values: list[str]) -> NDArray[np.uint32]:
-        return self.scheme.buckets(name, values, self.bits)
+        return read_outcome(self.name, target, named(target, hashed, tried), **details)
 
 
 class _Guessed:
@@ -220,8 +210,7 @@ class _Guessed:
         self._tried = tried
 
     def __call__(self, name: str, values: list[str]) -> NDArray[np.uint32]:
-        buckets: NDArray[np.uint32] = self._buckets[name][: len(values)]
-        return buckets
+        return np.asarray(self._buckets[name][: len(values)])
 
     def hits(self, target: HashingTarget) -> int:
         """Return how many buckets of the candidates are seen."""
@@ -316,13 +305,13 @@ class BruteForce(
         found = self._found(known, target.bits)
         details = {"known cells": float(len(known)), "seeds tried": float(1 << self.seed_bits)}
         if found is None:
-            return (read_outcome(self.name, target, (0, 0, 0), **details),)
+            return read_outcome(self.name, target, (0, 0, 0), **details)
         tried = {name: [*words, *self._counted()] for name, words in candidates(target).items()}
 
         def scheme(name: str, values: list[str]) -> NDArray[np.uint32]:
             return found.buckets(name, values, target.bits)
 
-        return (read_outcome(self.name, target, named(target, scheme, tried), **details),)
+        return read_outcome(self.name, target, named(target, scheme, tried), **details)
 
     def _known(self, target: HashingTarget, rng: np.random.Generator) -> list[tuple[str, str, int]]:
         """Return known cells of different values: column, value and bucket."""
@@ -368,5 +357,4 @@ def _agreeing(
         hashes = murmur3(message, seeds.astype(np.uint32)).astype(np.uint64)
     else:
         hashes = siphash(message, seeds)
-    agree: NDArray[np.uint64] = seeds[(hashes & np.uint64((1 << bits) - 1)) == np.uint64(bucket)]
-    return agree
+    return np.asarray(seeds[(hashes & np.uint64((1 << bits) - 1)) == np.uint64(bucket)])

@@ -10,12 +10,9 @@ import numpy as np
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
 from halfmask.assess.attacks._hashing_target import HashingTarget
-from halfmask.assess.attacks.encodings._categories import (
-    CategoryColumn,
-    named_by_context,
-    named_outcome,
-)
-from halfmask.assess.attacks.encodings._cells import some_rows, table_codes
+from halfmask.assess.attacks._rows import some_rows
+from halfmask.assess.attacks.encodings._categories import CategoryColumn, named_again, named_outcome
+from halfmask.assess.attacks.encodings._cells import table_codes
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Ints
@@ -125,7 +122,7 @@ class BucketFrequencies(
         if not columns:
             return ()
         named = [column.right(column.by_rank(column.counts)) for column in columns]
-        return (named_outcome(self.name, "cells of a column named by rank", columns, named),)
+        return named_outcome(self.name, "cells of a column named by rank", columns, named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,19 +164,7 @@ class CoOccurrence(
             seen = np.unique(np.concatenate([target.labels, target.population_labels]))
             labels, known = target.labels[rows], target.population_labels[others]
             context.append((np.searchsorted(seen, labels), np.searchsorted(seen, known)))
-        meaning = self._meaning(columns, context)
+        ranked = [column.by_rank(column.counts) for column in columns]
+        meaning = named_again(columns, ranked, context, n_iter=self.n_iter)
         named = [column.right(each) for column, each in zip(columns, meaning, strict=True)]
-        return (
-            named_outcome(self.name, "cells of a column named by co-occurrence", columns, named),
-        )
-
-    def _meaning(self, columns: list[BucketColumn], context: list[tuple[Ints, Ints]]) -> list[Ints]:
-        """Return the value of each bucket of each column, as it is read in the last turn."""
-        meaning = [column.by_rank(column.counts) for column in columns]
-        for _ in range(self.n_iter):
-            read = [(m[c.code], c.sampled) for m, c in zip(meaning, columns, strict=True)]
-            meaning = [
-                named_by_context(column, [*context, *read[:place], *read[place + 1 :]])
-                for place, column in enumerate(columns)
-            ]
-        return meaning
+        return named_outcome(self.name, "cells of a column named by co-occurrence", columns, named)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.hashing import HashedRows
 
 
 _CLIP = 1e-7
@@ -65,7 +64,8 @@ class ModelStealing(
                 trainer.learn(rows, client=client)
         n = min(self.n_queries, len(public), target.quota or self.n_queries)
         places = np.random.default_rng(random_state).choice(len(public), n, replace=False)
-        asked = _rows(public, np.sort(places))
+        places = np.sort(places)
+        asked = picked(public, places, labels=labels_of(public)[places])
         buckets = np.unique(asked.flat()[1]).astype(np.int64)
         known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
         model = predicted(trainer, target.holdout) >= 0.5
@@ -84,10 +84,6 @@ class ModelStealing(
 
 def _agreement(one: Bools, other: Bools) -> SuccessCount:
     return SuccessCount(int((one == other).sum()), len(one))
-
-
-def _rows(rows: HashedRows, places: Ints) -> HashedRows:
-    return picked(rows, places, labels=labels_of(rows)[places])
 
 
 def _answers(target: TrainerTarget, predictions: Floats) -> Floats:

@@ -16,15 +16,10 @@ target has `train`; without it the success is too high, never too low.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks.membership._shadows import Lira, Rmia
 from halfmask.assess.attacks.membership._threshold import BlackBox, Gap, ShadowModels, Yeom
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = ["ATTACKS", "BlackBox", "Gap", "Lira", "Rmia", "ShadowModels", "Yeom"]
 
 #: The attacks that infer membership in the training rows.
-ATTACKS: tuple[type[Attack], ...] = (Gap, Yeom, BlackBox, ShadowModels, Lira, Rmia)
+ATTACKS = (Gap, Yeom, BlackBox, ShadowModels, Lira, Rmia)

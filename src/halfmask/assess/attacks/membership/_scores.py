@@ -11,8 +11,9 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask._validation import number_between
 from halfmask.assess.attacks._answers import ModelQueries
-from halfmask.assess.attacks._arms import Certain, SuccessCount, balanced
+from halfmask.assess.attacks._arms import Certain, SuccessCount, balanced, share_bounds
 from halfmask.assess.attacks._attack import EVERYONE, Outcome
+from halfmask.assess.attacks._rows import with_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,14 +44,7 @@ class View:
 
     def only(self, who: Bools) -> View:
         """Return the view of some of the people."""
-        return View(
-            rows=self.rows,
-            probabilities=self.probabilities[who],
-            truth=self.truth[who],
-            member=self.member[who],
-            known=self.known[who],
-            group=None if self.group is None else self.group[who],
-        )
+        return with_rows(self, who)
 
 
 def views(target: ModelTarget, *, random_state: int) -> tuple[View, ...]:
@@ -161,13 +155,8 @@ class Area:
         number_between(0, 0.5, owner="an arm's bounds", low_open=True, error=error)
         if not self.trials:
             return 0.0, 1.0
-        from scipy.special import betaincinv  # noqa: PLC0415 # scipy loads late
-
         right = self.value * self.effective
-        wrong = self.effective - right
-        low = float(betaincinv(right, wrong + 1, error)) if right > 0 else 0.0
-        high = float(betaincinv(right + 1, wrong, 1 - error)) if wrong > 0 else 1.0
-        return low, high
+        return share_bounds(right, self.effective - right, error)
 
 
 #: The false positive rates at which true positives are counted, each with the scale of its excess:
@@ -180,6 +169,7 @@ WORST = "worst group"
 #: With fewer members or non-members, a rate near 0.5 is too uncertain.
 NEEDED = 100
 
+NO_DETAILS: Mapping[str, float] = {}
 #: A subgroup with fewer members or non-members in either half isn't looked at.
 MIN_GROUP = 25
 
@@ -264,11 +254,9 @@ def measured(
     members would give the same with more noise: they come from the same population. A difference
     between members and non-members before training counts as the attack's success.
     """
-    found = [
-        _accuracy(attack, view, scores, scores.judged, scores.choosing, EVERYONE, scores.details)
-    ]
+    halves = scores.judged, scores.choosing, scores.ranked
+    found = _over_guessing(attack, view, scores, halves)
     if scores.ranks:
-        found.append(_area(attack, view, scores, scores.ranked, EVERYONE, scores.details))
         found += [_rate(attack, view, scores, rate, random_state) for rate in RATES]
     if reference is not None:
         without = measured(attack, *reference, random_state=random_state)
@@ -285,16 +273,19 @@ def measured(
     return (*found, *_worst_group(attack, view, scores))
 
 
-def _accuracy(
+def _over_guessing(
     attack: str,
     view: View,
     scores: MembershipScores,
-    who: Bools,
-    choosing: Bools,
-    group: str,
-    details: Mapping[str, float],
-) -> Outcome:
-    """Return balanced accuracy; precision assumes as many members as non-members."""
+    halves: tuple[Bools, Bools, Bools],
+    group: str = EVERYONE,
+    more: Mapping[str, float] = NO_DETAILS,
+) -> list[Outcome]:
+    """Return balanced accuracy and, of what ranks, the area: of who is judged, and who is ranked.
+
+    The threshold is chosen on others. Precision assumes as many members as non-members.
+    """
+    who, choosing, ranked = halves
     threshold = scores.threshold
     if threshold is None:
         threshold = best_threshold(scores.values[choosing], view.member[choosing])
@@ -303,7 +294,8 @@ def _accuracy(
     right = SuccessCount(int(called[members].sum()), int(members.sum()))
     cleared = SuccessCount(int((~called[others]).sum()), int(others.sum()))
     flagged = right.value + 1 - cleared.value
-    return Outcome(
+    details = {**scores.details, **more}
+    accuracy = Outcome(
         attack=attack,
         measure=f"balanced accuracy, {view.rows}",
         success=balanced([right, cleared]),
@@ -318,26 +310,10 @@ def _accuracy(
             "threshold": threshold,
         },
     )
-
-
-def _area(
-    attack: str,
-    view: View,
-    scores: MembershipScores,
-    who: Bools,
-    group: str,
-    details: Mapping[str, float],
-) -> Outcome:
-    return Outcome(
-        attack=attack,
-        measure=f"AUC, {view.rows}",
-        success=Area.of(scores.values[who], view.member[who]),
-        control=Certain(0.5),
-        group=group,
-        needed=NEEDED,
-        needed_of="members and as many non-members",
-        details=details,
-    )
+    if not scores.ranks:
+        return [accuracy]
+    area = Area.of(scores.values[ranked], view.member[ranked])
+    return [accuracy, replace(accuracy, measure=f"AUC, {view.rows}", success=area, details=details)]
 
 
 def _rate(
@@ -376,20 +352,15 @@ def _worst_group(attack: str, view: View, scores: MembershipScores) -> tuple[Out
     for number in np.unique(view.group[view.group >= 0]).tolist():
         chosen = scores.choosing & (view.group == number)
         whom = judged & (view.group == number)
-        sizes = [(part & side).sum() for part in (chosen, whom) for side in _sides(view)]
+        sizes = [
+            (part & side).sum() for part in (chosen, whom) for side in (view.member, ~view.member)
+        ]
         if min(sizes) < MIN_GROUP:
             continue
         low = Area.of(scores.values[chosen], view.member[chosen]).bounds(0.05)[0]
         best = max(best, (low, -number)) if best else (low, -number)
     if best is None:
         return ()
-    details = {**scores.details, "group": float(-best[1])}
     chosen, whom = (half & (view.group == -best[1]) for half in (scores.choosing, judged))
-    found = [_accuracy(attack, view, scores, whom, chosen, WORST, details)]
-    if scores.ranks:
-        found.append(_area(attack, view, scores, whom, WORST, details))
-    return tuple(found)
-
-
-def _sides(view: View) -> tuple[Bools, Bools]:
-    return view.member, ~view.member
+    halves = whom, chosen, whom
+    return tuple(_over_guessing(attack, view, scores, halves, WORST, {"group": float(-best[1])}))

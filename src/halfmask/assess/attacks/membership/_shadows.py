@@ -238,8 +238,7 @@ class Lira(ShadowAttack, name="membership/lira"):
 def logits(right: Floats, clip: float) -> Floats:
     """Return log(p / (1 - p)) of probabilities, held away from 0 and 1."""
     held = right.clip(clip, 1 - clip)
-    scaled: Floats = np.log(held) - np.log1p(-held)
-    return scaled
+    return np.asarray(np.log(held) - np.log1p(-held))
 
 
 def likelihood_ratios(
@@ -330,8 +329,7 @@ def typical(by_shadows: Floats, inside: Bools, *, weight: float | None) -> Float
         within = np.where(inside, by_shadows, 0.0).sum(axis=0) / inside.sum(axis=0)
     else:
         within = weight * outside + 1 - weight
-    mean: Floats = ((within + outside) / 2).clip(LEAST)
-    return mean
+    return np.asarray(((within + outside) / 2).clip(LEAST))
 
 
 def dominated(ratio: Floats, z: Floats, gamma: float) -> Floats:
@@ -344,8 +342,7 @@ def dominated(ratio: Floats, z: Floats, gamma: float) -> Floats:
     >>> dominated(np.array([1.0, 4.0]), np.array([0.5, 1.0, 3.0]), 2.0).round(2).tolist()
     [0.33, 0.67]
     """
-    found: Floats = np.searchsorted(np.sort(z) * gamma, ratio, side="right") / len(z)
-    return found
+    return np.asarray(np.searchsorted(np.sort(z) * gamma, ratio, side="right") / len(z))
 
 
 def best_weight(trained: Shadows, rows: str) -> float:

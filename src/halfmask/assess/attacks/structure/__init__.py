@@ -5,14 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks.structure._tree_structure import TreeStructure
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = ["ATTACKS", "TreeStructure"]
 
 #: The attacks that read a model's structure.
-ATTACKS: tuple[type[Attack], ...] = (TreeStructure,)
+ATTACKS = (TreeStructure,)

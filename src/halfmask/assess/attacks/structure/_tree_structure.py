@@ -112,18 +112,15 @@ def trees_of(model: Model) -> Trees | None:
         before = model[:-1] if len(model) > 1 else None
         model = model[-1]
     kinds = {
-        ("tree", True): (tree.DecisionTreeClassifier,),
-        ("tree", False): (tree.DecisionTreeRegressor,),
-        ("forest", True): (ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier),
-        ("forest", False): (ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor),
-        ("boosted", True): (ensemble.GradientBoostingClassifier,),
-        ("boosted", False): (ensemble.GradientBoostingRegressor,),
-        ("histogram", True): (ensemble.HistGradientBoostingClassifier,),
-        ("histogram", False): (ensemble.HistGradientBoostingRegressor,),
+        "tree": (tree, ("DecisionTree",)),
+        "forest": (ensemble, ("RandomForest", "ExtraTrees")),
+        "boosted": (ensemble, ("GradientBoosting",)),
+        "histogram": (ensemble, ("HistGradientBoosting",)),
     }
-    for (kind, has_classes), types in kinds.items():
-        if isinstance(model, types):
-            return Trees(model=model, before=before, kind=kind, has_classes=has_classes)
+    for kind, (module, names) in kinds.items():
+        for of in ("Classifier", "Regressor"):
+            if isinstance(model, tuple(getattr(module, name + of) for name in names)):
+                return Trees(model=model, before=before, kind=kind, has_classes=of == "Classifier")
     return None
 
 

@@ -13,8 +13,6 @@ and suppressed cells stand for every value inside them. The first four need a co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from halfmask.assess.attacks._arms import Expected
 from halfmask.assess.attacks.tables._density_membership import DensityMembership
 from halfmask.assess.attacks.tables._fellegi_sunter import ProbabilisticLinkage
@@ -28,9 +26,6 @@ from halfmask.assess.attacks.tables._singling_out import (
     SinglingOutMultivariate,
     SinglingOutUnivariate,
 )
-
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
 
 __all__ = [
     "ATTACKS",
@@ -47,7 +42,7 @@ __all__ = [
 ]
 
 #: The attacks on released tables.
-ATTACKS: tuple[type[Attack], ...] = (
+ATTACKS = (
     SinglingOutUnivariate,
     SinglingOutMultivariate,
     Linkability,

@@ -10,12 +10,12 @@ import numpy as np
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     known_people,
     lacking_control,
     matched_columns,
-    sample,
     shared_columns,
 )
 
@@ -75,7 +75,7 @@ class DensityMembership(
         released = space.released()
         scores, gaps, near = [], [], []
         for people in (target.original, target.control[np.sort(order[half:])]):
-            points = space.points(people[sample(rng, people.height, self.n_attacks)])
+            points = space.points(people[some_rows(people.height, self.n_attacks, rng)])
             gap = _nearest(others, points)
             gaps.append(gap)
             distance = _nearest(released, points)
@@ -144,5 +144,4 @@ def _nearest(points: Floats, queries: Floats) -> Floats:
     if not len(points) or not len(queries):
         return np.ones(len(queries))
     nearest = points[nearest_points(points, queries, capped=True)]
-    gaps: Floats = np.minimum(np.abs(nearest - queries), 1.0).mean(axis=1)
-    return gaps
+    return np.asarray(np.minimum(np.abs(nearest - queries), 1.0).mean(axis=1))

@@ -9,6 +9,7 @@ import numpy as np
 
 from halfmask.assess.attacks._arms import Certain, Expected
 from halfmask.assess.attacks._attack import DeclaredAttack
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._matching import match
 from halfmask.guarantees import size_asked
@@ -87,13 +88,6 @@ def lacking_links(target: TableTarget) -> str:
     if not shared_columns(target):
         return "a column that the original and the released table share"
     return target.missing_owners or ("" if target.released.height else "released rows")
-
-
-def sample(rng: np.random.Generator, n: int, most: int) -> Ints:
-    """Return at most so many of the numbers below n, in order."""
-    if n <= most:
-        return np.arange(n, dtype=np.int64)
-    return np.sort(rng.choice(n, size=most, replace=False)).astype(np.int64)
 
 
 Metric: TypeAlias = Literal["gower", "standardised"]
@@ -200,7 +194,7 @@ class Linkable:
         columns = matched_columns(target, shared_columns(target))
         named = quasi_identifiers_of(target)
         released = np.unique(target.owner_of_row)
-        people = rng.permutation(released[sample(rng, len(released), n_attacks)])
+        people = rng.permutation(released[some_rows(len(released), n_attacks, rng)])
         return cls(
             columns=columns,
             quasi_identifiers=tuple(column for column in columns if column.name in named),

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, residual_details
-from halfmask.assess.attacks._inputs import several
+from halfmask.assess.attacks._inputs import check_columns, several
+from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
     Comparison,
@@ -20,7 +21,6 @@ from halfmask.assess.attacks.tables._links import (
     nearest,
     nearest_few,
     quasi_identifiers_of,
-    sample,
     secrets_of,
     shared_columns,
 )
@@ -88,7 +88,7 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
         rng = np.random.default_rng(random_state)
         arms = []
         for people in (target.original, target.control):
-            chosen = people[sample(rng, people.height, self.n_attacks)]
+            chosen = people[some_rows(people.height, self.n_attacks, rng)]
             linked = self._linked(sides, chosen, rng)
             arms.append(SuccessCount(int(linked.sum()), len(linked)))
         success, control = arms
@@ -106,9 +106,8 @@ class Linkability(DeclaredAttack, name="tables/linkability", target=TableTarget)
     def _parts(self, target: TableTarget) -> tuple[tuple[str, ...], tuple[str, ...]]:
         shared = shared_columns(target)
         if self.parts is not None:
-            absent = set(self.parts[0] + self.parts[1]).difference(shared)
-            if absent:
-                raise ColumnNotFoundError.of(sorted(absent), shared, where="the released table")
+            named = sorted(set(self.parts[0] + self.parts[1]))
+            check_columns(named, shared, where="the released table")
             return self.parts
         known = quasi_identifiers_of(target)
         in_turn = (*known, *(name for name in shared if name not in known))
@@ -203,7 +202,7 @@ class Inference(DeclaredAttack, name="tables/inference", target=TableTarget):
         groups = []
         for people in (target.original, target.control):
             with_secret = people.filter(people[secret].is_not_null())
-            groups.append(with_secret[sample(rng, with_secret.height, self.n_attacks)])
+            groups.append(with_secret[some_rows(with_secret.height, self.n_attacks, rng)])
         reach, usual = _reach(offers, comparison, rng), offers.usual()
         rights: list[dict[str, Bools]] = []
         for people in groups:
@@ -319,7 +318,7 @@ class _Offers:
 def _reach(offers: _Offers, comparison: Comparison, rng: np.random.Generator) -> float:
     """Return up to which distance the nearest row's secret is a better guess than the usual one."""
     coded = np.flatnonzero(offers.codes >= 0)
-    rows = coded[sample(rng, len(coded), MAX_TRIED)]
+    rows = coded[some_rows(len(coded), MAX_TRIED, rng)]
     known = {column.name: column.as_known()[rows] for column in comparison.columns}
     guesses, far = offers.guesses(comparison, known, excluded=rows)
     by_nearest = offers.right(guesses, offers.values[rows])

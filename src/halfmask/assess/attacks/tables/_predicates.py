@@ -241,12 +241,10 @@ def _may_point_at_one(predicate: Predicate, rows: Ints) -> bool:
     """Return whether these rows, of those that may meet it, don't speak against one person."""
     if len(rows) <= 1:
         return True
-    ends = any(_is_range_end(test) for test in predicate.tests)
+    ends = any(
+        test.kind != "within" and not test.column.cells.single[test.row] for test in predicate.tests
+    )
     return ends and all(_same_cells(test, rows) for test in predicate.tests)
-
-
-def _is_range_end(test: Test) -> bool:
-    return test.kind != "within" and not bool(test.column.cells.single[test.row])
 
 
 def _same_cells(test: Test, rows: Ints) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
+from halfmask.assess.attacks.classes._disclosure import class_numbers
 from halfmask.assess.attacks.tables._links import (
     ALL,
     LOOK_ALIKE,
@@ -26,6 +26,8 @@ from halfmask.assess.attacks.tables._links import (
 from halfmask.assess.attacks.tables._matching import finite_scale, usual_numbers
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks._attack import Found
     from halfmask.assess.attacks._targets import TableTarget
@@ -314,7 +316,8 @@ def _right(
     """Return for each person of a part the probability of the right link."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 # scipy loads late
 
-    classes = _classes(target.released, names)
+    numbers = class_numbers(target.released, names).to_numpy()
+    classes = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
     rows = _whole_classes(classes, most, rng)
     owners, of_class = target.owner_of_row[rows], classes[rows]
     people = np.unique(owners)
@@ -329,16 +332,6 @@ def _right(
     # A class that is too large to be taken whole is as large as it was released.
     sizes = np.bincount(classes)[of_class[row_of]]
     return np.asarray((is_owner & in_class).sum(axis=1) / sizes)
-
-
-def _classes(released: pl.DataFrame, names: tuple[str, ...]) -> Ints:
-    """Return for each released row the number of the class of rows with the same cells."""
-    # Columns have any names: here their places name them.
-    places = [str(place) for place in range(len(names))]
-    columns = [released[name].alias(at) for name, at in zip(names, places, strict=True)]
-    rows = pl.DataFrame(columns).with_row_index("row")
-    first = rows.select(pl.col("row").min().over(places)).to_series()
-    return np.unique(first.to_numpy(), return_inverse=True)[1].astype(np.int64)
 
 
 def _whole_classes(classes: Ints, most: int, rng: np.random.Generator) -> Ints:

@@ -11,14 +11,14 @@ one, in expectation over all its parts, which needs no model.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least
 from halfmask.assess.attacks._arms import Arm, Combined, Expected, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found, Outcome, residual_details
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, residual_details
 from halfmask.assess.attacks._inputs import several
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.tables._links import (
@@ -78,13 +78,52 @@ def alone_in_part(counts: ArrayLike, size: int, part: int) -> Floats:
 MIN_GUESSES = 500
 
 
+#: Columns of the release, and what draws guesses.
+Columns: TypeAlias = "tuple[Matched, ...]"
+Rng: TypeAlias = np.random.Generator
+
+
+class SinglingOutAttack(DeclaredAttack, target=TableTarget, needs=(lacking_control,)):
+    """An attack by guesses that may be true of one person."""
+
+    __slots__ = ()
+    n_attacks: int
+
+    def _measure(self, target: TableTarget, random_state: int) -> Found:
+        """Count guesses that are true of one person, in the original and in the control."""
+        if target.control is None:
+            raise ParameterError("Singling out needs a control table.")
+        columns = matched_columns(target, shared_columns(target))
+        guesses = self._guesses(columns, target, np.random.default_rng(random_state))
+        original, control = target.original, target.control
+        n_guesses = max(len(guesses), min(MIN_GUESSES, self.n_attacks))
+        part = min(original.height, control.height)
+        success, reference = (
+            alone_arm(
+                count_known(guesses, known_people(columns, people)),
+                n_guesses,
+                size=people.height,
+                part=part,
+            )
+            for people in (original, control)
+        )
+        of_part = f" of {part:,}" if part < original.height else ""
+        return self._make_outcome(
+            f"share of guesses true of one person{of_part}",
+            success,
+            reference,
+            needed=(min(MIN_GUESSES, self.n_attacks), "guesses"),
+            scale=part / original.height,  # who is singled out is as rarely in the part
+            details={"guesses": float(len(guesses)), **residual_details(success, reference)},
+        )
+
+    def _guesses(self, columns: Columns, target: TableTarget, rng: Rng) -> list[Predicate]:
+        """Return predicates that the release says are true of one person."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinglingOutUnivariate(
-    DeclaredAttack,
-    name="tables/singling-out-univariate",
-    target=TableTarget,
-    needs=(lacking_control,),
-):
+class SinglingOutUnivariate(SinglingOutAttack, name="tables/singling-out-univariate"):
     """Guess that values released once, and extremes, are one person's.
 
     Parameters
@@ -107,17 +146,12 @@ class SinglingOutUnivariate(
 
     n_attacks: int = field(default=2000, metadata={"ge": 1})
 
-    def _measure(self, target: TableTarget, random_state: int) -> Found:
-        columns = matched_columns(target, shared_columns(target))
-        rng = np.random.default_rng(random_state)
-        guesses = guesses_of_one(columns, target.released, self.n_attacks, rng)
-        return (_judged(self.name, guesses, columns, target, self.n_attacks),)
+    def _guesses(self, columns: Columns, target: TableTarget, rng: Rng) -> list[Predicate]:
+        return guesses_of_one(columns, target.released, self.n_attacks, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinglingOutMultivariate(
-    DeclaredAttack, name="tables/singling-out-multivariate", target=TableTarget
-):
+class SinglingOutMultivariate(SinglingOutAttack, name="tables/singling-out-multivariate"):
     """Guess that several cells of a released row are true of one person.
 
     Parameters
@@ -157,43 +191,5 @@ class SinglingOutMultivariate(
             return f"{self.n_columns[0]} columns that the original and the released table share"
         return lacking_control(target)
 
-    def _measure(self, target: TableTarget, random_state: int) -> Found:
-        columns = matched_columns(target, shared_columns(target))
-        rng = np.random.default_rng(random_state)
-        guesses = guesses_of_many(columns, self.n_columns, self.n_attacks, rng)
-        return (_judged(self.name, guesses, columns, target, self.n_attacks),)
-
-
-def _judged(
-    name: str,
-    guesses: list[Predicate],
-    columns: tuple[Matched, ...],
-    target: TableTarget,
-    n_attacks: int,
-) -> Outcome:
-    """Return how many guesses are true of one person, in the original and in the control."""
-    if target.control is None:
-        raise ParameterError("Singling out needs a control table.")
-    original, control = target.original, target.control
-    n_guesses = max(len(guesses), min(MIN_GUESSES, n_attacks))
-    part = min(original.height, control.height)
-    success, reference = (
-        alone_arm(
-            count_known(guesses, known_people(columns, people)),
-            n_guesses,
-            size=people.height,
-            part=part,
-        )
-        for people in (original, control)
-    )
-    of_part = f" of {part:,}" if part < original.height else ""
-    return Outcome(
-        attack=name,
-        measure=f"share of guesses true of one person{of_part}",
-        success=success,
-        control=reference,
-        needed=min(MIN_GUESSES, n_attacks),
-        needed_of="guesses",
-        scale=part / original.height,  # who is singled out is as rarely in the part
-        details={"guesses": float(len(guesses)), **residual_details(success, reference)},
-    )
+    def _guesses(self, columns: Columns, target: TableTarget, rng: Rng) -> list[Predicate]:  # noqa: ARG002 # of columns alone
+        return guesses_of_many(columns, self.n_columns, self.n_attacks, rng)

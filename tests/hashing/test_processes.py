@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from halfmask.hashing import HasherSettings
-from halfmask.hashing._plan import fitted
+from halfmask.hashing._plan import fit_plan
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
 HASH = """
@@ -58,7 +58,7 @@ def test_another_process_hashes_alike(secret):
 
     said = GOLDEN["table"]
     table = pa.table(said["columns"])
-    plan = fitted([table], settings=HasherSettings(**said["settings"]), secret=secret)
+    plan = fit_plan([table], settings=HasherSettings(**said["settings"]), secret=secret)
     rows = plan.rows(table)
     assert rows.indptr is not None
     assert json.loads(done.stdout) == [rows.indices.tolist(), rows.indptr.tolist()]

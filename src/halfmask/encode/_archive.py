@@ -28,7 +28,7 @@ class Archive:
     def write(self, value: object) -> bytes:
         """Return the value as bytes; the same value gives the same ones."""
         parts: list[tuple[str, bytes]] = []
-        packed = _packed(value, parts, self.kinds)
+        packed = _pack(value, parts, self.kinds)
         head = {"format": self.label, "version": self.version, "plan": packed}
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -54,7 +54,7 @@ class Archive:
                 hint="Use the version of halfmask that wrote it.",
             )
         try:
-            return _unpacked(head["plan"], files, self.kinds)
+            return _unpack(head["plan"], files, self.kinds)
         except (
             KeyError, ValueError, TypeError, IndexError, OSError, EOFError,
             pl.exceptions.PolarsError,
@@ -64,31 +64,30 @@ class Archive:
     def unreadable(self) -> DataError:
         """Return the error of bytes that hold nothing of the kind."""
         return DataError(
-            f"The bytes hold no {self.what}, or a damaged one.",
-            hint="Unseal what to_bytes() gave.",
+            f"The bytes hold no {self.what}, or a damaged one.", hint="Unseal what to_bytes() gave."
         )
 
 
-def _packed(  # noqa: PLR0911 # one return for each kind of value
+def _pack(  # noqa: PLR0911 # one return for each kind of value
     value: object, parts: list[tuple[str, bytes]], kinds: Mapping[str, type[Any]]
 ) -> object:
     if isinstance(value, np.ndarray):
-        return {"array": _part(parts, "npy", _array_bytes(value))}
+        return {"array": _add_part(parts, "npy", _array_bytes(value))}
     if isinstance(value, pl.Series):
-        return {"series": _part(parts, "arrow", _series_bytes(value))}
+        return {"series": _add_part(parts, "arrow", _series_bytes(value))}
     if isinstance(value, pl.DataType) or (
         isinstance(value, type) and issubclass(value, pl.DataType)
     ):
-        return {"dtype": _part(parts, "arrow", _series_bytes(pl.Series([], dtype=value)))}
+        return {"dtype": _add_part(parts, "arrow", _series_bytes(pl.Series([], dtype=value)))}
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, tuple):
-        return [_packed(each, parts, kinds) for each in value]
+        return [_pack(each, parts, kinds) for each in value]
     name = next((name for name, kind in kinds.items() if kind is type(value)), None)
     if dataclasses.is_dataclass(value) and name is not None:
         # What isn't given to make a value follows from the rest of it.
         fields = {
-            it.name: _packed(getattr(value, it.name), parts, kinds)
+            it.name: _pack(getattr(value, it.name), parts, kinds)
             for it in dataclasses.fields(value)
             if it.init
         }
@@ -98,17 +97,17 @@ def _packed(  # noqa: PLR0911 # one return for each kind of value
     return value
 
 
-def _unpacked(
+def _unpack(
     value: Any,  # noqa: ANN401 # what JSON holds
     files: dict[str, bytes],
     kinds: Mapping[str, type[Any]],
 ) -> Any:  # noqa: ANN401 # the same
     if isinstance(value, list):
-        return tuple(_unpacked(each, files, kinds) for each in value)
+        return tuple(_unpack(each, files, kinds) for each in value)
     if not isinstance(value, dict):
         return value
     if "kind" in value:
-        fields = {name: _unpacked(each, files, kinds) for name, each in value["fields"].items()}
+        fields = {name: _unpack(each, files, kinds) for name, each in value["fields"].items()}
         return kinds[value["kind"]](**fields)
     if "array" in value:
         return np.lib.format.read_array(io.BytesIO(files[value["array"]]))
@@ -118,7 +117,7 @@ def _unpacked(
     return column if "series" in value else column.dtype
 
 
-def _part(parts: list[tuple[str, bytes]], ending: str, data: bytes) -> str:
+def _add_part(parts: list[tuple[str, bytes]], ending: str, data: bytes) -> str:
     name = f"{len(parts)}.{ending}"
     parts.append((name, data))
     return name

@@ -82,7 +82,7 @@ class ForecastQuery:
             )
         history = self.plan.history(state, self.entity, self.column)
         cells = rows[self.plan.columns[self.column]]
-        filtered = pipeline.after(cells, grid.rows, grid.positions, history)
+        filtered = pipeline.send(cells, grid.rows, grid.positions, history).filtered
         asked = np.zeros((len(grid.rows), *self.numbers.shape[1:]))
         asked[sent] = self.numbers
         numbers = pipeline.judge(asked, grid.positions, filtered)[grid.there]

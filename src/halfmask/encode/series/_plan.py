@@ -190,10 +190,10 @@ class SeriesPlan:
             ahead[entity] = int(grid.positions[-1]) + 1
             for column, name in enumerate(self.columns):
                 known = self.history(state, entity, column)
-                filtered = self.pipeline(entity, column).after(
+                sent = self.pipeline(entity, column).send(
                     rows[name], grid.rows, grid.positions, known
                 )
-                history[entity * len(self.columns) + column] = filtered.history
+                history[entity * len(self.columns) + column] = sent.filtered.history
         return SeriesState(codec=self.id, next=tuple(ahead), history=tuple(history))
 
     def by_entity(self, batch: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -120,7 +120,7 @@ class PathRules:
         return values
 
 
-def matching(rules: Sequence[RuleSection], path: str, skipped: frozenset[int]) -> list[int]:
+def find_rules(rules: Sequence[RuleSection], path: str, skipped: frozenset[int]) -> list[int]:
     """Return the numbers of the rules with actions that mean a place."""
     place = Path.parse(path)
     return [

@@ -73,16 +73,10 @@ class Defences:
 
     def to_dict(self) -> dict[str, Any]:
         """Return them as JSON holds them."""
-        caps = self.caps
-        return {
-            "clip": None if self.clip is None else asdict(self.clip),
-            "caps": None
-            if caps is None
-            else {"share": caps.share, "free": caps.free, "trusted": sorted(caps.trusted)},
-            "guard": None if self.guard is None else asdict(self.guard),
-            "every": self.every,
-            "pause": self.pause,
-        }
+        found = asdict(self)
+        if self.caps is not None:
+            found["caps"]["trusted"] = sorted(self.caps.trusted)
+        return found
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

@@ -27,7 +27,7 @@ _LENGTH = struct.Struct("<Q")
 _Kind = TypeVar("_Kind", bound="DefendedLearner")
 
 
-def saved(defended: DefendedLearner) -> bytes:
+def save_learner(defended: DefendedLearner) -> bytes:
     """Return all of a defended learner; in a stretch, its start and what was learned since."""
     memory = defended._memory  # noqa: SLF001 # this module is its second half
     learner = defended._answering.to_bytes()  # noqa: SLF001 # the same
@@ -51,7 +51,7 @@ def saved(defended: DefendedLearner) -> bytes:
     return _MAGIC + hashlib.sha256(body).digest() + body
 
 
-def restored(kind: type[_Kind], data: bytes, within: type[Learner] | None) -> _Kind:
+def restore_learner(kind: type[_Kind], data: bytes, within: type[Learner] | None) -> _Kind:
     """Return a defended learner as it was saved."""
     if within is None:
         from halfmask.trainer.learner import OnlineLearner  # noqa: PLC0415 # numba takes a second

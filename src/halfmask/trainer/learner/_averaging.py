@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18
 
 
-def averaged(
+def average_states(
     settings: LearnerSettings, states: Sequence[LearnerState], weights: Sequence[float]
 ) -> LearnerState:
     """Return the mean of states of the same settings; a shard's weight multiplies its evidence."""

@@ -16,7 +16,7 @@ _FIELDS = {"rows", "values", "labels", "weights"}
 
 def rows_of_json(body: bytes, *, bits: int, labels: str) -> HashedRows:
     """Return the rows of a JSON object."""
-    payload = _parsed(body)
+    payload = _parse(body)
     if not isinstance(payload, dict) or not payload.keys() <= _FIELDS or "rows" not in payload:
         raise DataError(
             "The body must be a JSON object with 'rows', and may have 'values', 'labels' and "
@@ -51,9 +51,9 @@ def rows_of_json(body: bytes, *, bits: int, labels: str) -> HashedRows:
     )
 
 
-def _parsed(body: bytes) -> Any:  # noqa: ANN401 # what JSON holds
+def _parse(body: bytes) -> Any:  # noqa: ANN401 # what JSON holds
     try:
-        return json.loads(body, object_pairs_hook=_once, parse_constant=_refused)
+        return json.loads(body, object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant)
     except DataError:
         raise
     # ValueError is also of bytes that are no text, and of integers with thousands of digits.
@@ -61,14 +61,14 @@ def _parsed(body: bytes) -> Any:  # noqa: ANN401 # what JSON holds
         raise DataError("The body isn't JSON.") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise DataError("The body has a field twice.")
     return found
 
 
-def _refused(_: str) -> NoReturn:
+def _refuse_constant(_: str) -> NoReturn:
     raise DataError("The body holds a number that isn't finite.")
 
 

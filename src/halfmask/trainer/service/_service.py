@@ -181,11 +181,7 @@ def outputs_of(model: Model) -> int:
 
 
 def _batch(
-    kind: int,
-    body: bytes,
-    parts: tuple[HashedRows, ...],
-    lease: Lease,
-    owner: tuple[Token, bytes],
+    kind: int, body: bytes, parts: tuple[HashedRows, ...], lease: Lease, owner: tuple[Token, bytes]
 ) -> Batch:
     token, key = owner
     entry = Entry(

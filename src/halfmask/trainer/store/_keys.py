@@ -111,13 +111,7 @@ class KeyIndex:
             return None
         seq, checksum, size, rows = found[0]
         return Mark(
-            seq=seq,
-            kind=EXAMPLES,
-            client=client,
-            key=key,
-            checksum=checksum,
-            size=size,
-            rows=rows,
+            seq=seq, kind=EXAMPLES, client=client, key=key, checksum=checksum, size=size, rows=rows
         )
 
     def add(self, marks: list[Mark]) -> None:

@@ -144,11 +144,7 @@ class LearnerThread:
             if not automatic:
                 self._check_disk(len(learner))
             self._snapshots.write(
-                seq,
-                learner,
-                automatic=automatic,
-                made=time.time(),
-                metadata=self.state.metadata(),
+                seq, learner, automatic=automatic, made=time.time(), metadata=self.state.metadata()
             )
         except HalfmaskError:
             self.snapshots_failed += 1

@@ -10,7 +10,7 @@ KNOWN = [
     {"assess.attacks._notebook", "assess.attacks._picture", "assess.attacks._report"},
     {"data._describe", "data.policy_text"},
     {"events.description._field_proposal", "events.description._policy_text"},
-    {"trainer.defences._defences", "trainer.defences._defended", "trainer.defences._saving"},
+    {"trainer.defences._defences", "trainer.defences._defended"},
     {
         *("training._checked", "training._estimator"),
         *("training._predicting", "training._preparing"),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.encode.series._plan import SeriesPlan
-    from halfmask.encode.series._state import SeriesState
+    from halfmask.encode.series._settings import SeriesState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

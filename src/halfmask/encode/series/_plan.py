@@ -10,17 +10,16 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
-from halfmask.encode._archive import Archive
 from halfmask.encode._codes import whole_codes
 from halfmask.encode._mix import token
+from halfmask.encode._plan_bytes import Archive
 from halfmask.encode.series._channel import Channel, Filter, ScoreMap
 from halfmask.encode.series._clock import SeriesClock
 from halfmask.encode.series._column_pipeline import ColumnPipeline
 from halfmask.encode.series._noise import Keystream, Veil
 from halfmask.encode.series._quantizer import Quantizer
 from halfmask.encode.series._seasons import Seasons, Term
-from halfmask.encode.series._settings import Event, SeriesSettings
-from halfmask.encode.series._state import SeriesState
+from halfmask.encode.series._settings import Event, SeriesSettings, SeriesState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

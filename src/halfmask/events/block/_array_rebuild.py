@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from halfmask.events.block._block import Block
     from halfmask.events.block._words import Token
-    from halfmask.events.running._conditions import Condition
+    from halfmask.events.running._context import Condition
     from halfmask.events.secrets._tables import ElementPart
 
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from halfmask.events.actions import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.policy._policy_sections import RuleSection
-    from halfmask.events.running._conditions import Condition
-    from halfmask.events.running._context import Applier, BlockView
+    from halfmask.events.running._context import Applier, BlockView, Condition
 
 #: What a path that goes to all that is beneath goes through; other paths mean what is there.
 _BETWEEN = frozenset({Kind.OBJECT, Kind.ARRAY})

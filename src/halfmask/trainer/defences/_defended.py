@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.trainer.defences._defences import Defences
+from halfmask.trainer.defences._defences import Defences, restore_learner, save_learner
 from halfmask.trainer.defences._tally import Memory, RollbackNotice
 
 if TYPE_CHECKING:
@@ -279,8 +279,6 @@ class DefendedLearner:
 
     def to_bytes(self) -> bytes:
         """Return the learner, the defences and all that they remember, without pickle."""
-        from halfmask.trainer.defences._saving import save_learner  # noqa: PLC0415 # it makes what is here
-
         return save_learner(self)
 
     @classmethod
@@ -299,8 +297,6 @@ class DefendedLearner:
         IntegrityError
             If the bytes aren't those that were written.
         """
-        from halfmask.trainer.defences._saving import restore_learner  # noqa: PLC0415 # the same
-
         return restore_learner(cls, data, kind)
 
     def _capped(self, rows: HashedRows, client: str) -> HashedRows:

@@ -9,10 +9,10 @@ import numpy as np
 
 from halfmask._errors import DivergenceError, ParameterError
 from halfmask._validation import integer_at_least, number_between
-from halfmask.trainer.learner._averaging import average_states
 from halfmask.trainer.learner._bytes import digest_of, learner_from_bytes, learner_to_bytes
 from halfmask.trainer.learner._learning import (
     Examples,
+    average_states,
     bound_after,
     check_rows,
     frozen,

@@ -18,12 +18,12 @@ HASH = """
 import json, sys
 import pyarrow as pa
 from halfmask.hashing import HasherSettings
-from halfmask.hashing._plan import fitted
+from halfmask.hashing._plan import fit_plan
 from halfmask.vault import Secret
 said = json.load(sys.stdin)
 table = pa.table(said["table"]["columns"])
 secret = Secret.from_bytes(bytes.fromhex(said["secret"]))
-plan = fitted([table], settings=HasherSettings(**said["table"]["settings"]), secret=secret)
+plan = fit_plan([table], settings=HasherSettings(**said["table"]["settings"]), secret=secret)
 rows = plan.rows(table)
 print(json.dumps([rows.indices.tolist(), rows.indptr.tolist()]))
 """

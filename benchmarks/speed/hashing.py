@@ -35,8 +35,8 @@ import pyarrow as pa
 import workloads
 from bars import Bar, report, say
 from halfmask.hashing import FileHasher, HasherSettings, TableReading
-from halfmask.hashing._plan import fitted
-from halfmask.hashing._reading import opened
+from halfmask.hashing._plan import fit_plan
+from halfmask.hashing._reading import open_readable
 from halfmask.hashing._slots import HasherKeys
 from halfmask.vault import Secret
 
@@ -115,7 +115,7 @@ def texts(lengths: tuple[int, int], turns: int, folder: Path) -> Bar:
     data = rng.integers(97, 123, bounds[-1]).astype(np.uint8)
     column = pa.StringArray.from_buffers(TEXTS, pa.py_buffer(bounds), pa.py_buffer(data))
     batch = pa.record_batch({"a": column})
-    plan = fitted([batch], settings=HasherSettings(), secret=SECRET)
+    plan = fit_plan([batch], settings=HasherSettings(), secret=SECRET)
     key0, key1 = HasherKeys(secret=SECRET, name="hasher").of("value", "a")
     hashes = np.empty(TEXTS, np.uint64)
     runs: dict[str, Callable[[], object]] = {
@@ -153,7 +153,7 @@ def files(rows: int, turns: int, folder: Path) -> Bar:
     say(f"  fit to {rows:,} records: {time.perf_counter() - start:.1f} s")
 
     def read() -> None:
-        source = opened(parquet, TableReading())
+        source = open_readable(parquet, TableReading())
         for _ in source.batches(source.columns):
             pass
 

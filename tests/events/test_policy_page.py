@@ -11,7 +11,7 @@ import pytest
 from halfmask.claims import WEAKNESSES
 from halfmask.events.actions import ACTIONS, HierarchySection
 from halfmask.events.policy._policy_sections import RuleSection, StreamSection
-from halfmask.events.running._conditions import Condition
+from halfmask.events.running._context import Condition
 from halfmask.events.secrets._tables import TableKind
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from halfmask.hashing import HashedRows, HasherSettings, LabelCodes
-from halfmask.hashing._plan import fitted
+from halfmask.hashing._plan import fit_plan
 from halfmask.hashing._slots import HasherKeys, hash_of, hashes_of
 from hashing.plain_hasher import (  # type: ignore[import-not-found] # beside, not in a package
     Oracle,
@@ -76,7 +76,7 @@ def test_cells(vector, secret):
 def table_and_plan(secret):
     said = GOLDEN["table"]
     table = pa.table(said["columns"])
-    return table, fitted([table], settings=HasherSettings(**said["settings"]), secret=secret)
+    return table, fit_plan([table], settings=HasherSettings(**said["settings"]), secret=secret)
 
 
 def test_a_table(secret):

@@ -23,7 +23,7 @@ from halfmask._errors import (
     SchemaError,
 )
 from halfmask.hashing import HasherSettings, HashPlan
-from halfmask.hashing._plan import fitted
+from halfmask.hashing._plan import fit_plan
 from halfmask.vault import Secret
 from hashing.plain_hasher import (  # type: ignore[import-not-found] # beside, not in a package
     Oracle,
@@ -52,7 +52,7 @@ TYPES = {
 
 
 def plan_of(table, secret, **said):
-    return fitted([table], settings=HasherSettings(**said), secret=secret)
+    return fit_plan([table], settings=HasherSettings(**said), secret=secret)
 
 
 def edges_of(plan, place):
@@ -380,7 +380,7 @@ def test_bins_do_not_depend_on_batches(secret):
     late = [table.slice(0, 10).set_column(0, "a", pa.nulls(10)), table.slice(10)]
 
     whole = plan_of(table, secret)
-    parts = fitted(cut, settings=HasherSettings(), secret=secret)
+    parts = fit_plan(cut, settings=HasherSettings(), secret=secret)
 
     assert whole.to_bytes() == parts.to_bytes()
     assert whole.columns[0].edges is not None
@@ -390,7 +390,7 @@ def test_bins_do_not_depend_on_batches(secret):
         np.searchsorted(whole.columns[0].edges, column[~np.isnan(column)], "right")
     )
     assert np.abs(shares / shares.sum() - 1 / 32).max() < 0.005
-    edges = fitted(late, settings=HasherSettings(), secret=secret).columns[0].edges
+    edges = fit_plan(late, settings=HasherSettings(), secret=secret).columns[0].edges
     assert edges is not None
     assert len(edges) == 31
 

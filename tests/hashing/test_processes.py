@@ -11,19 +11,19 @@ import pyarrow as pa
 import pytest
 
 from halfmask.hashing import HasherSettings
-from halfmask.hashing._plan import fitted
+from halfmask.hashing._plan import fit_plan
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
 HASH = """
 import json, sys
 import pyarrow as pa
 from halfmask.hashing import HasherSettings
-from halfmask.hashing._plan import fitted
+from halfmask.hashing._plan import fit_plan
 from halfmask.vault import Secret
 said = json.load(sys.stdin)
 table = pa.table(said["table"]["columns"])
 secret = Secret.from_bytes(bytes.fromhex(said["secret"]))
-plan = fitted([table], settings=HasherSettings(**said["table"]["settings"]), secret=secret)
+plan = fit_plan([table], settings=HasherSettings(**said["table"]["settings"]), secret=secret)
 rows = plan.rows(table)
 print(json.dumps([rows.indices.tolist(), rows.indptr.tolist()]))
 """
@@ -58,7 +58,7 @@ def test_another_process_hashes_alike(secret):
 
     said = GOLDEN["table"]
     table = pa.table(said["columns"])
-    plan = fitted([table], settings=HasherSettings(**said["settings"]), secret=secret)
+    plan = fit_plan([table], settings=HasherSettings(**said["settings"]), secret=secret)
     rows = plan.rows(table)
     assert rows.indptr is not None
     assert json.loads(done.stdout) == [rows.indices.tolist(), rows.indptr.tolist()]

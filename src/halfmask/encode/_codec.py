@@ -17,7 +17,13 @@ from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes
 from halfmask.encode._plan_bytes import plan_to_bytes, read_codec
 from halfmask.encode._planning import Planning
-from halfmask.encode._predictions import by_row, combined, come_home, sibling_rows, warn_of_unseen
+from halfmask.encode._predictions import (
+    average_siblings,
+    by_row,
+    come_home,
+    sibling_rows,
+    warn_of_unseen,
+)
 from halfmask.encode._receipts import ROW_ID, EncodingReceipt, digest_of, known_number
 from halfmask.encode._settings import CodecSettings, Roles
 from halfmask.encode._summary import FitSummary
@@ -430,7 +436,7 @@ class Codec:
         shares
             What `encode_siblings` gave.
         """
-        return combined(self.plan_.target, np.asarray(predictions), np.asarray(shares))
+        return average_siblings(self.plan_.target, np.asarray(predictions), np.asarray(shares))
 
     @property
     def classes_(self) -> list[Any]:

@@ -13,7 +13,7 @@ from halfmask._errors import DataError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.data import TableWriter, open_table
-from halfmask.encode._files import FileCount, batch_number, batch_rows, mapped, stream
+from halfmask.encode._files import FileCount, batch_number, batch_rows, map_batches, stream
 from halfmask.encode._predictions import by_row, come_home, warn_of_unseen
 from halfmask.encode._receipts import ROW_ID, digest_of, known_number
 
@@ -156,7 +156,7 @@ def decode_file(
     returned = Returned(codec, source, number, what="rows", counted=rows is not None)
     decode = partial(_decoded_rows, plan, returned)
     done, unseen = stream(
-        mapped(codec, source, decode, number=returned.number or 0),
+        map_batches(codec, source, decode, number=returned.number or 0),
         out,
         n_rows=source.n_rows,
         format=None,
@@ -227,11 +227,11 @@ def decode_predictions_file(
         answers = [name for name in source.columns if name not in {*plan.tokens, ROW_ID}]
     if ROW_ID in source.columns:
         frame = pl.concat(list(source.batches(columns=[ROW_ID, *answers])))
-        return _written(by_row(plan, frame, codec.receipts_, answers), out, overwrite=overwrite)
+        return _write_frame(by_row(plan, frame, codec.receipts_, answers), out, overwrite=overwrite)
     returned = Returned(codec, source, number, what="predictions", counted=rows is not None)
     decode = partial(_decoded_answers, plan, returned, answers)
     done, _ = stream(
-        mapped(codec, source, decode, number=returned.number or 0),
+        map_batches(codec, source, decode, number=returned.number or 0),
         out,
         n_rows=source.n_rows,
         format=None,
@@ -259,7 +259,7 @@ def _decoded_answers(
     return found, None
 
 
-def _written(frame: pl.DataFrame, out: str | Path, *, overwrite: bool) -> FileCount:
+def _write_frame(frame: pl.DataFrame, out: str | Path, *, overwrite: bool) -> FileCount:
     with TableWriter(out, format=None, overwrite=overwrite, guard_formulas=False) as writer:
         writer.write(frame)
     return FileCount(rows=frame.height, batches=1)

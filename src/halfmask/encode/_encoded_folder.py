@@ -13,7 +13,7 @@ from halfmask.encode._files import (
     batch_number,
     batch_rows,
     encoded_batch,
-    mapped,
+    map_batches,
     opened_as_fitted,
     receipt_of,
 )
@@ -105,8 +105,8 @@ def encode_folder(  # noqa: PLR0913 # as of `encode_file`
     notes: list[tuple[int, str]] = []
     rows = 0
     with folder_of_parts(out, n_parts=len(parts), ending=".parquet", overwrite=overwrite) as folder:
-        write = partial(_written, plan, ids, folder, batch_number(number, 0))
-        for note in mapped(codec, source, write, number=number, engine=engine):
+        write = partial(_write_batch, plan, ids, folder, batch_number(number, 0))
+        for note in map_batches(codec, source, write, number=number, engine=engine):
             notes.append(note)
             rows += note[0]
             report("encoding", rows / source.n_rows)
@@ -114,7 +114,7 @@ def encode_folder(  # noqa: PLR0913 # as of `encode_file`
     return FileCount(rows=rows, batches=len(notes), receipt=receipt)
 
 
-def _written(
+def _write_batch(
     plan: CodecPlan,
     ids: bool,  # noqa: FBT001 # bound by a partial
     folder: PartFolder,

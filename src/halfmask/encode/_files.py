@@ -154,7 +154,7 @@ def fit_file(  # noqa: PLR0913 # each says one thing, by its name
         engine or LocalEngine(1),
         source,
         source.columns,
-        partial(_unnumbered, summarize),
+        partial(_summarize_batch, summarize),
         FitSummary.__add__,
         n_rows=fit_rows(len(source.columns)),
         stage="fitting",
@@ -163,7 +163,7 @@ def fit_file(  # noqa: PLR0913 # each says one thing, by its name
     return codec._planned(roles, seen)  # noqa: SLF001 # as above
 
 
-def _unnumbered(
+def _summarize_batch(
     summarize: Callable[[pl.DataFrame], FitSummary], number: int, rows: pl.DataFrame
 ) -> FitSummary:
     del number  # a fit doesn't ask where rows stand
@@ -259,7 +259,7 @@ def encode_file(  # noqa: PLR0913 # each says one thing, by its name
     source = opened_as_fitted(table, options, plan)
     encode = partial(encoded_batch, plan, ids)
     done, notes = stream(
-        mapped(codec, source, encode, number=number, engine=engine),
+        map_batches(codec, source, encode, number=number, engine=engine),
         out,
         n_rows=source.n_rows,
         format=format,
@@ -326,7 +326,7 @@ def stream(
     return FileCount(rows=writer.rows, batches=len(notes)), notes
 
 
-def mapped(
+def map_batches(
     codec: Codec,
     source: Source,
     function: Callable[[int, pl.DataFrame], Part],

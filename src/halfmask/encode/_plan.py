@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import polars as pl
 
-from halfmask._errors import (
-    ColumnNotFoundError,
-    KeyMismatchError,
-    ParameterError,
-    SchemaError,
-)
+from halfmask._errors import ColumnNotFoundError, KeyMismatchError, ParameterError, SchemaError
 from halfmask._random import keyed_order
 from halfmask._validation import integer_at_least
 from halfmask.encode._codes import Codes

@@ -28,7 +28,7 @@ _SHARES = 2
 _MAX_ROWS = 50_000_000
 
 
-def decoded(
+def decode_values(
     target: Codes | NumberTarget | None, predictions: NDArray[Any]
 ) -> NDArray[np.float64] | NDArray[np.int64]:
     """Return decoded numbers or probabilities, or for predicted codes the numbers of classes."""
@@ -81,12 +81,12 @@ def come_home(
     if is_frame:
         array = to_polars(predictions).to_numpy()
         array = array[:, 0] if array.shape[1] == 1 else array
-    values = decoded(plan.target, _as_array(array))
+    values = decode_values(plan.target, _as_array(array))
     number = number_of(len(values))
     order = None if number is None else plan.order(len(values), number)
     if order is not None:
         values = values[inverse(order)]
-    answer = _named(plan.target, values)
+    answer = _name_columns(plan.target, values)
     if is_frame:
         return like(answer, predictions)
     if values.ndim == 2:
@@ -135,7 +135,7 @@ def _as_array(predictions: Any) -> NDArray[Any]:  # noqa: ANN401 # arrays, Serie
     return array
 
 
-def _named(
+def _name_columns(
     target: Codes | NumberTarget | None, values: NDArray[np.float64] | NDArray[np.int64]
 ) -> pl.DataFrame:
     """Return decoded predictions in columns with their names at home."""
@@ -172,10 +172,8 @@ def sibling_rows(
     return expanded.with_columns(coded.to_series()), np.column_stack([home, weights])
 
 
-def combined(
-    target: Codes | NumberTarget | None,
-    predictions: NDArray[Any],
-    shares: NDArray[np.float64],
+def average_siblings(
+    target: Codes | NumberTarget | None, predictions: NDArray[Any], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the mean of decoded predictions over siblings, one row for each row at home."""
     if shares.ndim != _SHARES or len(shares) != len(predictions):
@@ -186,7 +184,7 @@ def combined(
         raise ParameterError(
             "Classes of siblings have no mean.", hint="Give the probabilities of all codes."
         )
-    values = decoded(target, predictions).astype(np.float64)
+    values = decode_values(target, predictions).astype(np.float64)
     columns = values.reshape(len(values), -1)
     home, weights = shares[:, 0].astype(np.int64), shares[:, 1]
     n_rows = int(home.max()) + 1 if len(home) else 0

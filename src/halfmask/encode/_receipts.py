@@ -192,7 +192,7 @@ def known_number(
     if number == "auto":
         if not known and what == "rows":
             return 0
-        return _the_one(fits, bool(known), rows, what)
+        return _only_number(fits, bool(known), rows, what)
     if number not in fits and (fits or any(it.first == number for it in known)):
         raise DataError(
             f"The {rows:,} {what} don't belong to the table that was encoded with this number.",
@@ -215,7 +215,7 @@ _OTHERS = (
 )
 
 
-def _the_one(fits: set[int], known: bool, rows: int, what: str) -> int:  # noqa: FBT001 # one caller
+def _only_number(fits: set[int], known: bool, rows: int, what: str) -> int:  # noqa: FBT001 # one caller
     if len(fits) == 1:
         return next(iter(fits))
     if fits:

@@ -162,11 +162,7 @@ PROFILES: Mapping[Learner, Profile] = {
         numbers="ranks",
         claims=_claims(
             ("histogram gradient boosting (scikit-learn)", "exact", f"{_SEEN}; to 200,000 rows"),
-            (
-                "gradient boosting (LightGBM)",
-                "training rows",
-                f"{_SEEN}; {_BINS}",
-            ),
+            ("gradient boosting (LightGBM)", "training rows", f"{_SEEN}; {_BINS}"),
             ("decision tree", "training rows", f"{_SEEN}; at most 2**22 values a column"),
             ("random forest", "measured", "rows outside of a bootstrap sample may part elsewhere"),
             ("extra trees", "not invariant", "it draws thresholds between values"),
@@ -215,7 +211,7 @@ SPLIT = _claims(
 LEARNERS: tuple[Learner, ...] = tuple(PROFILES)
 BENT = _claims(("any learner", "measured", "a flow of this strength keeps no learner exact"))
 GROUPED = _claims(
-    ("any learner", "measured", "a matrix for each category keeps no pooled learner exact"),
+    ("any learner", "measured", "a matrix for each category keeps no pooled learner exact")
 )
 
 

@@ -280,12 +280,7 @@ class FitSummary:
 
     @classmethod
     def of(
-        cls,
-        batch: pl.DataFrame,
-        *,
-        roles: Roles,
-        settings: CodecSettings,
-        known: Collection[str],
+        cls, batch: pl.DataFrame, *, roles: Roles, settings: CodecSettings, known: Collection[str]
     ) -> Self:
         """Return what a fit needs to know of a batch."""
         watch = TextWatch(owner="Codec", known=known)

@@ -313,8 +313,7 @@ def columns_of(table: Any) -> dict[str, Any]:  # noqa: ANN401 # pyarrow ships no
             )
             if isinstance(column, pa.ChunkedArray):  # more than fits one array
                 raise DataError(
-                    f"Column {name!r} is too long to be hashed at once.",
-                    hint="Hash it in batches.",
+                    f"Column {name!r} is too long to be hashed at once.", hint="Hash it in batches."
                 )
         found[name] = column
     return found

@@ -189,8 +189,8 @@ class _Arrays:
 
     def made(self, dialect: Dialect, *, features: int, log_bits: int) -> CsvRows:
         """Return what was filled."""
-        tables, table_starts = _joined(self._tables, len(self.whats), np.uint64)
-        edges, edge_starts = _joined(self._edges, len(self.whats), np.float64)
+        tables, table_starts = _concatenate_columns(self._tables, len(self.whats), np.uint64)
+        edges, edge_starts = _concatenate_columns(self._edges, len(self.whats), np.float64)
         return CsvRows(
             dialect=dialect,
             features=features,
@@ -210,7 +210,7 @@ class _Arrays:
         return (hashes & np.uint64((1 << self._bits) - 1)).astype(np.uint32)
 
 
-def _joined(
+def _concatenate_columns(
     parts: Mapping[int, NDArray[Any]], width: int, dtype: type
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return arrays of some columns one behind the other, and where those of each begin."""

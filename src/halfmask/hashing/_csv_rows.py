@@ -92,10 +92,10 @@ class CsvRows:
                 # A fresh buffer, because the last one may still be hashed.
                 data = np.empty(len(held) + BLOCK + BEHIND + 1, np.uint8)
                 data[: len(held)] = held
-                size = len(held) + _filled(file, data[len(held) : len(held) + BLOCK])
+                size = len(held) + _fill_buffer(file, data[len(held) : len(held) + BLOCK])
                 last = size < len(held) + BLOCK
                 if last:
-                    size = _ended(data, size)
+                    size = _end_last_row(data, size)
                     if not size:
                         return
                 data[size : size + BEHIND] = 0
@@ -149,7 +149,7 @@ class CsvRows:
         )
 
 
-def _filled(file: Any, into: NDArray[np.uint8]) -> int:  # noqa: ANN401 # a file of Python or pyarrow
+def _fill_buffer(file: Any, into: NDArray[np.uint8]) -> int:  # noqa: ANN401 # a file of Python or pyarrow
     """Read until there is no room or nothing more; return how many bytes came."""
     done = 0
     while done < len(into):
@@ -160,7 +160,7 @@ def _filled(file: Any, into: NDArray[np.uint8]) -> int:  # noqa: ANN401 # a file
     return done
 
 
-def _ended(data: NDArray[np.uint8], size: int) -> int:
+def _end_last_row(data: NDArray[np.uint8], size: int) -> int:
     """End the last row of a file by one line end, whatever it ended by; return the new size."""
     while size and data[size - 1] in _ENDS:
         size -= 1

@@ -17,10 +17,10 @@ from halfmask.hashing._cells import floats_to_send
 from halfmask.hashing._csv_plan import csv_rows
 from halfmask.hashing._csv_rows import NotPlainError
 from halfmask.hashing._labels import LabelCodes, LabelledHasher, LabelsSeen, LabelTask
-from halfmask.hashing._plan import HashPlan, fitted
-from halfmask.hashing._reading import TableReading, opened
+from halfmask.hashing._plan import HashPlan, fit_plan
+from halfmask.hashing._reading import TableReading, open_readable
 from halfmask.hashing._rows import HashedRows
-from halfmask.hashing._streams import RowsWriter, divided, write_hashed
+from halfmask.hashing._streams import RowsWriter, open_divisible, write_hashed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,7 +106,7 @@ class FileHasher:
         The table is read once, in batches.
         """
         reading = reading or TableReading()
-        source = opened(table, reading)
+        source = open_readable(table, reading)
         features = _features(source.columns, label, reading.leave_out)
         report, seen = progress or silent, 0
         labels = LabelsSeen(label, task)
@@ -120,7 +120,7 @@ class FileHasher:
                 report("fitting", seen / source.n_rows)
 
         known = () if reading.options is None else reading.options.typed()
-        plan = fitted(frames(), settings=settings, secret=secret, known=known)
+        plan = fit_plan(frames(), settings=settings, secret=secret, known=known)
         return cls(plan=plan, label=label, codes=labels.codes(secret, settings.name))
 
     def rows(
@@ -209,7 +209,7 @@ class FileHasher:
         kinds = {column.name: column.kind for column in self.plan.columns}
         if self.label is not None and self.codes is not None:
             kinds[self.label] = self.codes.kind
-        source = opened(table, reading, kinds=kinds)
+        source = open_readable(table, reading, kinds=kinds)
         hasher, wanted = self._sent(source.columns, reading, labelled=labelled)
         seen = 0
         for rows in LocalEngine().map(source.batches(wanted), hasher.rows):
@@ -266,12 +266,7 @@ class FileHasher:
         category, number or key.
         """
         with RowsWriter(out, overwrite=overwrite) as writer:
-            for rows in self.rows(
-                table,
-                labelled=labelled,
-                reading=reading,
-                progress=progress,
-            ):
+            for rows in self.rows(table, labelled=labelled, reading=reading, progress=progress):
                 writer.write(rows)
         return writer.rows
 
@@ -318,7 +313,7 @@ class FileHasher:
         `read_rows` gives the rows of `write`, in the same order.
         """
         reading = reading or TableReading()
-        source = divided(table, reading, self.plan)
+        source = open_divisible(table, reading, self.plan)
         hasher, wanted = self._sent(source.columns, reading, labelled=labelled)
         return write_hashed(
             source,

@@ -12,7 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask._random import secret_parameter, type_of_key
 from halfmask.data.arrays import table_like
 from halfmask.hashing._cells import arrow_of
-from halfmask.hashing._plan import HashPlan, fitted, plan_of_schema
+from halfmask.hashing._plan import HashPlan, fit_plan, plan_of_schema
 from halfmask.hashing._settings import HasherSettings
 from halfmask.vault import Secret
 
@@ -199,7 +199,7 @@ class KeyedHasher(
             Frames with the same columns, each read once.
         """
         settings, secret = self._settings(), self._secret()
-        self.plan_ = fitted(batches, settings=settings, secret=secret)
+        self.plan_ = fit_plan(batches, settings=settings, secret=secret)
         self.n_features_in_ = len(self.plan_.columns)
         return self
 
@@ -263,7 +263,7 @@ class KeyedHasher(
         self._check_fitted()
         frames = iter(frames)
         for first in frames:
-            yield from self._plan(first).batches(_chained(first, frames))
+            yield from self._plan(first).batches(_prepend(first, frames))
 
     def to_bytes(self) -> bytes:
         """Return the fitted hasher without its key: JSON, to be sealed in a vault.
@@ -346,6 +346,6 @@ class KeyedHasher(
         return tags
 
 
-def _chained(first: object, rest: Iterator[object]) -> Iterator[object]:
+def _prepend(first: object, rest: Iterator[object]) -> Iterator[object]:
     yield first
     yield from rest

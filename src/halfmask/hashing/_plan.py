@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 
-from halfmask._errors import (
-    DataError,
-    HalfmaskError,
-    KeyMismatchError,
-    SchemaError,
-)
+from halfmask._errors import DataError, HalfmaskError, KeyMismatchError, SchemaError
 from halfmask._optional import need
 from halfmask.data.text_forms import TextWatch
 from halfmask.hashing._cells import (
@@ -28,7 +23,7 @@ from halfmask.hashing._cells import (
     with_column,
 )
 from halfmask.hashing._row_hasher import RowHasher
-from halfmask.hashing._settings import HashedColumn, HasherSettings, wired
+from halfmask.hashing._settings import HashedColumn, HasherSettings, wire_columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -82,7 +77,7 @@ class HashPlan:
             bits=self.settings.bits,
             signed=self.settings.signed,
             kinds={column.name: column.kind for column in self.columns},
-            wired=wired(self.columns, settings=self.settings, secret=self.secret),
+            wired=wire_columns(self.columns, settings=self.settings, secret=self.secret),
         )
         object.__setattr__(self, "_hasher", made)
 
@@ -245,7 +240,7 @@ def plan_of_schema(schema: Any, *, settings: HasherSettings, secret: Secret) -> 
     return HashPlan(settings=settings, columns=tuple(columns), secret=secret)
 
 
-def fitted(
+def fit_plan(
     frames: Iterable[object],
     *,
     settings: HasherSettings,
@@ -327,7 +322,7 @@ class _Sample:
 
     def add(self, columns: dict[str, Any], names: list[str], *, first: int, n_rows: int) -> None:
         """Look at a batch whose first row has a number."""
-        ranks = _mixed(np.arange(first, first + n_rows, dtype=np.uint64))
+        ranks = _mix_bits(np.arange(first, first + n_rows, dtype=np.uint64))
         chosen = np.flatnonzero(ranks <= self._bound)
         for name in names:
             if name not in self._columns:  # without a value until now
@@ -357,7 +352,7 @@ class _Sample:
             self._columns[name] = [np.concatenate(held)[kept]]
 
 
-def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return numbers mixed one to one: the finalizer of SplitMix64 (Steele, Lea, Flood 2014)."""
     mixed = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -55,7 +55,7 @@ class TableReading:
     leave_out: Sequence[str] = ()
 
 
-def opened(
+def open_readable(
     table: object, reading: TableReading, *, kinds: Mapping[str, str] | None = None
 ) -> _Opened | _Parquet:
     """Open a table of any kind that `halfmask.data.open_table` opens, and Parquet with lists.

@@ -41,7 +41,7 @@ def dense(
 ) -> tuple[NDArray[np.uint32], NDArray[np.float32] | None]:
     """Return the indices, and values if there are any, of rows of as many features as slots."""
     mask = np.uint64((1 << bits) - 1)
-    indices = _written([_place_coded(it, mask) for it in coded], n_rows)
+    indices = _write_slots([_place_coded(it, mask) for it in coded], n_rows)
     if not signed and all(it.values is None for it in coded):
         return indices, None
     values = np.ones((n_rows, len(coded)), np.float32)
@@ -99,17 +99,17 @@ def _signs(hashes: NDArray[np.uint64]) -> NDArray[np.float32]:
 _Place: TypeAlias = "Callable[[int, int, int, NDArray[np.uint32]], None]"
 
 
-def placed(
+def place_slots(
     slots: Sequence[Slot], columns: Mapping[str, Any], n_rows: int, *, bits: int
 ) -> NDArray[np.uint32] | None:
     """Return the indices of rows; None where numbers are kept."""
     if not n_rows or any(isinstance(slot, RawSlot) for slot in slots):
         return None
     mask = np.uint64((1 << bits) - 1)
-    return _written([placer(slot, columns, mask) for slot in slots], n_rows)
+    return _write_slots([placer(slot, columns, mask) for slot in slots], n_rows)
 
 
-def _written(places: Sequence[_Place], n_rows: int) -> NDArray[np.uint32]:
+def _write_slots(places: Sequence[_Place], n_rows: int) -> NDArray[np.uint32]:
     """Return the indices that slots write, a column each, block by block."""
     indices = np.empty((n_rows, len(places)), np.uint32)
     for first in range(0, n_rows, _BLOCK):
@@ -262,7 +262,9 @@ class RowHasher:
         bits, signed = self.bits, self.signed
         columns = columns_of(table)
         values = None
-        indices = None if signed else placed(self.wired.slots, columns, table.num_rows, bits=bits)
+        indices = (
+            None if signed else place_slots(self.wired.slots, columns, table.num_rows, bits=bits)
+        )
         if indices is None:
             coded = [slot.coded(columns) for slot in self.wired.slots]
             indices, values = dense(coded, table.num_rows, bits=bits, signed=signed)

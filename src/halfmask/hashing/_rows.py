@@ -89,7 +89,7 @@ class HashedRows:
         for name in ("indices", "indptr", "values", "labels", "weights"):
             array = getattr(self, name)
             if array is not None:
-                object.__setattr__(self, name, _frozen(array, name))
+                object.__setattr__(self, name, _read_only_view(array, name))
         self._check_features()
         self._check_labels()
 
@@ -215,11 +215,11 @@ class HashedRows:
                 "Hashed rows of different bits, labels, values or weights can't be joined."
             )
         if first.width is not None and all(part.width == first.width for part in rows):
-            found = _stacked(rows, "indices", "values")
+            found = _stack(rows, "indices", "values")
         else:
-            found = _chained(rows)
+            found = _chain_features(rows)
         return cls(
-            bits=first.bits, classes=first.classes, **found, **_stacked(rows, "labels", "weights")
+            bits=first.bits, classes=first.classes, **found, **_stack(rows, "labels", "weights")
         )
 
     def form(self) -> tuple[object, ...]:
@@ -256,8 +256,7 @@ class HashedRows:
         data = np.ones(len(indices), np.float32) if values is None else values.copy()
         narrow = np.int32 if len(indices) < 1 << 31 else np.int64
         matrix = csr_matrix(
-            (data, indices.astype(narrow), bounds.astype(narrow)),
-            shape=(len(self), 1 << self.bits),
+            (data, indices.astype(narrow), bounds.astype(narrow)), shape=(len(self), 1 << self.bits)
         )
         matrix.sum_duplicates()
         return matrix
@@ -298,7 +297,7 @@ class HashedRows:
             raise DataError(error.what) from None
 
 
-def _stacked(parts: Sequence[HashedRows], *names: str) -> dict[str, Any]:
+def _stack(parts: Sequence[HashedRows], *names: str) -> dict[str, Any]:
     return {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in names
@@ -306,7 +305,7 @@ def _stacked(parts: Sequence[HashedRows], *names: str) -> dict[str, Any]:
     }
 
 
-def _chained(parts: Sequence[HashedRows]) -> dict[str, Any]:
+def _chain_features(parts: Sequence[HashedRows]) -> dict[str, Any]:
     """Return the features in the flat layout: each part's offsets go on where the last ended."""
     bounds, indices, values = zip(*(part.flat() for part in parts), strict=True)
     ends = np.cumsum([len(each) for each in indices])
@@ -321,7 +320,7 @@ def _chained(parts: Sequence[HashedRows]) -> dict[str, Any]:
     return found
 
 
-def _frozen(array: NDArray[Any], name: str) -> NDArray[Any]:
+def _read_only_view(array: NDArray[Any], name: str) -> NDArray[Any]:
     if not isinstance(array, np.ndarray):
         raise DataError(f"The {name} of hashed rows must be a numpy array.")
     view = np.require(array, requirements=["C", "A"]).view()

@@ -88,10 +88,10 @@ class HasherSettings:
         if type(self.name) is not str or not self.name:
             raise ParameterError("The 'name' parameter of KeyedHasher must be a text, not empty.")
         for name in ("categorical", "text", "sets"):
-            object.__setattr__(self, name, _names(getattr(self, name), name))
-        object.__setattr__(self, "interactions", _crossed(self.interactions))
+            object.__setattr__(self, name, _check_names(getattr(self, name), name))
+        object.__setattr__(self, "interactions", _check_interactions(self.interactions))
         for name in ("ngrams", "characters"):
-            object.__setattr__(self, name, _lengths(getattr(self, name), name))
+            object.__setattr__(self, name, _check_lengths(getattr(self, name), name))
         if self.text and self.ngrams is None and self.characters is None:
             raise ParameterError(
                 "A KeyedHasher of texts needs 'ngrams' of words, or of 'characters', or both."
@@ -193,7 +193,7 @@ class HasherSettings:
                     )
 
 
-def _names(names: Any, parameter: str) -> tuple[str, ...]:  # noqa: ANN401 # what the caller gave
+def _check_names(names: Any, parameter: str) -> tuple[str, ...]:  # noqa: ANN401 # what the caller gave
     fits = isinstance(names, Sequence) and not isinstance(names, str | bytes)
     if not fits or not all(isinstance(name, str) for name in names):
         raise ParameterError(
@@ -204,12 +204,12 @@ def _names(names: Any, parameter: str) -> tuple[str, ...]:  # noqa: ANN401 # wha
     return tuple(names)
 
 
-def _crossed(interactions: Any) -> tuple[tuple[str, ...], ...]:  # noqa: ANN401 # as above
+def _check_interactions(interactions: Any) -> tuple[tuple[str, ...], ...]:  # noqa: ANN401 # as above
     if not isinstance(interactions, Sequence) or isinstance(interactions, str | bytes):
         raise ParameterError(
             "The 'interactions' parameter of KeyedHasher must be a list of lists of column names."
         )
-    crossed = tuple(_names(each, "interactions") for each in interactions)
+    crossed = tuple(_check_names(each, "interactions") for each in interactions)
     if any(len(each) < 2 for each in crossed) or len(set(crossed)) < len(crossed):
         raise ParameterError(
             "Each of the 'interactions' of KeyedHasher must be of two columns or more, and differ."
@@ -217,7 +217,7 @@ def _crossed(interactions: Any) -> tuple[tuple[str, ...], ...]:  # noqa: ANN401 
     return crossed
 
 
-def _lengths(lengths: Any, parameter: str) -> tuple[int, int] | None:  # noqa: ANN401 # as above
+def _check_lengths(lengths: Any, parameter: str) -> tuple[int, int] | None:  # noqa: ANN401 # as above
     if lengths is None:
         return None
     fits = (
@@ -263,7 +263,9 @@ class Wired(NamedTuple):
     bags: tuple[Bag, ...]
 
 
-def wired(columns: Sequence[HashedColumn], *, settings: HasherSettings, secret: Secret) -> Wired:
+def wire_columns(
+    columns: Sequence[HashedColumn], *, settings: HasherSettings, secret: Secret
+) -> Wired:
     """Return slots and bags of columns, in a keyed order.
 
     The order of a row's features follows from the key and the names alone, so that it tells

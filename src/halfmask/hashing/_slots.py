@@ -49,13 +49,13 @@ class HasherKeys:
     def of(self, purpose: str, *columns: str) -> Key:
         """Return the key of a purpose and a column, or several."""
         # One column is its name; several are a JSON list of names. Their purposes differ.
-        column = columns[0] if len(columns) == 1 else _listed(columns)
+        column = columns[0] if len(columns) == 1 else _to_json_list(columns)
         material = self.secret.key(f"hash/{self.name}/{purpose}", column=column, length=_KEY_BYTES)
         first, last = np.frombuffer(material, "<u8").astype(np.uint64)
         return first, last
 
 
-def _listed(columns: Sequence[str]) -> str:
+def _to_json_list(columns: Sequence[str]) -> str:
     return json.dumps(list(columns), ensure_ascii=False, separators=(",", ":")) if columns else ""
 
 

@@ -169,7 +169,7 @@ def read_rows(where: str | Path) -> Iterator[HashedRows]:
                 )
 
 
-def divided(table: object, reading: TableReading, plan: HashPlan) -> Source:
+def open_divisible(table: object, reading: TableReading, plan: HashPlan) -> Source:
     """Open a table whose parts workers can read."""
     sets = [column.name for column in plan.columns if column.role == "set"]
     if sets:
@@ -200,13 +200,13 @@ def write_hashed(
     check_confidential(engine, what="the hasher's keys")
     n_parts, rows = len(source.parts() or ()), 0
     with folder_of_parts(out, n_parts=n_parts, ending=".arrows", overwrite=overwrite) as folder:
-        for written in map_table(engine, source, columns, partial(_written, hasher, folder)):
+        for written in map_table(engine, source, columns, partial(_write_part, hasher, folder)):
             rows += written
             progress("hashing", rows / source.n_rows)
     return rows
 
 
-def _written(hasher: LabelledHasher, folder: PartFolder, number: int, rows: pl.DataFrame) -> int:
+def _write_part(hasher: LabelledHasher, folder: PartFolder, number: int, rows: pl.DataFrame) -> int:
     """Write the hashed rows of a part; return their number."""
     with RowsWriter(folder.path(number), overwrite=True) as writer:
         for piece in rows.iter_slices(BATCH_ROWS):

@@ -61,7 +61,7 @@ def arrays_of(batch: object) -> dict[str, Any]:
     """Return the parts of hashed rows that a record batch holds, its structure checked."""
     if not isinstance(batch, pa.RecordBatch):
         raise DataError("Hashed rows come as a record batch of Arrow.")
-    bits, kind, classes = _said(batch.schema)
+    bits, kind, classes = _read_metadata(batch.schema)
     names = batch.schema.names
     if not names or names[0] != "i" or names[1:] != [each for each in "vyw" if each in names]:
         raise DataError("Hashed rows have the fields i, v, y and w, in that order, and no other.")
@@ -73,9 +73,9 @@ def arrays_of(batch: object) -> dict[str, Any]:
     except pa.ArrowException:
         raise DataError("The record batch of hashed rows is damaged.") from None
     found: dict[str, Any] = {"bits": bits, "classes": classes}
-    bounds, found["indices"] = _unlisted(batch.column("i"), pa.uint32(), "i")
+    bounds, found["indices"] = _split_lists(batch.column("i"), pa.uint32(), "i")
     if "v" in names:
-        other, found["values"] = _unlisted(batch.column("v"), pa.float32(), "v")
+        other, found["values"] = _split_lists(batch.column("v"), pa.float32(), "v")
         if (bounds is None) != (other is None) or not np.array_equal(bounds, other):
             raise DataError("The fields i and v of hashed rows must have the same lists.")
     if bounds is not None:
@@ -87,7 +87,7 @@ def arrays_of(batch: object) -> dict[str, Any]:
     return found
 
 
-def _said(schema: Any) -> tuple[int, Any, int]:  # noqa: ANN401 - pyarrow ships no types
+def _read_metadata(schema: Any) -> tuple[int, Any, int]:  # noqa: ANN401 - pyarrow ships no types
     """Return the bits, the type of labels or None, and the number of classes."""
     metadata = schema.metadata or {}
     if metadata.get(_FORMAT_KEY) != FORMAT.encode():
@@ -112,7 +112,7 @@ def _said(schema: Any) -> tuple[int, Any, int]:  # noqa: ANN401 - pyarrow ships 
     )
 
 
-def _unlisted(column: Any, kind: Any, name: str) -> tuple[Any, Any]:  # noqa: ANN401 - no types
+def _split_lists(column: Any, kind: Any, name: str) -> tuple[Any, Any]:  # noqa: ANN401 - no types
     """Return the offsets (None where all lists are of one length) and the items of lists."""
     fixed = pa.types.is_fixed_size_list(column.type)
     if not (fixed or pa.types.is_list(column.type)) or column.type.value_type != kind:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask.hashing import HashedRows
-from halfmask.trainer.client._flow import rebatched
+from halfmask.trainer.client._flow import rebatch
 from trainer.client.stand_in import (  # type: ignore[import-not-found] # beside, not in a package
     rows_of,
 )
@@ -25,7 +25,7 @@ def _cut(whole, sizes):
 def test_sizes_are_equal_and_rows_stay(sizes, n_rows):
     whole = rows_of(sum(sizes))
 
-    found = list(rebatched(_cut(whole, sizes), n_rows))
+    found = list(rebatch(_cut(whole, sizes), n_rows))
 
     full, rest = divmod(sum(sizes), n_rows)
     assert [len(each) for each in found] == [n_rows] * full + [rest] * bool(rest)
@@ -47,7 +47,7 @@ def test_long_rows_make_shorter_batches_wherever_the_source_was_cut(
     whole = HashedRows(indices=indices, indptr=bounds, bits=20)
     places = sorted({0, *(c for c in cuts if c <= len(lengths)), len(lengths)})
 
-    found = list(rebatched(_cut(whole, np.diff(places)), n_rows, max_bytes=max_bytes))
+    found = list(rebatch(_cut(whole, np.diff(places)), n_rows, max_bytes=max_bytes))
 
     # Row by row, as one would do it by hand.
     expected, rows, size = [], 0, 0

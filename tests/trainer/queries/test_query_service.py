@@ -16,7 +16,6 @@ import pytest
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.dp.queries import PrivateTable
 from halfmask.trainer.queries import create_query_app
-from halfmask.trainer.service import ServiceOptions
 from halfmask.trainer.service._serving import server_of
 from halfmask.trainer.store import open_lists
 
@@ -36,9 +35,7 @@ def served(app):
         ports.append(port)
         listening.set()
 
-    server = server_of(
-        app, host="127.0.0.1", port=0, options=ServiceOptions(), tls=None, started=started
-    )
+    server = server_of(app, host="127.0.0.1", port=0, tls=None, started=started)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     assert listening.wait(20), "the service didn't start"

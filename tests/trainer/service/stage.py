@@ -99,9 +99,7 @@ class Trainer(Guest):
         self.tenant = "acme"
         self.port = None
         app = application(folder, options)
-        self.server = server_of(
-            app, host="127.0.0.1", port=0, options=options, tls=tls, started=self._listens
-        )
+        self.server = server_of(app, host="127.0.0.1", port=0, tls=tls, started=self._listens)
         self.service = app.state.service
         self._client = {"trust_env": False, "timeout": 120, **client}
         self._scheme = "https" if tls else "http"

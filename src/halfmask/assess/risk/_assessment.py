@@ -11,6 +11,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask._facts import Facts
+from halfmask._validation import each_name
 from halfmask.assess._risk import percent
 from halfmask.assess.risk._individual import IndividualRisk, individual_risk, sampling_weights
 from halfmask.assess.risk._log_linear import LogLinearRisk, log_linear_risk

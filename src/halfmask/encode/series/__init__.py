@@ -7,7 +7,6 @@ them, so that every batch begins at a `SeriesState`. `Event` names times that ot
 from __future__ import annotations
 
 from halfmask.encode.series._series_codec import SeriesCodec
-from halfmask.encode.series._settings import Event
-from halfmask.encode.series._state import SeriesState
+from halfmask.encode.series._settings import Event, SeriesState
 
 __all__ = ["Event", "SeriesCodec", "SeriesState"]

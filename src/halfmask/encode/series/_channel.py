@@ -65,10 +65,7 @@ class ScoreMap:
 
     @staticmethod
     def _along(
-        x: NDArray[np.float64],
-        xs: NDArray[np.float64],
-        ys: NDArray[np.float64],
-        tail: np.ufunc,
+        x: NDArray[np.float64], xs: NDArray[np.float64], ys: NDArray[np.float64], tail: np.ufunc
     ) -> NDArray[np.float64]:
         below, above = xs[0] - x, x - xs[-1]
         most = 700.0 if tail is np.expm1 else np.inf
@@ -202,11 +199,7 @@ def fits(
 
 
 def _filter(
-    lags: tuple[int, ...],
-    weights: NDArray[np.float64],
-    constant: float,
-    *,
-    differenced: bool,
+    lags: tuple[int, ...], weights: NDArray[np.float64], constant: float, *, differenced: bool
 ) -> Filter:
     """Return the filter of levels, where that of differences was fitted."""
     if not differenced:
@@ -303,10 +296,7 @@ class Channel:
         return FilteredSeries(values=values, sent=sent, expected=expected, history=after.copy())
 
     def numbers(
-        self,
-        sent: NDArray[np.float64],
-        expected: NDArray[np.float64],
-        around: NDArray[np.float64],
+        self, sent: NDArray[np.float64], expected: NDArray[np.float64], around: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return what these would be the sending of, each given the true past, between steps."""
         wide = (slice(None),) + (None,) * (sent.ndim - 1)
@@ -314,7 +304,9 @@ class Channel:
         season, width, _, tilt, _ = (row[wide] for row in around)
         residual = self.scores.residual(self.tau * sent + score + tilt)
         turned = season + width * (level + spread * residual)
-        values: NDArray[np.float64] = unpowered(turned, self.power) * self.scale + self.center
+        values: NDArray[np.float64] = (
+            from_signed_power(turned, self.power) * self.scale + self.center
+        )
         return values
 
     @property
@@ -324,7 +316,7 @@ class Channel:
         )
 
 
-def powered(values: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+def to_signed_power(values: NDArray[np.float64], power: float) -> NDArray[np.float64]:
     """Return the signed power, or logarithm, of values in units of their scale."""
     if power == 1.0:
         return values
@@ -332,7 +324,7 @@ def powered(values: NDArray[np.float64], power: float) -> NDArray[np.float64]:
     return np.copysign(np.log1p(size) if power == 0 else 2 * (np.sqrt(size + 1) - 1), values)
 
 
-def unpowered(turned: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+def from_signed_power(turned: NDArray[np.float64], power: float) -> NDArray[np.float64]:
     """Return the values whose signed power this is."""
     if power == 1.0:
         return turned

@@ -54,10 +54,13 @@ class ColumnPipeline:
         history: NDArray[np.float64],
     ) -> Sent:
         """Return the number to send for each step, and how it came about."""
+        from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
+
         failed = 0
         for limit in LIMITS:
             steps, rest, present = self._on_grid(column, rows, limit)
-            filtered = self._sent(steps, present, positions, history)
+            lost = ~present | self.sealed(positions)
+            filtered = self._walk(SEND, steps, np.zeros(len(steps)), lost, positions, history)
             sent = self._dressed(filtered, steps, present, positions, rows >= 0)
             back, back_present, back_there, _ = self.take(sent, positions, history)
             wrong = (present & (back != steps)) | (present != back_present)
@@ -75,10 +78,7 @@ class ColumnPipeline:
         )
 
     def take(
-        self,
-        sent: NDArray[np.float64],
-        positions: NDArray[np.int64],
-        history: NDArray[np.float64],
+        self, sent: NDArray[np.float64], positions: NDArray[np.int64], history: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], FilteredSeries]:
         """Return each step's value, whether it has one, whether it has a row, and the walk."""
         from halfmask.kernels.encoding.series import TAKE  # noqa: PLC0415 # loads the compiler
@@ -98,16 +98,6 @@ class ColumnPipeline:
         filtered = self._walk(TAKE, steps, bare, sealed | ~present, positions, history)
         steps = np.where(sealed, steps, filtered.values)
         return steps, present, there, filtered
-
-    def after(
-        self,
-        column: pl.Series,
-        rows: NDArray[np.int64],
-        positions: NDArray[np.int64],
-        history: NDArray[np.float64],
-    ) -> FilteredSeries:
-        """Go along rows that are known as `send` does."""
-        return self.send(column, rows, positions, history).filtered
 
     def expect(
         self,
@@ -168,18 +158,6 @@ class ColumnPipeline:
         present = (rows >= 0) & filled[rows]
         steps = np.where(present, cells[rows], self.channel.grain.center)
         return steps, np.where(present, rest[rows], np.int64(0)), present
-
-    def _sent(
-        self,
-        steps: NDArray[np.float64],
-        present: NDArray[np.bool_],
-        positions: NDArray[np.int64],
-        history: NDArray[np.float64],
-    ) -> FilteredSeries:
-        from halfmask.kernels.encoding.series import SEND  # noqa: PLC0415 # loads the compiler
-
-        lost = ~present | self.sealed(positions)
-        return self._walk(SEND, steps, np.zeros(len(steps)), lost, positions, history)
 
     def _dressed(
         self,

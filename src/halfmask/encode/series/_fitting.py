@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.encode.series._channel import Channel, Filter, ScoreMap, candidates, fits, powered
+from halfmask.encode.series._channel import (
+    Channel,
+    Filter,
+    ScoreMap,
+    candidates,
+    fits,
+    to_signed_power,
+)
 from halfmask.encode.series._least_squares import Regression, ljung_box, tested_lags
 from halfmask.encode.series._noise import Veil
 
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 _ROUNDS = 3
 
 
-def carried(series: NDArray[np.float64], present: NDArray[np.bool_]) -> NDArray[np.float64]:
+def carry_forward(series: NDArray[np.float64], present: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the series with the last value in place of each missing one."""
     places = np.where(present, np.arange(len(series)), -1)
     last = np.maximum.accumulate(places)
@@ -40,7 +47,7 @@ def past_of(
     A missing value is its forecast by the filter. A line drawn through a gap would end in a value
     that is unknown, and a filter that is fitted to it is wrong behind every gap.
     """
-    filled = carried(series, present)
+    filled = carry_forward(series, present)
     found = [(float(np.mean(series[rows] ** 2)), Filter.none(), filled)]
     whole = bool(present.all())
     for _ in range(1 if whole else _ROUNDS):
@@ -50,7 +57,7 @@ def past_of(
         best = min(tried, key=lambda fit: fit.aicc).filter
         if whole:
             return best, filled
-        filled = _filled(best, filled, present)
+        filled = _fill_gaps(best, filled, present)
         missed = float(np.mean(rest_of(best, filled, present)[rows] ** 2))
         if not np.isfinite(missed):
             break
@@ -63,12 +70,12 @@ def rest_of(
     past: Filter, series: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return what a filter misses of each value, its own words in place of missing ones."""
-    filled = series if present.all() else _filled(past, series, present)
+    filled = series if present.all() else _fill_gaps(past, series, present)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.clip(filled - past.along(filled), -1e100, 1e100)
 
 
-def _filled(
+def _fill_gaps(
     past: Filter, series: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return the series with what a filter says in place of each missing value."""
@@ -158,7 +165,7 @@ class _Stages:
         """Go through all stages."""
         rows, calendar = self._rows, self._calendar
         power, scale, center = self._bend()
-        turned = powered((self._it.steps - center) / scale, power)
+        turned = to_signed_power((self._it.steps - center) / scale, power)
         level = self._level(turned)
         width, wide = self._width(turned - calendar.along(level))
         past, v = past_of(
@@ -193,7 +200,7 @@ class _Stages:
         # Nothing is drawn yet: scores are filtered once more, as spread as noise.
         flat = replace(channel, veil=replace(veil, drawn=0 * veil.drawn))
         g = self._walked(flat)
-        tilt = self._fitted(g)
+        tilt = self._calendar.weights(g)
         rest = g - calendar.along(tilt)
         veil = replace(veil, drawn=veil.drawn * float(np.std(rest[self._rows])))
         g = np.where(it.present, rest + calendar.along(veil.drawn), 0.0)
@@ -227,25 +234,22 @@ class _Stages:
 
     def _likelihood(self, power: float, scale: float, center: float) -> float:
         y = (self._it.steps - center) / scale
-        turned = powered(y, power)
+        turned = to_signed_power(y, power)
         rest = turned - self._calendar.along(self._level(turned))
         _, wide = self._width(rest)
-        known = carried(rest / wide, self._it.present)
+        known = carry_forward(rest / wide, self._it.present)
         best = min(fits(known, self._rows, [(1, 2, 3)]), key=lambda fit: fit.aicc)
         slope = (power - 1) * np.log1p(np.abs(y)) - np.log(scale)
         return -best.aicc / 2 + float(np.sum((slope - np.log(wide))[self._rows]))
-
-    def _fitted(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._calendar.weights(target)
 
     def _level(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weights of the level, on which single values pull only so hard."""
         if len(self._rows) < _FEW:
             return self._flat(float(np.median(target[self._rows])))
-        fitted = self._calendar.along(self._fitted(target))
+        fitted = self._calendar.along(self._calendar.weights(target))
         rest = (target - fitted)[self._rows]
         bound = _WINSOR * _MAD * float(np.median(np.abs(rest)))
-        return self._fitted(fitted + np.clip(target - fitted, -bound, bound))
+        return self._calendar.weights(fitted + np.clip(target - fitted, -bound, bound))
 
     def _width(self, rest: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights of the log spread, and the spread at each step."""
@@ -253,7 +257,7 @@ class _Stages:
         typical = max(float(np.sqrt(np.mean(rest[rows] ** 2))), 1e-12)
         if len(rows) < _FEW:
             return self._flat(np.log(typical)), np.full(self._n, typical)
-        weights = self._fitted(np.log(np.abs(rest) + 0.02 * typical))
+        weights = self._calendar.weights(np.log(np.abs(rest) + 0.02 * typical))
         spread = np.exp(self._calendar.along(weights))
         factor = float(np.sqrt(np.mean((rest[rows] / spread[rows]) ** 2))) or 1.0
         weights[0] += np.log(factor)

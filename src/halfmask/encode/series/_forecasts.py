@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.encode.series._plan import SeriesPlan
-    from halfmask.encode.series._state import SeriesState
+    from halfmask.encode.series._settings import SeriesState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class ForecastQuery:
             )
         history = self.plan.history(state, self.entity, self.column)
         cells = rows[self.plan.columns[self.column]]
-        filtered = pipeline.after(cells, grid.rows, grid.positions, history)
+        filtered = pipeline.send(cells, grid.rows, grid.positions, history).filtered
         asked = np.zeros((len(grid.rows), *self.numbers.shape[1:]))
         asked[sent] = self.numbers
         numbers = pipeline.judge(asked, grid.positions, filtered)[grid.there]

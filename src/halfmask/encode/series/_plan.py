@@ -10,17 +10,16 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, KeyMismatchError, SchemaError
-from halfmask.encode._archive import Archive
 from halfmask.encode._codes import whole_codes
 from halfmask.encode._mix import token
+from halfmask.encode._plan_bytes import Archive
 from halfmask.encode.series._channel import Channel, Filter, ScoreMap
 from halfmask.encode.series._clock import SeriesClock
 from halfmask.encode.series._column_pipeline import ColumnPipeline
 from halfmask.encode.series._noise import Keystream, Veil
 from halfmask.encode.series._quantizer import Quantizer
 from halfmask.encode.series._seasons import Seasons, Term
-from halfmask.encode.series._settings import Event, SeriesSettings
-from halfmask.encode.series._state import SeriesState
+from halfmask.encode.series._settings import Event, SeriesSettings, SeriesState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -190,10 +189,10 @@ class SeriesPlan:
             ahead[entity] = int(grid.positions[-1]) + 1
             for column, name in enumerate(self.columns):
                 known = self.history(state, entity, column)
-                filtered = self.pipeline(entity, column).after(
+                sent = self.pipeline(entity, column).send(
                     rows[name], grid.rows, grid.positions, known
                 )
-                history[entity * len(self.columns) + column] = filtered.history
+                history[entity * len(self.columns) + column] = sent.filtered.history
         return SeriesState(codec=self.id, next=tuple(ahead), history=tuple(history))
 
     def by_entity(self, batch: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -33,7 +33,7 @@ _FEWEST = 80
 _MAX_ROWS = 20_000
 
 
-def remembered(
+def find_later_memory(
     fitting: Fitting, periods: tuple[Period, ...] | None
 ) -> tuple[tuple[int, float], ...]:
     """Return autocorrelations, by lag, of the second half's residuals under a fit to the first."""
@@ -186,7 +186,7 @@ def _channel(
         far=settings.seal_beyond or np.inf,
         noise=noise.normal("veil", first, n),
     )
-    later = remembered(fitting, settings.periods)
+    later = find_later_memory(fitting, settings.periods)
     return replace(fitting.channel(), sign=sign, later=later)
 
 

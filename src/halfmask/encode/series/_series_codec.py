@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from halfmask.encode._settings import LearnerClaim, Weakness
     from halfmask.encode.series._plan import SeriesPlan
     from halfmask.encode.series._seasons import Period
-    from halfmask.encode.series._settings import Missing, Order
-    from halfmask.encode.series._state import SeriesState
+    from halfmask.encode.series._settings import Missing, Order, SeriesState
 
 
 @dataclass(kw_only=True, eq=False)

@@ -52,20 +52,7 @@ ACTIONS: tuple[type[Action], ...] = (
 
 #: Any action, as pydantic reads it from the key ``do`` of a rule.
 AnyAction: TypeAlias = Annotated[
-    Erase
-    | Keep
-    | Sequence
-    | Token
-    | Hash
-    | CoarsenTime
-    | Shift
-    | Round
-    | Noise
-    | Scale
-    | Recode
-    | RecodeMany
-    | Mask
-    | Generalize
-    | FreeText,
+    Erase | Keep | Sequence | Token | Hash | CoarsenTime | Shift | Round | Noise | Scale | Recode
+    | RecodeMany | Mask | Generalize | FreeText,
     Field(discriminator="do"),
-]
+]  # fmt: skip

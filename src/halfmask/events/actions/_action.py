@@ -213,14 +213,14 @@ class Memo:
         found = [each if isinstance(each, tuple) else (Kind.MISSING, b"") for each in made]
         more = Values.from_tokens(Level.of_events(len(found)), np.arange(len(found)), found)
         self._size = self._known.size + len(self._made.data) + len(more.data)
-        self._made = _joined(self._made, more)
+        self._made = _append_values(self._made, more)
         self._reasons = np.concatenate([self._reasons, reasons])
 
 
 _SCALARS = (Kind.FALSE, Kind.TRUE, Kind.INTEGER, Kind.NUMBER, Kind.STRING)
 
 
-def _joined(one: Values, other: Values) -> Values:
+def _append_values(one: Values, other: Values) -> Values:
     """Return values one behind the other."""
     shift = len(one.data)
     return Values(

@@ -267,8 +267,7 @@ class FreeText(Action):
         """Return the cleaner."""
         named = () if self.people is None else resources.table(self.people, "names").values
         search = DetailSearch(
-            [_TYPES[it] for it in self.find],
-            names=KnownNames(named, every=True) if named else None,
+            [_TYPES[it] for it in self.find], names=KnownNames(named, every=True) if named else None
         )
         drops = self.found == "drop"
 

@@ -151,7 +151,7 @@ class _Exactly:
         read = Quantities.read(values, context, self._action.units)
         # Both the number and the step are brought to the digits of the finer of them.
         places = np.maximum(read.places, self._places)
-        units, fits = raised(read.units, places - read.places)
+        units, fits = raise_units(read.units, places - read.places)
         # A step that would be too large is larger than twice any number.
         power = places - self._places
         step = np.where(self._units <= MOST // ten_to(power), self._units * ten_to(power), MOST)
@@ -181,7 +181,7 @@ class _Significant:
         return read.written(rounded // ten_to(cut), read.places - cut, read.fits)
 
 
-def raised(
+def raise_units(
     units: NDArray[np.int64], power: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return units times ten to a power, and where that isn't too large; 0 elsewhere."""
@@ -264,10 +264,10 @@ class _Scaler:
         factors = [
             self._other if word is None else self._entries.get(word, self._other) for word in words
         ]
-        return scaled(values, context, [*factors, self._other], codes, self._action)
+        return scale_numbers(values, context, [*factors, self._other], codes, self._action)
 
 
-def scaled(
+def scale_numbers(
     values: Values,
     context: Context,
     factors: Sequence[Decimal | None],
@@ -276,7 +276,7 @@ def scaled(
 ) -> Values:
     """Return numbers times factors; None counts as ``not-in-table``."""
     read = Quantities.read(values, context, () if action is None else action.units)
-    parts = [(0, 0) if factor is None else _parts(factor) for factor in factors]
+    parts = [(0, 0) if factor is None else _units_and_places(factor) for factor in factors]
     pairs = np.array(parts, np.int64).reshape(-1, 2)
     known = np.array([factor is not None for factor in factors], np.bool_)[codes]
     context.fail("not-in-table", values.level, read.fits & ~known)
@@ -296,7 +296,7 @@ def scaled(
     return read.written(product, digits, fits)
 
 
-def _parts(factor: Decimal) -> tuple[int, int]:
+def _units_and_places(factor: Decimal) -> tuple[int, int]:
     """Return a factor as units and places."""
     plain = factor.normalize()
     places = max(-int(plain.as_tuple().exponent), 0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask.events.actions._generalize import GOES, STAYS, Splitter
-from halfmask.events.actions._round import scaled
+from halfmask.events.actions._round import scale_numbers
 from halfmask.events.block._level import Level
 from halfmask.events.block._levels import merged, only, repeated
 from halfmask.events.block._paths import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from halfmask.events.block._block import Block
     from halfmask.events.block._words import Token
-    from halfmask.events.running._conditions import Condition
+    from halfmask.events.running._context import Condition
     from halfmask.events.secrets._tables import ElementPart
 
 
@@ -94,7 +94,7 @@ class ArrayRebuild:
                 factors, codes = made.times
                 hit = codes < len(factors) - 1
                 context = Context(view=self.view, path=path)
-                changed = scaled(only(found, hit), context, factors, codes)
+                changed = scale_numbers(only(found, hit), context, factors, codes)
                 self.done(made.rule, context)
                 found = merged([changed, only(found, ~hit)])
             found = merged([made.set, found])

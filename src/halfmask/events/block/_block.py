@@ -103,8 +103,7 @@ class Block:
         node = self._tree.nodes.get(place.steps)
         if node is None or not node or not self._tree.wanted(node):
             raise ParameterError(
-                "A path was asked for that the scan didn't follow.",
-                hint="Name it in the PathTree.",
+                "A path was asked for that the scan didn't follow.", hint="Name it in the PathTree."
             )
         if place.place not in self._made:
             self._made[place.place] = self._values(node, self.levels[place.level])
@@ -268,33 +267,12 @@ class _Scan:
 
         tree, limits, columns = self.tree, self.limits, self.columns
         return scan_lines(
-            self.data,
-            self.size,
-            limits.depth,
-            limits.line_bytes,
-            self.state,
-            self.stack,
-            tree.flags,
-            tree.element,
-            tree.level,
-            tree.parents,
-            tree.spans,
-            tree.names,
-            tree.table,
-            tree.stamps,
-            tree.firsts,
-            self.gaps,
-            tree.counts,
-            columns.base,
-            columns.room,
-            columns.limits(tree.flags),
-            columns.kinds,
-            columns.starts,
-            columns.stops,
-            self.log,
-            self.lines,
-            self.bad,
-        )
+            self.data, self.size, limits.depth, limits.line_bytes, self.state, self.stack,
+            tree.flags, tree.element, tree.level, tree.parents, tree.spans, tree.names, tree.table,
+            tree.stamps, tree.firsts, self.gaps, tree.counts, columns.base, columns.room,
+            columns.limits(tree.flags), columns.kinds, columns.starts, columns.stops, self.log,
+            self.lines, self.bad,
+        )  # fmt: skip
 
     def _rooms(self, *, first: int = 0, at_first: bool = True) -> NDArray[np.int64]:
         """Return how much room nodes are given: a quarter more than such lines took before."""

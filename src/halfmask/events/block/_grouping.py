@@ -25,7 +25,9 @@ _LOW = 30
 _MOST_PRODUCT = 1 << 62
 
 
-def grouped(columns: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def number_rows(
+    columns: Sequence[NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give each distinct row of columns of numbers a number."""
     code = np.zeros(len(columns[0]), np.int64)
     size = 1

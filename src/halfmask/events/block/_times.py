@@ -237,11 +237,7 @@ class ZoneClock:
         return times, _own_ahead(times, self._reading)
 
     def write(
-        self,
-        times: Times,
-        clock: NDArray[np.int64],
-        ahead: NDArray[np.int64],
-        context: Context,
+        self, times: Times, clock: NDArray[np.int64], ahead: NDArray[np.int64], context: Context
     ) -> Values:
         """Write what the clock is to show; NULL stays where it was."""
         if self._form in {"local", "date"}:

@@ -105,18 +105,12 @@ def view_block(
     if wanted is None:
         wanted = np.ones(levels[""].slots, dtype=np.bool_)
     size = write_lines(
-        tokens.data,
-        tokens.kinds,
-        tokens.starts,
-        tokens.stops,
+        tokens.data, tokens.kinds, tokens.starts, tokens.stops,
         np.concatenate([np.zeros(0, dtype=np.int64), *(level.offsets for level in arrays)]),
-        np.concatenate([np.zeros(0, dtype=np.bool_), *(level.present for level in arrays)]),
-        wanted,
-        nodes,
-        names,
-        np.empty((2 + max(node.depth for node in shape.nodes), 5), dtype=np.int64),
+        np.concatenate([np.zeros(0, dtype=np.bool_), *(level.present for level in arrays)]), wanted,
+        nodes, names, np.empty((2 + max(node.depth for node in shape.nodes), 5), dtype=np.int64),
         out,
-    )
+    )  # fmt: skip
     scratch.release()
     return memoryview(out)[:size]  # type: ignore[arg-type] # an array is a buffer
 

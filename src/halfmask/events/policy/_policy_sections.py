@@ -20,7 +20,7 @@ from halfmask.events.actions import (
 from halfmask.events.block._paths import Path, Step
 from halfmask.events.block._times import ZoneText
 from halfmask.events.policy._sections import EventSection, Text
-from halfmask.events.running._conditions import Condition
+from halfmask.events.running._context import Condition
 
 _OWN = ("path", "name", "names", "when", "otherwise")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from halfmask.events.report._seen import SeenPaths, Watched
 from halfmask.events.running._checkpoint import CheckpointStore
 from halfmask.events.running._dead_letters import Notices
 from halfmask.events.running._event_run import sealed_tables, stage_of
-from halfmask.events.running._prepared_rules import matching
+from halfmask.events.running._prepared_rules import find_rules
 from halfmask.events.running._running import Running
 from halfmask.events.running._transforming import Transform
 from halfmask.events.stages._stage import Stage
@@ -111,18 +111,10 @@ class DryRun:
             "sampled": self.sampled,
             "lines_written": self.lines,
             "rules": [
-                {
-                    "rules": list(it.rules),
-                    "path": it.path,
-                    "fields": list(it.fields),
-                    "values": it.values,
-                    "different": it.different,
-                }
+                asdict(it) | {"rules": list(it.rules), "fields": list(it.fields)}
                 for it in self.rules
             ],
-            "dropped": None
-            if self.dropped is None
-            else [{"path": it.path, "events": it.events} for it in self.dropped],
+            "dropped": None if self.dropped is None else list(map(asdict, self.dropped)),
             "risk": self.risk.to_dict(),
             "warnings": list(self.warnings()),
         }
@@ -286,7 +278,7 @@ class _Counted(Stage):
 
     def take(self, changed: Changed, block: Block) -> bytes | memoryview:
         for path, values in changed.columns.items():
-            rules = matching(self._policy.rules, path, self._policy.containers())
+            rules = find_rules(self._policy.rules, path, self._policy.containers())
             self._count(self._met[tuple(rules)], values, changed.wanted)
         return self._stage.take(changed, block)
 

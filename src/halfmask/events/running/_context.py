@@ -1,16 +1,22 @@
-"""What a rule sees of the block that it works on, and where it says what it couldn't do."""
+"""What a rule sees of its block, when it applies, and where it says what it couldn't do."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Protocol, TypeAlias
 
 import numpy as np
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
+from halfmask._errors import PolicyError
+from halfmask._policy_files import Number
 from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._levels import brought
 from halfmask.events.block._values import Kind
+from halfmask.events.block._words import lookup_word, scalar_token
+from halfmask.events.policy._sections import EventSection, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 
     from halfmask.events.block._level import Level
     from halfmask.events.block._values import Values
+    from halfmask.events.block._words import Token
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,3 +98,83 @@ class Applier(Protocol):
         NULL stays NULL.
         """
         ...
+
+
+Scalar: TypeAlias = Annotated[
+    StrictBool | StrictInt | StrictFloat | StrictStr, Field(union_mode="left_to_right")
+]
+_LONGEST_NUMBER = 400
+
+
+class Condition(EventSection):
+    """``when`` of a rule: what a field must be for the rule to do its work.
+
+    Notes
+    -----
+    Of several keys all must hold. They see original values. Numbers are
+    compared by what they are, ``1.0`` is ``1``; the text ``"1"`` is another thing.
+    """
+
+    path: Text
+    is_: Scalar | None = Field(default=None, alias="is")
+    in_: tuple[Scalar, ...] | None = Field(default=None, alias="in", min_length=1)
+    not_: Scalar | tuple[Scalar, ...] | None = Field(
+        default=None, alias="not", union_mode="left_to_right"
+    )
+    exists: StrictBool | None = None
+    above: Number | None = None
+    below: Number | None = None
+
+    def model_post_init(self, context: object, /) -> None:  # noqa: ARG002 # pydantic's
+        """Check that it says something."""
+        asked = (self.is_, self.in_, self.not_, self.exists, self.above, self.below)
+        if all(each is None for each in asked):
+            raise PolicyError(
+                "a condition asks nothing: it has none of is, in, not, exists, above and below."
+            )
+
+    def holds(self, values: Values) -> NDArray[np.bool_]:
+        """Return where it does, for the values of its field."""
+        codes, tokens = values.distinct()
+        found = [self._one(*token) for token in tokens]
+        return np.array([*found, self._one(Kind.MISSING, b"")], np.bool_)[codes]
+
+    def _one(self, kind: Kind, token: bytes) -> bool:
+        mark = _mark(kind, token)
+        asked = [
+            self.is_ is None or mark == _mark_of(self.is_),
+            self.in_ is None or mark in map(_mark_of, self.in_),
+            self.not_ is None or mark not in map(_mark_of, _listed(self.not_)),
+            self.exists is None or self.exists == (kind > Kind.NULL),
+        ]
+        if self.above is not None or self.below is not None:
+            number = _number(kind, token)
+            asked += [
+                number is not None,
+                number is None or self.above is None or number > Decimal(repr(self.above)),
+                number is None or self.below is None or number < Decimal(repr(self.below)),
+            ]
+        return all(asked)
+
+
+def _listed(scalars: object) -> tuple[object, ...]:
+    return scalars if isinstance(scalars, tuple) else (scalars,)
+
+
+def _mark(kind: Kind, token: bytes) -> Token | None:
+    """Return what equal values have in common, by what they are."""
+    word = lookup_word(kind, token)
+    if word is None:
+        return None
+    return (Kind.NUMBER if kind == Kind.INTEGER else kind), word.encode()
+
+
+def _mark_of(scalar: object) -> Token | None:
+    token = scalar_token(scalar)
+    return None if token is None else _mark(*token)
+
+
+def _number(kind: Kind, token: bytes) -> Decimal | None:
+    if kind not in {Kind.INTEGER, Kind.NUMBER} or len(token) > _LONGEST_NUMBER:
+        return None
+    return Decimal(token.decode())

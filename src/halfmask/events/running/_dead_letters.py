@@ -5,21 +5,22 @@ from __future__ import annotations
 import base64
 import json
 import os
-import pathlib
 import stat
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from halfmask._errors import DataError, ReleaseError
 from halfmask.events.block._bad_lines import Reason
-from halfmask.events.block._paths import Path, Step
+from halfmask.events.block._paths import Path as EventPath
+from halfmask.events.block._paths import Step
 from halfmask.events.block._times import EARLIEST, LATEST, Zone, read_times
 from halfmask.events.block._values import Kind
 from halfmask.events.running._context import BlockView, Context
-from halfmask.events.streams._file_sink import lock, not_ours, writing_out
+from halfmask.events.streams._file_sink import lock, not_ours, translate_write_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,12 +74,12 @@ class Notices:
             self._watch(block, self._time)
 
     @staticmethod
-    def _places(rule: Path, followed: frozenset[str]) -> list[str]:
+    def _places(rule: EventPath, followed: frozenset[str]) -> list[str]:
         """Return the places of a block that a rule is of, whatever their values' types."""
         if not _STARS & set(rule.steps):
             return [rule.place] if rule.place in followed else []
-        steps = Path(steps=rule.steps)
-        return [place for place in sorted(followed) if steps.matches(Path.parse(place))]
+        steps = EventPath(steps=rule.steps)
+        return [place for place in sorted(followed) if steps.matches(EventPath.parse(place))]
 
     def _watch(self, block: Block, path: str) -> None:
         values = block.values(path)
@@ -154,9 +155,9 @@ class DeadLetters:
     """
 
     def __init__(
-        self, path: str | pathlib.Path, *, with_content: bool = False, overwrite: bool = False
+        self, path: str | Path, *, with_content: bool = False, overwrite: bool = False
     ) -> None:
-        self._path = pathlib.Path(path)
+        self._path = Path(path)
         self.with_content = with_content
         self._overwrite = overwrite
         self._file: BinaryIO | None = None
@@ -191,7 +192,7 @@ class DeadLetters:
             If others may read it, it is shorter, or can't be written.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        with writing_out():
+        with translate_write_errors():
             self._file = os.fdopen(os.open(self._path, flags, 0o600), "r+b", buffering=0)
             lock(self._file)
             found = os.fstat(self._file.fileno())
@@ -240,7 +241,7 @@ class DeadLetters:
         if self._file is None:
             raise ReleaseError("The dead letters were closed.", hint="This is a fault of halfmask.")
         left = memoryview(data)
-        with writing_out():
+        with translate_write_errors():
             while left:
                 left = left[self._file.write(left) or 0 :]
         self._length += len(data)
@@ -248,7 +249,7 @@ class DeadLetters:
     def sync(self) -> int:
         """Bring all to the disk; return how long the file is."""
         if self._file is not None:
-            with writing_out():
+            with translate_write_errors():
                 os.fsync(self._file.fileno())
         return self._length
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from halfmask.events.actions import Resources
     from halfmask.events.block._values import Values
     from halfmask.events.policy._policy_sections import RuleSection
-    from halfmask.events.running._conditions import Condition
-    from halfmask.events.running._context import Applier, BlockView
+    from halfmask.events.running._context import Applier, BlockView, Condition
 
 #: What a path that goes to all that is beneath goes through; other paths mean what is there.
 _BETWEEN = frozenset({Kind.OBJECT, Kind.ARRAY})
@@ -120,7 +119,7 @@ class PathRules:
         return values
 
 
-def matching(rules: Sequence[RuleSection], path: str, skipped: frozenset[int]) -> list[int]:
+def find_rules(rules: Sequence[RuleSection], path: str, skipped: frozenset[int]) -> list[int]:
     """Return the numbers of the rules with actions that mean a place."""
     place = Path.parse(path)
     return [

@@ -262,7 +262,7 @@ class Running:
     def _take(self, chunk: Chunk, block: Block) -> _Taken:
         """Let the rules change a block."""
         if self.on_error == "stop" and (block.bad or chunk.oversized):
-            raise _refused(chunk, block)
+            raise _bad_line_error(chunk, block)
         taken = _Taken(chunk=chunk, block=block)
         if chunk.oversized:
             self.transform.tally.lines += 1
@@ -381,7 +381,7 @@ def _mark_of(target: os.PathLike[str]) -> str:
     return hashlib.sha256(os.fsencode(os.path.abspath(target))).hexdigest()  # noqa: PTH100 # links stay
 
 
-def _refused(chunk: Chunk, block: Block) -> DataError:
+def _bad_line_error(chunk: Chunk, block: Block) -> DataError:
     line = chunk.first_line if chunk.oversized else block.bad[0].line
     reason = Reason.TOO_LONG if chunk.oversized else block.bad[0].reason
     where = f"Line {line}" if chunk.file == 1 else f"Line {line} of file {chunk.file}"

@@ -23,7 +23,7 @@ from halfmask.events.block._naming import Naming, OpenElements
 from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._writing import Changed
 from halfmask.events.running._context import BlockView, Context
-from halfmask.events.running._prepared_rules import PathRules, RuleAt, matching
+from halfmask.events.running._prepared_rules import PathRules, RuleAt, find_rules
 from halfmask.events.running._run_summary import Tally
 from halfmask.events.secrets._keys import EventKeys
 
@@ -233,11 +233,7 @@ class Transform:
         self._count(block, refused)
         self._forget()
         return Changed(
-            shape=shape,
-            columns=columns,
-            events=block.levels[""],
-            wanted=~refused,
-            room=block.room,
+            shape=shape, columns=columns, events=block.levels[""], wanted=~refused, room=block.room
         )
 
     def state(self) -> bytes:
@@ -327,7 +323,7 @@ class Transform:
         found = self._rules.get(path)
         if found is None:
             rules = self.policy.rules
-            numbers = matching(rules, path, self._whole)
+            numbers = find_rules(rules, path, self._whole)
             made = [
                 RuleAt.of(number, rules[number], self._supplied(path, rules[number].path))
                 for number in numbers

@@ -166,10 +166,7 @@ class _Undoing:
         self._events += block.n_events
         columns = {path: self._turned(path, block.values(path)) for path in self._paths}
         return write_block(
-            self._shape,
-            columns,
-            events=block.levels[""],
-            wanted=np.ones(block.n_events, np.bool_),
+            self._shape, columns, events=block.levels[""], wanted=np.ones(block.n_events, np.bool_)
         )
 
     def summary(self) -> Reversed:

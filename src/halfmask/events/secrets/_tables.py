@@ -126,7 +126,7 @@ class SecretTable:
             )
         values = found.get("values")
         if found["kind"] == cls._LIST and isinstance(values, list):
-            values = _listed(values)
+            values = _check_names(values)
         return cls(kind=found["kind"], values=values if isinstance(values, Mapping) else {})
 
     @classmethod
@@ -154,9 +154,9 @@ class SecretTable:
             raise DataError(f"Row {wrong + 2} of a secret table hasn't a cell for each column.")
         if kind == cls._LIST:
             _check_header(header, ["name"])
-            return cls(kind=kind, values=_listed([row[0] for row in cells]))
+            return cls(kind=kind, values=_check_names([row[0] for row in cells]))
         if kind == "recode-many":
-            return cls(kind=kind, values=_parts(header, cells))
+            return cls(kind=kind, values=_read_parts(header, cells))
         if kind not in _COLUMNS:
             raise DataError("A secret table has a kind that there isn't.", hint=near(kind, _KINDS))
         _check_header(header, ["from", _COLUMNS[kind]])
@@ -165,14 +165,12 @@ class SecretTable:
             if value in targets:
                 raise DataError(f"Row {number} of a secret table has a value that stood before.")
             targets[value] = target
-        numbers = (
-            {}
-            if kind != "recode"
-            else {value: _number(target) for value, target in targets.items()}
-        )
-        is_number = {value for value in numbers if _number(value) is not None}
-        kept = {value: numbers[value] for value in is_number if numbers[value] is not None}
-        return cls(kind=kind, values={**targets, **kept})
+        numbers = {
+            value: found
+            for value, target in (targets if kind == "recode" else {}).items()
+            if _number(value) is not None and (found := _number(target)) is not None
+        }
+        return cls(kind=kind, values={**targets, **numbers})
 
     @classmethod
     def load(cls, path: str | Path, *, kind: TableKind | None = None) -> Self:
@@ -248,7 +246,7 @@ class SecretTable:
     def to_bytes(self) -> bytes:
         """Return the table as bytes; secret."""
         form = {"halfmask-table": 1, "kind": self.kind, "values": self.values}
-        return json.dumps(form, ensure_ascii=False, default=_tagged).encode()
+        return json.dumps(form, ensure_ascii=False, default=_tag_decimal).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -265,7 +263,7 @@ class SecretTable:
             If it didn't.
         """
         try:
-            form = json.loads(data, object_hook=_untagged)
+            form = json.loads(data, object_hook=_untag_decimal)
             kind, values, version = form["kind"], form["values"], form["halfmask-table"]
         except (ValueError, TypeError, KeyError, InvalidOperation):
             raise DataError("The bytes hold no secret table, or a damaged one.") from None
@@ -291,14 +289,14 @@ class SecretTable:
         return f"SecretTable(kind={self.kind!r}, {len(self)} entries)"
 
 
-def _part(value: object) -> ElementPart | None:
+def _read_part(value: object) -> ElementPart | None:
     if not isinstance(value, Mapping) or not set(value) <= {"set", "times"}:
         return None
     kept, times = value.get("set", {}), value.get("times", {})
     if not isinstance(kept, Mapping) or not isinstance(times, Mapping) or {*kept} & {*times}:
         return None
     tokens = {path: scalar_token(cell) for path, cell in kept.items()}
-    factors = {path: _factor(cell) for path, cell in times.items()}
+    factors = {path: _read_factor(cell) for path, cell in times.items()}
     if None in tokens.values() or None in factors.values():
         return None
     return ElementPart(
@@ -307,14 +305,14 @@ def _part(value: object) -> ElementPart | None:
     )
 
 
-def _many(value: object) -> tuple[ElementPart, ...] | None:
+def _read_elements(value: object) -> tuple[ElementPart, ...] | None:
     if not isinstance(value, list) or not 1 <= len(value) <= _MOST_PARTS:
         return None
-    parts = [_part(each) for each in value]
+    parts = [_read_part(each) for each in value]
     return None if None in parts else tuple(part for part in parts if part is not None)
 
 
-def _factor(value: object) -> Decimal | None:
+def _read_factor(value: object) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return None
     try:
@@ -328,7 +326,7 @@ def _factor(value: object) -> Decimal | None:
     return factor if fits and factor.adjusted() < _MOST_DIGITS else None
 
 
-def _micros(value: object) -> int | None:
+def _read_duration(value: object) -> int | None:
     if not isinstance(value, str):
         return None
     try:
@@ -340,9 +338,9 @@ def _micros(value: object) -> int | None:
 
 _READERS: dict[str, Callable[[object], Any]] = {
     "recode": scalar_token,
-    "recode-many": _many,
-    "shift": _micros,
-    "scale": _factor,
+    "recode-many": _read_elements,
+    "shift": _read_duration,
+    "scale": _read_factor,
     "names": lambda value: True if value is True else None,
 }
 _WANTED = {
@@ -359,7 +357,7 @@ def _number(cell: str) -> Decimal | None:
     return Decimal(cell) if _NUMBER.fullmatch(cell) else None
 
 
-def _listed(names: Sequence[object]) -> dict[str, bool]:
+def _check_names(names: Sequence[object]) -> dict[str, bool]:
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise DataError("A secret table of names must be a list of texts, none empty.")
     return dict.fromkeys(map(str, names), True)
@@ -370,7 +368,9 @@ def _check_header(header: Sequence[str], wanted: Sequence[str]) -> None:
         raise DataError(f"The header of a secret table must be {','.join(wanted)!r}.")
 
 
-def _parts(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, list[dict[str, Any]]]:
+def _read_parts(
+    header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> dict[str, list[dict[str, Any]]]:
     fields = [column.partition(":") for column in header[1:]]
     if header[:1] != ["from"] or any(
         word not in {"set", "times"} or not path for word, _, path in fields
@@ -389,11 +389,11 @@ def _parts(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, li
     return parts
 
 
-def _tagged(value: object) -> dict[str, str]:
+def _tag_decimal(value: object) -> dict[str, str]:
     if isinstance(value, Decimal):
         return {"\0decimal": str(value)}
     raise TypeError
 
 
-def _untagged(found: dict[str, Any]) -> Any:  # noqa: ANN401 # what JSON held
+def _untag_decimal(found: dict[str, Any]) -> Any:  # noqa: ANN401 # what JSON held
     return Decimal(found["\0decimal"]) if list(found) == ["\0decimal"] else found

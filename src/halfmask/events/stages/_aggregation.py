@@ -11,7 +11,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask.claims import EventClaims
-from halfmask.events.block._grouping import grouped, number_runs, words_by_cell
+from halfmask.events.block._grouping import number_rows, number_runs, words_by_cell
 from halfmask.events.block._levels import brought, enclosing
 from halfmask.events.block._paths import Path
 from halfmask.events.block._quantities import Quantities
@@ -56,7 +56,7 @@ class Gathering:
         """Take a block's events in."""
         level, keys = self._keys(changed)
         panes = placed.number[level.event]
-        first, rows = grouped([panes, *(codes for codes, _ in keys)])
+        first, rows = number_rows([panes, *(codes for codes, _ in keys)])
         known = []
         for slot in first.tolist():
             key = tuple(None if at[slot] < 0 else tokens[at[slot]] for at, tokens in keys)

@@ -51,7 +51,7 @@ class Held:
         columns = {}
         for path, values in self.columns.items():
             level, index = narrowing.narrowed(values.level)
-            columns[path] = _compacted(values.take(index, level))
+            columns[path] = _compact(values.take(index, level))
         events, _ = narrowing.narrowed(self.events)
         return Held(names=self.names, columns=columns, events=events)
 
@@ -75,7 +75,7 @@ class Held:
                 else absent(chain.get(place, Level.of_events(0)))
                 for part, chain in zip(parts, chains, strict=True)
             ]
-            columns[path] = _concatenated(tokens, levels[place])
+            columns[path] = _concatenate(tokens, levels[place])
         return cls(names=names, columns=columns, events=levels[""])
 
     def packed(self) -> bytes:
@@ -86,7 +86,7 @@ class Held:
             if path:
                 blobs += [np.diff(level.offsets).tobytes(), level.present.tobytes()]
         for values in self.columns.values():
-            plain = _compacted(values)
+            plain = _compact(values)
             lengths = (plain.stops - plain.starts).astype(np.int64)
             blobs += [plain.kinds.tobytes(), lengths.tobytes(), plain.data.tobytes()]
         form = {
@@ -178,7 +178,7 @@ def _runs(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.in
     return np.repeat(shift, counts) + np.arange(int(counts.sum()))
 
 
-def _compacted(values: Values) -> Values:
+def _compact(values: Values) -> Values:
     """Return the same values with their tokens one behind the other, and no other bytes."""
     scalar = (values.kinds >= int(Kind.INTEGER)) & (values.kinds < int(Kind.OBJECT))
     counts = np.where(scalar, values.stops - values.starts, 0)
@@ -223,8 +223,8 @@ def _joined_levels(chains: Sequence[Mapping[str, Level]]) -> dict[str, Level]:
     return levels
 
 
-def _concatenated(columns: Sequence[Values], level: Level) -> Values:
-    plain = [_compacted(values) for values in columns]
+def _concatenate(columns: Sequence[Values], level: Level) -> Values:
+    plain = [_compact(values) for values in columns]
     shifts = np.cumsum([0, *(len(values.data) for values in plain)])[:-1].tolist()
     shifted = list(zip(plain, shifts, strict=True))
     return Values(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask.events.block._grouping import grouped
+from halfmask.events.block._grouping import number_rows
 from halfmask.events.block._values import Kind
 from halfmask.events.policy._policy_sections import place
 
@@ -46,7 +46,7 @@ def hold_sets(
     each = np.arange(len(pane.alive)) if section.kind == "distinct" else pane.session
     unit = np.where(pane.live(column.level), each[column.level.event], -1)
     owners = pane.owners(each)
-    changed = path in coarser and _coarsened(column, unit, owners, section.k, coarser[path])
+    changed = path in coarser and _coarsen(column, unit, owners, section.k, coarser[path])
     rows = _Rows.of(column, unit, owners)
     stays = np.ones(len(rows.item), np.bool_)
     least = _keep_single(rows, stays, section.k)
@@ -84,7 +84,7 @@ class _Rows:
         of_slot = np.full(len(unit), -1, np.int64)
         units, items = unit[shown], column.codes[shown]
         if len(shown):
-            first, rows = grouped([units, items])
+            first, rows = number_rows([units, items])
             of_slot[shown] = rows
             units, items = units[first], items[first]
         return cls(unit=units, item=items, owner=owners[units], of_slot=of_slot)
@@ -95,7 +95,7 @@ class _Rows:
         known = rows[self.owner[rows] >= 0]
         if not len(known):
             return np.zeros(count, np.int64)
-        first, _ = grouped([self.item[known], self.owner[known]])
+        first, _ = number_rows([self.item[known], self.owner[known]])
         return np.bincount(self.item[known[first]], minlength=count)
 
 
@@ -104,7 +104,7 @@ def _is_value(column: PaneColumn) -> NDArray[np.bool_]:
     return np.array([*(kind > Kind.MISSING for kind, _ in column.tokens), False], np.bool_)
 
 
-def _coarsened(
+def _coarsen(
     column: PaneColumn, unit: NDArray[np.int64], owners: NDArray[np.int64], k: int, coarser: Coarser
 ) -> bool:
     """Make values of fewer than k entities coarser, wherever they occur; return whether any is."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.events.block._grouping import grouped
+from halfmask.events.block._grouping import number_rows
 from halfmask.events.policy._policy_sections import place
 
 if TYPE_CHECKING:
@@ -97,15 +97,15 @@ class _Search:
         shown = [levels[level][rows] for levels, level in zip(self.levels, at, strict=True)]
         found = np.zeros(len(wanted), np.int64)  # class 0: nothing is shown
         if len(rows):
-            _, point = grouped(shown)
-            first, _ = grouped([session, point])
+            _, point = number_rows(shown)
+            first, _ = number_rows([session, point])
             _class_sets(session[first], point[first], found)
         there = np.flatnonzero(wanted)
         classes = int(found[there].max(initial=0)) + 1
         known = there[self.owners[there] >= 0]
         if not len(known):
             return np.zeros(len(wanted), np.bool_), classes, None
-        first, _ = grouped([found[known], self.owners[known]])
+        first, _ = number_rows([found[known], self.owners[known]])
         counts = np.bincount(found[known][first], minlength=classes)
         wide = counts[counts >= self.k]
         least = int(wide.min()) if len(wide) else None

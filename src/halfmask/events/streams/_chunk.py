@@ -250,11 +250,7 @@ class Cutter:
         self._parts.clear()
         self._held = 0
         return Chunk(
-            view=data,
-            lines=lines,
-            first_line=first,
-            file=self._file,
-            position=self.position(data),
+            view=data, lines=lines, first_line=first, file=self._file, position=self.position(data)
         )
 
     def _oversized(self) -> Chunk:

@@ -109,7 +109,7 @@ class ColumnarFile(Source):
         import pyarrow as pa  # noqa: PLC0415 # 0.2 s
         import pyarrow.parquet as pq  # noqa: PLC0415 # the same
 
-        with _reading():
+        with _translate_arrow_errors():
             if self._path.suffix == ".parquet":
                 found = pq.ParquetFile(self._path)
                 self._rows = found.metadata.num_rows
@@ -126,10 +126,10 @@ class ColumnarFile(Source):
 
         names = self._columns(self._schema())
         if self._path.suffix == ".parquet":
-            with _reading():
+            with _translate_arrow_errors():
                 yield from pq.ParquetFile(self._path).iter_batches(_ROWS, columns=names)
             return
-        with _reading(), pa.memory_map(str(self._path)) as file:
+        with _translate_arrow_errors(), pa.memory_map(str(self._path)) as file:
             if self._path.suffix == _STREAM:
                 batches: Iterator[pa.RecordBatch] = iter(pa.ipc.open_stream(file))
             else:
@@ -195,7 +195,7 @@ def _is_wordless(kind: Any) -> bool:  # noqa: ANN401 # Arrow's types have no com
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def _translate_arrow_errors() -> Iterator[None]:
     """Turn what Arrow says, which may quote values and paths, into our words."""
     import pyarrow as pa  # noqa: PLC0415 # 0.2 s
 

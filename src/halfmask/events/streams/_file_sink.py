@@ -69,7 +69,7 @@ def not_ours() -> ReleaseError:
 
 
 @contextmanager
-def writing_out() -> Iterator[None]:
+def translate_write_errors() -> Iterator[None]:
     """Turn errors of the file system into ours, which name no path."""
     try:
         yield
@@ -151,13 +151,13 @@ class FileSink:
 
     def check(self) -> None:
         """Refuse to write over what is there."""
-        with writing_out():
+        with translate_write_errors():
             check_free(self._work, overwrite=self._overwrite)
             check_free(self.target, overwrite=self._overwrite)
 
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Open the file at a checkpoint; what may have been read behind it stays."""
-        with writing_out():
+        with translate_write_errors():
             if again and state is not None and not self._work.exists() and self.target.is_file():
                 with self.target.open("rb") as file:
                     check_tail(file, state)  # else it is what was to be overwritten: it stays
@@ -206,7 +206,7 @@ class FileSink:
             self._pending.clear()
         self._cut()
         self._flush()
-        with writing_out():
+        with translate_write_errors():
             if self._work != self.target:
                 check_free(self.target, overwrite=self._overwrite)
                 self._work.replace(self.target)
@@ -223,7 +223,7 @@ class FileSink:
 
     def _put(self, data: bytes | memoryview) -> None:
         file, left = self._open(), memoryview(data)
-        with writing_out():
+        with translate_write_errors():
             left = left[self._there_already(file, left) :]
             while left:
                 left = left[file.write(left) or 0 :]
@@ -251,7 +251,7 @@ class FileSink:
     def _cut(self) -> None:
         """Cut off what an earlier run wrote, and this one, which is at its end, doesn't."""
         if self._end > self._length:
-            with writing_out():
+            with translate_write_errors():
                 self._open().truncate(self._length)
             self._end = 0
 
@@ -260,7 +260,7 @@ class FileSink:
         if self._flushing is not None:
             if self._unsynced < _MOST_UNSYNCED and not self._flushing.done():
                 return
-            with writing_out():
+            with translate_write_errors():
                 self._flushing.result()
         if self._flusher is None:
             self._flusher = ThreadPoolExecutor(1, "events-flush")
@@ -269,7 +269,7 @@ class FileSink:
 
     def _flush(self) -> None:
         """Bring all to the disk, and wait for it."""
-        with writing_out():
+        with translate_write_errors():
             if self._flushing is not None:
                 self._flushing.result()  # a fault isn't raised a second time
                 self._flushing = None

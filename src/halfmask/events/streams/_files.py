@@ -28,7 +28,7 @@ _PACKED = (".gz", ".zst", ".zstd")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[int]:
+def open_input(path: Path) -> Iterator[int]:
     """Open a file for reading; errors name no path."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -87,7 +87,7 @@ class FileSource(Source):
         file
             The number of the file among all inputs.
         """
-        with opened(self._path) as descriptor:
+        with open_input(self._path) as descriptor:
             self._size = os.fstat(descriptor).st_size
             is_file, read = stat.S_ISREG(os.fstat(descriptor).st_mode), 0
 
@@ -236,11 +236,7 @@ class PipeSource(Source):
     """
 
     def __init__(
-        self,
-        descriptor: int,
-        *,
-        limits: Limits | None = None,
-        block_bytes: int = BLOCK_BYTES,
+        self, descriptor: int, *, limits: Limits | None = None, block_bytes: int = BLOCK_BYTES
     ) -> None:
         self._descriptor = descriptor
         self._limits = limits or Limits()
@@ -251,9 +247,7 @@ class PipeSource(Source):
         reader, _ = reader_of(Descriptor(self._descriptor, stop))
         begin_at(reader, position)
         cutter = Cutter(
-            block_bytes=self._block_bytes,
-            line_bytes=self._limits.line_bytes,
-            position=position,
+            block_bytes=self._block_bytes, line_bytes=self._limits.line_bytes, position=position
         )
         yield from cutter.whole(reader)
         if not stop.is_set():  # else the rest of the last line may yet come

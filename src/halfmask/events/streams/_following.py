@@ -14,7 +14,7 @@ from halfmask._errors import DataError
 from halfmask.events.block._bad_lines import Limits
 from halfmask.events.streams._chunk import Cutter, Source
 from halfmask.events.streams._files import BLOCK_BYTES
-from halfmask.events.streams._readers import reading
+from halfmask.events.streams._readers import translate_read_errors
 
 if TYPE_CHECKING:
     import threading
@@ -48,9 +48,7 @@ class Landmark:
         if self.offset < _BYTES:
             head += data[: _BYTES - self.offset]
         return type(self)(
-            offset=self.offset + len(data),
-            head=head,
-            tail=(self.tail + data[-_BYTES:])[-_BYTES:],
+            offset=self.offset + len(data), head=head, tail=(self.tail + data[-_BYTES:])[-_BYTES:]
         )
 
     def is_in(self, descriptor: int) -> bool:
@@ -61,7 +59,7 @@ class Landmark:
     def read(cls, descriptor: int, offset: int, head: int = _BYTES, tail: int = _BYTES) -> Self:
         """Return the landmark of a place as the file has it now."""
         head, tail = min(head, offset), min(tail, offset)
-        with reading():
+        with translate_read_errors():
             return cls(
                 offset=offset,
                 head=os.pread(descriptor, head, 0),
@@ -161,7 +159,7 @@ class FollowedFile(Source):
         cutter = self._cutter(descriptor, position, number)
         seen = Landmark() if position is None else Landmark.found(descriptor, position)
         if seen is None:
-            raise _lost()
+            raise _lost_lines()
         cut = _Cut(cutter=cutter, seen=seen, place=seen)
         while not stop.is_set():
             data = self._read(descriptor, cut.seen)
@@ -181,7 +179,7 @@ class FollowedFile(Source):
 
     def _read(self, descriptor: int, seen: Landmark) -> bytes | None:
         """Return what comes next; None if what was read isn't there any more."""
-        with reading():
+        with translate_read_errors():
             data = os.pread(descriptor, self._block_bytes, seen.offset)
         # Looked at after the reading: so the bytes are of the same file as those before them.
         return data if seen.is_in(descriptor) else None
@@ -240,7 +238,7 @@ class FollowedFile(Source):
                 self._check_next(path, os.fstat(descriptor).st_mtime_ns)
                 return descriptor
             os.close(descriptor)
-        raise _lost()
+        raise _lost_lines()
 
     def _check_next(self, path: Path, changed: int) -> None:
         """Refuse to go on where files are between the one that was read and the one of the name."""
@@ -302,7 +300,7 @@ def _is_same(path: Path, position: Position) -> bool:
     return bool(found.st_ino == position["inode"] and found.st_dev == position["device"])
 
 
-def _lost() -> DataError:
+def _lost_lines() -> DataError:
     return DataError(
         "The followed file was rotated or truncated while the run was stopped, and the rest of the "
         "old one isn't in its folder: lines may be lost.",

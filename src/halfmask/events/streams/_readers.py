@@ -47,12 +47,12 @@ class Descriptor:
 
     def read(self, size: int) -> bytes:
         """Return what is there, or wait for it."""
-        with reading():
+        with translate_read_errors():
             return os.read(self._descriptor, size) if self._waited() else b""
 
     def read_into(self, view: memoryview) -> int:
         """Write all that is there by now, or wait for something."""
-        with reading():
+        with translate_read_errors():
             if not self._waited():
                 return 0
             size = found = os.readv(self._descriptor, [view])
@@ -109,7 +109,7 @@ class _Gzip:
                 self._left = self._packed.read(_PIECE)
             if not self._left:
                 if self._begun:
-                    raise _torn()
+                    raise _torn_archive()
                 return b""
             if not self._begun and not self._left.strip(b"\0"):
                 self._left = b""  # padding behind the last member, as tapes have it
@@ -118,7 +118,7 @@ class _Gzip:
             try:
                 found = self._member.decompress(self._left, size)
             except zlib.error:
-                raise _torn() from None
+                raise _torn_archive() from None
             self._left = self._member.unconsumed_tail
             if self._member.eof:
                 self._left = self._member.unused_data
@@ -142,7 +142,7 @@ class _Zstd:
             found = bytes(self._stream.read(1 if self._failed else min(size, _PIECE)))
         except OSError:
             if self._failed or self._rewound is None:
-                raise _torn() from None
+                raise _torn_archive() from None
             # Arrow gives nothing of a read that it can't finish. Byte by byte it gives them all.
             self._failed = True
             self._stream = _arrow_stream(self._rewound())
@@ -200,7 +200,7 @@ def reader_of(
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def translate_read_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -221,7 +221,7 @@ def skip(reader: ByteReader, size: int) -> bool:
     return False
 
 
-def _torn() -> DataError:
+def _torn_archive() -> DataError:
     return DataError(
         "The compressed input ends before its end, or is damaged.",
         hint="What was whole before that place was worked on. Put the whole input in its place and "

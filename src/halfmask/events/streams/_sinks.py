@@ -17,7 +17,7 @@ from halfmask.events.streams._file_sink import (
     not_ours,
     partial_of,
     sync_folder,
-    writing_out,
+    translate_write_errors,
 )
 from halfmask.events.streams._files import FileSource
 from halfmask.events.streams._tabular import TableSink
@@ -70,13 +70,13 @@ class FolderSink:
 
     def check(self) -> None:
         """Refuse to write over what is there."""
-        with writing_out():
+        with translate_write_errors():
             check_free(self._work, overwrite=self._overwrite)
             check_free(self.target, overwrite=self._overwrite)
 
     def begin(self, state: Mapping[str, Any] | None, pending: bytes, *, again: bool) -> None:
         """Make the folder, or remove the parts behind the checkpoint."""
-        with writing_out():
+        with translate_write_errors():
             if again and state is not None:
                 if not self._work.exists() and self.target.exists():
                     self._check(self.target, state)
@@ -112,7 +112,7 @@ class FolderSink:
     def sync(self) -> tuple[dict[str, Any], bytes]:
         """Bring what is written to the disk."""
         file, pending = self._current().sync()
-        with writing_out():
+        with translate_write_errors():
             sync_folder(self._work)
         where = {"part": self._number, "filled": self._filled, "sizes": list(self._sizes)}
         return {**where, "file": file}, pending
@@ -127,7 +127,7 @@ class FolderSink:
     def finish(self) -> None:
         """Finish the last part; rename the folder."""
         self._current().finish()
-        with writing_out():
+        with translate_write_errors():
             if not self._filled and self._number > 1:
                 (self._work / self._name(self._number)).unlink()
             sync_folder(self._work)

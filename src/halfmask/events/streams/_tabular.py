@@ -14,7 +14,12 @@ from halfmask.events.block._path_tree import PathTree
 from halfmask.events.block._paths import Path as EventPath
 from halfmask.events.block._paths import Step
 from halfmask.events.block._values import Kind
-from halfmask.events.streams._file_sink import FileSink, check_free, partial_of, writing_out
+from halfmask.events.streams._file_sink import (
+    FileSink,
+    check_free,
+    partial_of,
+    translate_write_errors,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +63,7 @@ class TableSink:
 
     def check(self) -> None:
         """Refuse to write over what is there."""
-        with writing_out():
+        with translate_write_errors():
             check_free(self.target, overwrite=self._overwrite)
         self._lines.check()
 
@@ -102,7 +107,7 @@ class TableSink:
         """Close the file of lines; remove it when the table is there."""
         self._lines.close(done=done)
         if done:
-            with writing_out():
+            with translate_write_errors():
                 self._lines.target.unlink(missing_ok=True)
 
     def _groups(self, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
@@ -117,7 +122,7 @@ class TableSink:
                     pa.BufferReader(owned_buffer(data)), read_options=reading, parse_options=how
                 )
             except pa.ArrowException:
-                raise _mixed() from None
+                raise _mixed_types() from None
 
     def _check_exact(self, schema: pa.Schema) -> None:
         """Refuse whole numbers that a column of floats would change."""
@@ -140,7 +145,7 @@ class TableSink:
 
     def _blocks(self) -> Iterator[bytes]:
         """Yield the lines in blocks of some megabytes."""
-        with writing_out(), self._lines.target.open("rb") as file:
+        with translate_write_errors(), self._lines.target.open("rb") as file:
             while data := file.read(_GROUP_BYTES):
                 yield data + file.readline()
 
@@ -151,7 +156,7 @@ class TableSink:
         try:
             return pa.unify_schemas([schema, read], promote_options="permissive")
         except pa.ArrowException:
-            raise _mixed() from None
+            raise _mixed_types() from None
 
 
 def _floats(kind: Any, steps: tuple[str | Step, ...]) -> Iterator[EventPath]:  # noqa: ANN401 # as below
@@ -186,7 +191,7 @@ def _as_text(kind: Any) -> Any:  # noqa: ANN401 # Arrow's types have no common s
     return kind
 
 
-def _mixed() -> DataError:
+def _mixed_types() -> DataError:
     return DataError(
         "A field holds values that can't be one column: text in one line, and a number or an "
         "object in another.",

@@ -11,7 +11,7 @@ from halfmask._errors import ParameterError, TrainerError
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least, one_of
 from halfmask.trainer.client._address import check_token, checked_url, tls_context
-from halfmask.trainer.client._flow import placed
+from halfmask.trainer.client._flow import place_batches
 from halfmask.trainer.client._journal import Journal
 from halfmask.trainer.client._model_admin import ModelAdmin, path_of
 from halfmask.trainer.client._sending import Pushed, predict_batches, push_batches, without_labels
@@ -208,7 +208,7 @@ class TrainerClient(ModelAdmin):
             for done in push_batches(
                 self._transport,
                 path_of(name, "examples"),
-                placed(batches, model=name, stream=stream, n_rows=batch_rows),
+                place_batches(batches, model=name, stream=stream, n_rows=batch_rows),
                 in_flight=in_flight,
                 compression=self._compression,
                 journal=opened,
@@ -289,7 +289,7 @@ class TrainerClient(ModelAdmin):
             for found in predict_batches(
                 self._transport,
                 path_of(name, "predict"),
-                placed(bare, model=name, stream="", n_rows=batch_rows),
+                place_batches(bare, model=name, stream="", n_rows=batch_rows),
                 in_flight=in_flight,
                 compression=self._compression,
                 journal=opened,

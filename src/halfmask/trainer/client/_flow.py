@@ -58,7 +58,7 @@ MAX_BYTES = 1 << 23
 _BESIDE = 16
 
 
-def rebatched(
+def rebatch(
     batches: Iterable[HashedRows], n_rows: int, *, max_bytes: int = MAX_BYTES
 ) -> Iterator[HashedRows]:
     """Yield the same rows in batches of ``n_rows``, or of fewer that take ``max_bytes``.
@@ -84,12 +84,12 @@ def rebatched(
                 held.append(_part(batch, start, stop))
                 rows, size = rows + stop - start, size + int(sizes[-1]) - before
             else:
-                yield _joined([*held, *([_part(batch, start, stop)] if stop > start else [])])
+                yield _join([*held, *([_part(batch, start, stop)] if stop > start else [])])
                 held, rows, size = [], 0, 0
                 before = int(sizes[stop - 1]) if stop else 0
             start = stop
     if held:
-        yield _joined(held)
+        yield _join(held)
 
 
 def _sizes(rows: HashedRows) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -104,7 +104,7 @@ def _part(rows: HashedRows, start: int, stop: int) -> HashedRows:
     return rows if (start, stop) == (0, len(rows)) else rows.slice(start, stop)
 
 
-def _joined(parts: list[HashedRows]) -> HashedRows:
+def _join(parts: list[HashedRows]) -> HashedRows:
     return parts[0] if len(parts) == 1 else HashedRows.concat(parts)
 
 
@@ -122,12 +122,12 @@ class BatchPlace:
         return content_key(rows, stream=self.stream, model=self.model, first_row=self.first_row)
 
 
-def placed(
+def place_batches(
     batches: Iterable[HashedRows], *, model: str, stream: str, n_rows: int
 ) -> Iterator[tuple[BatchPlace, HashedRows]]:
     """Yield batches of one size, each with its place."""
     first_row = 0
-    for number, rows in enumerate(rebatched(batches, n_rows)):
+    for number, rows in enumerate(rebatch(batches, n_rows)):
         yield BatchPlace(model=model, stream=stream, number=number, first_row=first_row), rows
         first_row += len(rows)
 
@@ -163,15 +163,15 @@ def flow(
         for item in items:
             waiting.append(pool.submit(guarded, item))
             while len(waiting) > at_once or (waiting and waiting[0].done()):
-                yield _found(waiting)
+                yield _next_result(waiting)
         while waiting:
-            yield _found(waiting)
+            yield _next_result(waiting)
     finally:
         stopped.set()
         pool.shutdown(cancel_futures=True)
 
 
-def _found(waiting: deque[Future[Result | None]]) -> Result:
+def _next_result(waiting: deque[Future[Result | None]]) -> Result:
     result = waiting.popleft().result()
     if result is None:  # a later one failed first, and its error comes with it
         for other in waiting:

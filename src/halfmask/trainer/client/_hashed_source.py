@@ -62,10 +62,7 @@ class HashedSource:
                     yield from reader
                 whole = tail.last == _END
             else:
-                with (
-                    pa.memory_map(str(self._where)) as file,
-                    pa.ipc.open_stream(file) as reader,
-                ):
+                with pa.memory_map(str(self._where)) as file, pa.ipc.open_stream(file) as reader:
                     yield from reader
                     file.seek(max(0, file.size() - len(_END)))
                     whole = file.read() == _END

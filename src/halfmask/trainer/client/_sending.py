@@ -185,19 +185,19 @@ def _numbers(content: bytes) -> NDArray[np.float32]:
     width = 1
     try:
         # Compressed predictions are refused: a few bytes could unpack to all memory.
-        for batch, _ in batches_of(content, most=0, too_long=_strange):
+        for batch, _ in batches_of(content, most=0, too_long=_unexpected_answer):
             if batch.schema.names != [FIELD] or len(parts) == _MAX_BATCHES:
-                raise _strange()
+                raise _unexpected_answer()
             kind = batch.schema.field(0).type
             width = kind.list_size if pa.types.is_fixed_size_list(kind) else 1
             parts.append(_flat(batch))
     except (pa.ArrowException, OSError, EOFError, struct.error, LookupError, ValueError):
-        raise _strange() from None
+        raise _unexpected_answer() from None
     found = np.concatenate([np.empty(0, np.float32), *parts])
     if not np.isfinite(found).all():
         raise TrainerError("A prediction of the service is not a finite number.")
     if width < 1 or len(found) % width:
-        raise _strange()
+        raise _unexpected_answer()
     return found if width == 1 else found.reshape(-1, width)
 
 
@@ -208,16 +208,16 @@ def _flat(batch: Any) -> NDArray[np.float32]:  # noqa: ANN401 # pyarrow ships no
     batch.validate(full=True)
     column = batch.column(0)
     if column.null_count:
-        raise _strange()
+        raise _unexpected_answer()
     if pa.types.is_fixed_size_list(column.type):
         column = column.flatten()
     if column.type != pa.float32() or column.null_count:
-        raise _strange()
+        raise _unexpected_answer()
     found: NDArray[np.float32] = column.to_numpy()
     return found
 
 
-def _strange() -> TrainerError:
+def _unexpected_answer() -> TrainerError:
     return TrainerError(
         "The service's predictions aren't in the form that was asked for.",
         hint="Check the address: something else may answer there.",

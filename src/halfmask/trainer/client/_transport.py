@@ -148,7 +148,7 @@ class Answer:
             ) from None
 
 
-def refused(answer: Answer, token: str | None) -> TrainerError:
+def refusal_of(answer: Answer, token: str | None) -> TrainerError:
     """Return the error of an answer that isn't what was asked for.
 
     The service isn't trusted: one printable line of its message is shown, unless it holds the
@@ -302,14 +302,14 @@ class Transport:
                     content=_read(response, max_bytes),
                 )
         except httpx.TransportError as error:
-            return _lost(error, harmless=harmless)
+            return _judge_lost_request(error, harmless=harmless)
         except RuntimeError:  # the client was closed meanwhile
             raise TrainerError("The connection to the service was closed.") from None
         if answer.status in _PASSING and (harmless or answer.status in {408, 429, 503}):
             asked = seconds_of(answer.headers.get("retry-after"))
-            return _Failure(error=refused(answer, self._token), asked=asked)
+            return _Failure(error=refusal_of(answer, self._token), asked=asked)
         if not 200 <= answer.status < 300:
-            raise refused(answer, self._token)
+            raise refusal_of(answer, self._token)
         return answer
 
 
@@ -338,7 +338,7 @@ def _read(response: httpx.Response, most: int) -> bytes:
     return b"".join(parts)
 
 
-def _lost(error: httpx.TransportError, *, harmless: bool) -> _Failure:
+def _judge_lost_request(error: httpx.TransportError, *, harmless: bool) -> _Failure:
     """Return a failure that may pass, or raise where it won't, or where it may do harm."""
     httpx = _httpx()
     if any(isinstance(each, ssl.SSLError) for each in _causes(error)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.trainer.defences._defences import Defences
+from halfmask.trainer.defences._defences import Defences, restore_learner, save_learner
 from halfmask.trainer.defences._tally import Memory, RollbackNotice
 
 if TYPE_CHECKING:
@@ -279,9 +279,7 @@ class DefendedLearner:
 
     def to_bytes(self) -> bytes:
         """Return the learner, the defences and all that they remember, without pickle."""
-        from halfmask.trainer.defences._saving import saved  # noqa: PLC0415 # it makes what is here
-
-        return saved(self)
+        return save_learner(self)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, kind: type[Learner] | None = None) -> Self:
@@ -299,9 +297,7 @@ class DefendedLearner:
         IntegrityError
             If the bytes aren't those that were written.
         """
-        from halfmask.trainer.defences._saving import restored  # noqa: PLC0415 # the same
-
-        return restored(cls, data, kind)
+        return restore_learner(cls, data, kind)
 
     def _capped(self, rows: HashedRows, client: str) -> HashedRows:
         """Return rows of no more weight than their client may have learned now."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from halfmask._errors import DivergenceError, ParameterError
 from halfmask._validation import integer_at_least, number_between
-from halfmask.trainer.learner._averaging import averaged
 from halfmask.trainer.learner._bytes import digest_of, learner_from_bytes, learner_to_bytes
 from halfmask.trainer.learner._learning import (
     Examples,
+    average_states,
     bound_after,
     check_rows,
     frozen,
@@ -335,7 +335,7 @@ class OnlineLearner:
             number_between(0.0, 1e9, owner="OnlineLearner.average", low_open=True, weights=each)
         states = [each._state for each in learners]  # noqa: SLF001 # its own class
         settings = LearnerSettings(**kinds[0])
-        return cls._of(settings, averaged(settings, states, chosen))
+        return cls._of(settings, average_states(settings, states, chosen))
 
     @classmethod
     def _of(cls, settings: LearnerSettings, state: LearnerState) -> OnlineLearner:

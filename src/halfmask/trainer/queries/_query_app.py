@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 BLOCK_BYTES: Final = 4096
 
 
-def padded(body: bytes, filler: bytes) -> bytes:
+def pad_body(body: bytes, filler: bytes) -> bytes:
     """Return a body that is filled up to a multiple of a block.
 
     Examples
@@ -90,9 +90,9 @@ async def answer(request: Request, asked: AskedQuestion) -> Response:
     found = await in_steps_of(service.step_seconds, work)
     if ARROW_STREAM in request.headers.get("accept", ""):
         # Readers of a stream stop at its end.
-        return Response(padded(_arrow_of(found), b"\0"), media_type=ARROW_STREAM)
+        return Response(pad_body(_arrow_of(found), b"\0"), media_type=ARROW_STREAM)
     body = bytes(json_of(found.to_dict()).body)
-    return Response(padded(body, b" "), media_type=JSON)
+    return Response(pad_body(body, b" "), media_type=JSON)
 
 
 def _arrow_of(found: PrivateAnswer) -> bytes:

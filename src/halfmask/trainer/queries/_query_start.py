@@ -104,5 +104,4 @@ def serve_queries(
     tls = check_tls(port, certificate, key, client_authority)
     from halfmask.trainer.service._serving import run_app  # noqa: PLC0415 # an extra
 
-    options = app.state.service.options
-    run_app(app, host=host, port=port, options=options, tls=tls, started=started)
+    run_app(app, host=host, port=port, tls=tls, started=started)

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 OPEN = frozenset({"/health", "/healthz", "/ready", "/docs", "/openapi.json"})
 #: Where the token of a request is, for the routes.
 TOKEN = "halfmask.token"  # noqa: S105 # a name, no token
-_HEADERS = [
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-]
+_HEADERS = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
 log = logging.getLogger("halfmask.trainer")
 
 

@@ -12,8 +12,8 @@ from halfmask.trainer.service._requests import (
     BODY_FAILURES,
     FAILURES,
     BoundedBodyRoute,
-    asked,
-    asked_model,
+    admit_for_model,
+    admit_request,
 )
 from halfmask.trainer.service._responses import json_of
 from halfmask.trainer.store import Curve, Model, RefusedError, Snapshot
@@ -27,7 +27,7 @@ Name = Annotated[str, Path(max_length=64, description="The model's name.")]
 @router.post("", status_code=201, response_model=schemas.ModelResponse, responses=BODY_FAILURES)
 async def create(body: schemas.NewModel, request: Request) -> Response:
     """Make a model. Scope: admin."""
-    service, token = asked(request, "admin")
+    service, token = admit_request(request, "admin")
     settings = body.model_dump(exclude={"name", "defences"}) | {"threads": 1}
     _check_size(settings, service.options.limits.max_bits)
     if body.defences is not None:
@@ -42,7 +42,7 @@ async def create(body: schemas.NewModel, request: Request) -> Response:
 @router.get("", response_model=schemas.Models)
 async def listed(request: Request) -> Response:
     """List the models of the token's tenant. Scope: read."""
-    service, token = asked(request, "read")
+    service, token = admit_request(request, "read")
     models = service.store.models(token.tenant)
     facts = await service.run(service.waiting, lambda: [_facts(each) for each in models])
     return json_of({"models": [{"ok": True, **each} for each in facts]})
@@ -51,7 +51,7 @@ async def listed(request: Request) -> Response:
 @router.get("/{name}", response_model=schemas.ModelResponse)
 async def shown(name: Name, request: Request, *, digest: bool = False) -> Response:
     """Show a model; with `digest`, the SHA-256 of its weights, too. Scope: read."""
-    service, _, model = asked_model(request, name, "read")
+    service, _, model = admit_for_model(request, name, "read")
     pool = service.digesting if digest else service.waiting
     return json_of(await service.run(pool, _facts, model, digest))
 
@@ -59,7 +59,7 @@ async def shown(name: Name, request: Request, *, digest: bool = False) -> Respon
 @router.delete("/{name}", response_model=schemas.Done)
 async def deleted(name: Name, request: Request) -> Response:
     """Delete a model, with its log and its snapshots. Scope: admin."""
-    service, token = asked(request, "admin")
+    service, token = admit_request(request, "admin")
     await service.run(service.making, service.store.delete, token.tenant, name)
     return json_of({})
 
@@ -67,7 +67,7 @@ async def deleted(name: Name, request: Request) -> Response:
 @router.get("/{name}/metrics", response_model=schemas.Metrics)
 async def metrics(name: Name, request: Request) -> Response:
     """Show how a model does on rows before it learns from them. Scope: read."""
-    service, _, model = asked_model(request, name, "read")
+    service, _, model = admit_for_model(request, name, "read")
     summary = await service.run(service.waiting, model.state.summary)
     return json_of(summary | {"logged": model.logged})
 
@@ -80,7 +80,7 @@ async def metrics(name: Name, request: Request) -> Response:
 )
 async def snapshot(name: Name, request: Request) -> Response:
     """Keep the model as it is after all that was acknowledged before. Scope: admin."""
-    service, _, model = asked_model(request, name, "admin")
+    service, _, model = admit_for_model(request, name, "admin")
     future = await service.run(service.waiting, model.snapshot)
     made = await asyncio.wrap_future(future)
     return json_of(_snapshot(made), status=201)
@@ -89,7 +89,7 @@ async def snapshot(name: Name, request: Request) -> Response:
 @router.get("/{name}/snapshots", response_model=schemas.SnapshotList)
 async def snapshots(name: Name, request: Request) -> Response:
     """List the snapshots of a model. Scope: read."""
-    service, _, model = asked_model(request, name, "read")
+    service, _, model = admit_for_model(request, name, "read")
     found = await service.run(service.waiting, model.snapshots)
     return json_of({"snapshots": [{"ok": True, **_snapshot(each)} for each in found]})
 
@@ -99,7 +99,7 @@ async def snapshot_deleted(
     name: Name, snapshot: Annotated[int, Path(ge=0, lt=1 << 63)], request: Request
 ) -> Response:
     """Delete a snapshot. Scope: admin."""
-    service, _, model = asked_model(request, name, "admin")
+    service, _, model = admit_for_model(request, name, "admin")
     await service.run(service.waiting, model.delete_snapshot, snapshot)
     return json_of({})
 
@@ -107,7 +107,7 @@ async def snapshot_deleted(
 @router.post("/{name}/rollback", response_model=schemas.ModelResponse, responses=BODY_FAILURES)
 async def rolled_back(name: Name, body: schemas.RollbackRequest, request: Request) -> Response:
     """Make the model what it was at a snapshot. Scope: admin."""
-    service, token, model = asked_model(request, name, "admin")
+    service, token, model = admit_for_model(request, name, "admin")
     future = await service.run(service.waiting, model.roll_back, body.snapshot, token.id)
     await asyncio.wrap_future(future)
     return json_of(await service.run(service.waiting, _facts, model))

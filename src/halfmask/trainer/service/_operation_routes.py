@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from halfmask.trainer.service import _schemas as schemas
-from halfmask.trainer.service._requests import FAILURES, asked, service_of
+from halfmask.trainer.service._requests import FAILURES, admit_request, service_of
 from halfmask.trainer.service._responses import error_of, json_of
 
 _TEMPLATE = """\
@@ -72,9 +72,7 @@ def page_of(api: dict[str, Any]) -> str:
 
     environment = Environment(autoescape=True)
     return environment.from_string(_TEMPLATE).render(
-        info=api["info"],
-        paths=api["paths"],
-        schemas=api.get("components", {}).get("schemas", {}),
+        info=api["info"], paths=api["paths"], schemas=api.get("components", {}).get("schemas", {})
     )
 
 
@@ -112,7 +110,7 @@ async def ready(request: Request) -> Response:
 @router.get("/metrics", response_class=Response, responses=FAILURES | _TEXT)
 async def metrics(request: Request) -> Response:
     """Show what Prometheus reads. Scope: metrics."""
-    service, _ = asked(request, "metrics")
+    service, _ = admit_request(request, "metrics")
     models, meters = service.store.models(), service.meters
     meters.backlog.set(service.backlog.taken)
     meters.models.set(len(models))

@@ -110,7 +110,7 @@ class _Gunzipped(_Plain):
         try:
             super().add(self._gunzip.decompress(piece, max_length=allowed))
         except zlib.error:
-            raise _damaged() from None
+            raise _gzip_error() from None
         if self._gunzip.unconsumed_tail or self.size > max(SMALL, MAX_RATIO * self._packed):
             raise RefusedError(
                 "The body is packed more tightly than hashed rows can be.",
@@ -121,7 +121,7 @@ class _Gunzipped(_Plain):
 
     def whole(self) -> list[bytes]:
         if not self._gunzip.eof or self._gunzip.unused_data:
-            raise _damaged()
+            raise _gzip_error()
         return super().whole()
 
 
@@ -134,7 +134,7 @@ def _too_long(most: int) -> RefusedError:
     )
 
 
-def _damaged() -> RefusedError:
+def _gzip_error() -> RefusedError:
     return RefusedError("The body isn't whole gzip.", status=400, word="bad-request")
 
 
@@ -159,26 +159,26 @@ class BoundedBodyRoute(APIRoute):
             lease = service.backlog.lease(client=token.id, tenant=token.tenant)
             try:
                 body = b"".join(await body_of(request, lease, most=MAX_BYTES))
-                return await answer(Request(request.scope, _given(body)))
+                return await answer(Request(request.scope, _receive_once(body)))
             finally:
                 lease.give_back()
 
         return bounded
 
 
-def _given(body: bytes) -> Callable[[], Awaitable[Message]]:
+def _receive_once(body: bytes) -> Callable[[], Awaitable[Message]]:
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return receive
 
 
-def _described(**why: str) -> dict[int | str, dict[str, Any]]:
+def _describe_failures(**why: str) -> dict[int | str, dict[str, Any]]:
     return {int(status[1:]): {"model": Failed, "description": it} for status, it in why.items()}
 
 
 #: What every route with a token may answer.
-FAILURES = _described(
+FAILURES = _describe_failures(
     s400="The request can't be read.",
     s401="No token, or none that is of use.",
     s403="The token hasn't the scope, or has used up its quota.",
@@ -191,7 +191,7 @@ FAILURES = _described(
     s507="The disk is full.",
 )
 #: What those may answer that read rows.
-BODY_FAILURES = _described(
+BODY_FAILURES = _describe_failures(
     s408="The body took too long.",
     s413="The body is too long, packed or unpacked.",
     s415="The body is of a kind that isn't taken.",
@@ -208,16 +208,16 @@ def token_of(request: Request) -> Token:
     return cast("Token", request.scope[TOKEN])
 
 
-def asked(request: Request, scope: Scope) -> tuple[Service, Token]:
+def admit_request(request: Request, scope: Scope) -> tuple[Service, Token]:
     """Return the service and the token of a request, which must have a scope."""
     token = token_of(request)
     demand(token, scope)
     return service_of(request), token
 
 
-def asked_model(request: Request, name: str, scope: Scope) -> tuple[Service, Token, Model]:
+def admit_for_model(request: Request, name: str, scope: Scope) -> tuple[Service, Token, Model]:
     """Return these and a model of the token's tenant."""
-    service, token = asked(request, scope)
+    service, token = admit_request(request, scope)
     return service, token, service.store.model(token.tenant, name)
 
 

@@ -12,12 +12,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from fastapi.routing import APIRoute
 
 from halfmask.trainer.service import _schemas as schemas
-from halfmask.trainer.service._requests import (
-    BODY_FAILURES,
-    FAILURES,
-    asked_model,
-    body_of,
-)
+from halfmask.trainer.service._requests import BODY_FAILURES, FAILURES, admit_for_model, body_of
 from halfmask.trainer.service._responses import ARROW_STREAM, JSON, json_of
 from halfmask.trainer.service._service import Service, kind_of, outputs_of
 
@@ -85,9 +80,7 @@ _ROWS: dict[str, Any] = {
         },
     }
 }
-_NUMBERS = {
-    200: {"content": {ARROW_STREAM: {"schema": {"type": "string", "format": "binary"}}}},
-}
+_NUMBERS = {200: {"content": {ARROW_STREAM: {"schema": {"type": "string", "format": "binary"}}}}}
 
 
 @router.post("/{name}/examples", response_model=schemas.Acknowledged, openapi_extra=_ROWS)
@@ -104,7 +97,7 @@ async def learn(
     ] = None,
 ) -> Response:
     """Learn from rows with labels. The response confirms they are on the disk. Scope: learn."""
-    service, token, model = asked_model(request, name, "learn")
+    service, token, model = admit_for_model(request, name, "learn")
     kind = kind_of(request.headers.get("content-type"))
     most = service.options.limits.body_bytes
     key = (idempotency_key or "").encode()
@@ -135,7 +128,7 @@ async def learn(
 @router.post("/{name}/canaries", response_model=schemas.Acknowledged, openapi_extra=_ROWS)
 async def judge(name: Name, request: Request) -> Response:
     """Let the model's guard judge by these rows with labels from now on. Scope: admin."""
-    service, token, model = asked_model(request, name, "admin")
+    service, token, model = admit_for_model(request, name, "admin")
     kind = kind_of(request.headers.get("content-type"))
     most = service.options.limits.body_bytes
     lease = service.backlog.lease(client=token.id, tenant=token.tenant)
@@ -160,7 +153,7 @@ async def judge(name: Name, request: Request) -> Response:
 )
 async def predict(name: Name, request: Request) -> Response:
     """Predict rows without labels; by Accept in Arrow or in JSON. Scope: predict."""
-    service, token, model = asked_model(request, name, "predict")
+    service, token, model = admit_for_model(request, name, "predict")
     kind = kind_of(request.headers.get("content-type"))
     most = service.options.limits.body_bytes
     arrow = ARROW_STREAM in request.headers.get("accept", "")

@@ -37,14 +37,13 @@ def run_app(
     *,
     host: str,
     port: int,
-    options: ServiceOptions,
     tls: ssl.SSLContext | None,
     started: Callable[[int], None],
 ) -> None:
     """Serve an application until the process is asked to end; then finish what was begun."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    _allow_files(options.connections + MAX_REFUSED + FILES)
-    server = server_of(app, host=host, port=port, options=options, tls=tls, started=started)
+    _allow_files(app.state.service.options.connections + MAX_REFUSED + FILES)
+    server = server_of(app, host=host, port=port, tls=tls, started=started)
     try:
         server.run()
     except KeyboardInterrupt:
@@ -63,11 +62,11 @@ def server_of(
     *,
     host: str,
     port: int,
-    options: ServiceOptions,
     tls: ssl.SSLContext | None,
     started: Callable[[int], None],
 ) -> uvicorn.Server:
     """Return a server that doesn't run yet."""
+    options: ServiceOptions = app.state.service.options
     config = uvicorn.Config(
         app,
         host=host,

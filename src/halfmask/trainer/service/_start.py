@@ -97,9 +97,8 @@ def serve(
     from halfmask.trainer.service._app import application  # noqa: PLC0415 # an extra
     from halfmask.trainer.service._serving import run_app, settle  # noqa: PLC0415 # the same
 
-    options = options or ServiceOptions()
-    app = application(folder, options, opened=settle)
-    run_app(app, host=host, port=port, options=options, tls=tls, started=started)
+    app = application(folder, options or ServiceOptions(), opened=settle)
+    run_app(app, host=host, port=port, tls=tls, started=started)
 
 
 def check_tls(

@@ -9,10 +9,10 @@ weights have to be. Nothing here knows of HTTP but the status that a `RefusedErr
 from __future__ import annotations
 
 from halfmask.trainer.store._curve import Curve
-from halfmask.trainer.store._job import Batch, Receipt
 from halfmask.trainer.store._limits import Budget, Lease, Limits, RefusedError
 from halfmask.trainer.store._log import ExampleLog
 from halfmask.trainer.store._model import Model, ModelFacts
+from halfmask.trainer.store._queue import Batch, Receipt
 from halfmask.trainer.store._record import CANARIES, EXAMPLES, Entry, Record
 from halfmask.trainer.store._snapshots import Snapshot, replay_log
 from halfmask.trainer.store._store import Store, open_lists

@@ -6,8 +6,8 @@ import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from halfmask.trainer.store._job import ExamplesJob, Receipt
 from halfmask.trainer.store._limits import RefusedError
+from halfmask.trainer.store._queue import ExamplesJob, Receipt
 from halfmask.trainer.store._record import EXAMPLES, Entry, Mark
 
 if TYPE_CHECKING:
@@ -111,13 +111,7 @@ class KeyIndex:
             return None
         seq, checksum, size, rows = found[0]
         return Mark(
-            seq=seq,
-            kind=EXAMPLES,
-            client=client,
-            key=key,
-            checksum=checksum,
-            size=size,
-            rows=rows,
+            seq=seq, kind=EXAMPLES, client=client, key=key, checksum=checksum, size=size, rows=rows
         )
 
     def add(self, marks: list[Mark]) -> None:

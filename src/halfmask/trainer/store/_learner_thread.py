@@ -9,9 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from halfmask._errors import HalfmaskError
-from halfmask.trainer.store._job import ExamplesJob, Receipt, RollbackJob, SnapshotJob
 from halfmask.trainer.store._limits import RefusedError
-from halfmask.trainer.store._queue import disk_full
+from halfmask.trainer.store._queue import ExamplesJob, Receipt, RollbackJob, SnapshotJob, disk_full
 from halfmask.trainer.store._snapshots import target_of
 
 if TYPE_CHECKING:
@@ -144,11 +143,7 @@ class LearnerThread:
             if not automatic:
                 self._check_disk(len(learner))
             self._snapshots.write(
-                seq,
-                learner,
-                automatic=automatic,
-                made=time.time(),
-                metadata=self.state.metadata(),
+                seq, learner, automatic=automatic, made=time.time(), metadata=self.state.metadata()
             )
         except HalfmaskError:
             self.snapshots_failed += 1

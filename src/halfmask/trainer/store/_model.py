@@ -10,12 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halfmask.trainer.store._job import Batch, ExamplesJob, Receipt, RollbackJob, SnapshotJob
 from halfmask.trainer.store._keys import BatchKeys, KeyIndex
 from halfmask.trainer.store._learner_thread import LearnerThread
 from halfmask.trainer.store._limits import RefusedError
 from halfmask.trainer.store._log import ExampleLog
-from halfmask.trainer.store._queue import BatchQueue, Committer, Job, Logged
+from halfmask.trainer.store._queue import (
+    Batch,
+    BatchQueue,
+    Committer,
+    ExamplesJob,
+    Job,
+    Logged,
+    Receipt,
+    RollbackJob,
+    SnapshotJob,
+)
 from halfmask.trainer.store._record import CANARIES, EXAMPLES, ROLLBACK, Entry, Mark
 from halfmask.trainer.store._snapshots import LOG, SNAPSHOTS, Snapshot, Snapshots, recover
 from halfmask.trainer.store._state import DEFENCES

@@ -65,17 +65,9 @@ class Entry:
             The salt of the segment.
         """
         packed = HEAD.pack(
-            MAGIC,
-            0,
-            self.checksum,
-            seq,
-            group,
-            len(self.body),
-            self.rows,
-            len(self.key),
-            self.kind,
-            self.client,
-        )
+            MAGIC, 0, self.checksum, seq, group, len(self.body), self.rows, len(self.key),
+            self.kind, self.client,
+        )  # fmt: skip
         return MAGIC + struct.pack("<I", _checksum(packed, self.key, salt)) + packed[8:]
 
 

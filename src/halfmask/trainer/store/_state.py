@@ -106,7 +106,7 @@ def new_learner(settings: dict[str, Any]) -> OnlineLearner | DefendedLearner:
     return learner if defences is None else defences.around(learner)
 
 
-def whole(settings: dict[str, Any]) -> dict[str, Any]:
+def complete_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings with those that weren't given, or raise as `new_learner` does."""
     learner, defences = _parts(settings)
     return learner.settings | ({} if defences is None else {DEFENCES: defences.to_dict()})
@@ -143,7 +143,7 @@ def warm_up_all(stopped: Event) -> None:
     for settings in ({}, {"optimizer": "sgd"}, {"optimizer": "ftrl"}, {"loss": "softmax"}):
         if stopped.wait(0.01):
             return
-        warm_up(whole({"bits": 1, **settings}))
+        warm_up(complete_settings({"bits": 1, **settings}))
 
 
 @cache

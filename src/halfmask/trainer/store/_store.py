@@ -23,7 +23,7 @@ from halfmask.trainer.store._model import Model, ModelFacts
 from halfmask.trainer.store._queue import FULL, disk_failed, disk_full
 from halfmask.trainer.store._record import EXAMPLES
 from halfmask.trainer.store._snapshots import LOG, SNAPSHOTS
-from halfmask.trainer.store._state import warm_up, warm_up_all, whole
+from halfmask.trainer.store._state import complete_settings, warm_up, warm_up_all
 from halfmask.trainer.store._tokens import Tokens
 
 DATABASE, MODELS, LOCK, KEY, FORMAT = "lists.sqlite", "models", "lock", "token.key", "format"
@@ -155,7 +155,7 @@ class Store:
             If the settings are none of a learner's.
         """
         # Whole, so that they stay what they are when defaults of a later version are others.
-        settings = whole(settings)
+        settings = complete_settings(settings)
         with self._lock:
             self._check_free(tenant, name)
             self._models[tenant, name] = None  # the name is taken while it is being made

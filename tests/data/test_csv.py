@@ -156,13 +156,27 @@ def test_no_read_returns_more_bytes_than_were_asked_for(end, more):
         assert all(len(piece) <= size for piece in pieces)
 
 
-def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch):
-    rows = [f'{n},"line {n}\nof {n}"' for n in range(90)]
-    content = "a,b\n" + "\n".join(rows)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch, end):
+    """Arrow drops the line feed of a cell where a block ends before it, in quotes, too."""
+    monkeypatch.setattr("halfmask.data._csv_batches._COPIED", 16)
+    rows = [f'{n},"line {n}\r\n of {n}"{end}' for n in range(40)]
+    content = f"a,b{end}" + "".join(rows)
 
-    for block in range(len(content) - 40, len(content) + 3):
+    for block in [*range(64, 88), *range(len(content) - 40, len(content) + 3)]:
         monkeypatch.setattr("halfmask.data._csv.BLOCK", block)
-        assert read(tmp_path, content)["a"].to_list() == list(range(90))
+        table = read(tmp_path, content)
+        assert table["a"].to_list() == list(range(40))
+        assert table["b"].to_list() == [f"line {n}\r\n of {n}" for n in range(40)]
+
+
+def test_blocks_of_blank_lines_repeat_no_row(tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.data._csv.BLOCK", 64)
+    monkeypatch.setattr("halfmask.data._csv_batches._COPIED", 16)
+
+    table = read(tmp_path, "a,b\n" + "1,2\n" * 9 + "\n" * 500 + "3,4\n" + "\n" * 300)
+
+    assert table["a"].to_list() == [1] * 9 + [3]
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)

@@ -116,3 +116,9 @@ def test_ordered_categories_have_the_order_of_their_type(kind):
     texts = pl.DataFrame(numbers).with_columns(s=pl.Series([ORDERED[it] for it in PLACES]))
     with pytest.raises(ParameterError, match="its texts have none"):
         measure(texts, quasi_identifiers=["a"], guarantees=[close])
+
+
+@pytest.mark.parametrize("guarantees", [KAnonymity(k=2), [KAnonymity], "k", None])
+def test_what_is_no_list_of_guarantees_is_refused(guarantees):
+    with pytest.raises(ParameterError, match="'guarantees' parameter of measure"):
+        measure(pl.DataFrame({"a": [1, 1]}), quasi_identifiers=["a"], guarantees=guarantees)

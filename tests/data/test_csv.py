@@ -146,11 +146,11 @@ def test_blocks_of_a_file_join_into_its_rows(tmp_path, monkeypatch):
 def test_no_read_returns_more_bytes_than_were_asked_for(end, more):
     """Arrow copies what a read returns into a buffer of the size that it asked for."""
     text = b"\n\na,b\n1,2\n3,4" + end.encode() + b"5" * more
-    whole = _Ended(io.BytesIO(text), b"<end>,0").read()
+    whole = _Ended(io.BytesIO(text), b"<end>,0").read()  # type: ignore[arg-type] # any stream
     assert whole.endswith(b"\n<end>,0\n")
 
     for size in range(1, len(whole) + 3):
-        stream = _Ended(io.BytesIO(text[2:]), b"<end>,0")
+        stream = _Ended(io.BytesIO(text[2:]), b"<end>,0")  # type: ignore[arg-type] # any stream
         pieces = list(iter(lambda: stream.read(size), b""))  # noqa: B023 # used up at once
         assert b"".join(pieces) == whole
         assert all(len(piece) <= size for piece in pieces)

@@ -123,7 +123,7 @@ def _show_each(found: Description, out: Console) -> None:
         out.print(_role(each, before=f"{printable(each.name)}: ", after=f", {each.kind}"))
         evidence = each.evidence
         counted = (
-            f"{some(evidence['distinct'], 'different value')}, "
+            f"{some(int(evidence['distinct']), 'different value')}, "
             f"{evidence['missing_share']:.1%} missing, "
             f"{evidence['share_unique']:.1%} of the rows with a value of their own."
         )

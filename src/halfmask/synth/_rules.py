@@ -99,16 +99,15 @@ class RowRule(ABC):
         """Raise where the rule can't be about columns of these types."""
 
 
-def _check_different(rule: RowRule, **named: Sequence[str]) -> None:
+def _check_different(rule: RowRule, name: str, columns: Sequence[str]) -> None:
     """Raise unless a parameter is a list of two or more different columns."""
-    owner = type(rule).__name__
-    list_of("names of columns", is_text, owner=owner, **named)
-    for name, columns in named.items():
-        if len(columns) < 2 or len(set(columns)) < len(columns):
-            raise ParameterError(
-                f"The {name!r} parameter of {owner} must be two different columns at least. "
-                f"Got {len(set(columns))} different of {len(columns)}."
-            )
+    owner, hint = type(rule).__name__, None
+    list_of("names of columns", is_text, owner=owner, hint=hint, **{name: columns})
+    if len(columns) < 2 or len(set(columns)) < len(columns):
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be two different columns at least. "
+            f"Got {len(set(columns))} different of {len(columns)}."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +198,7 @@ class SumOf(RowRule):
     )
 
     def __post_init__(self) -> None:
-        _check_different(self, parts=self.parts)
+        _check_different(self, "parts", self.parts)
         if self.total in self.parts:
             raise ParameterError("The 'parts' parameter of SumOf must be other columns than total.")
 
@@ -251,7 +250,7 @@ class FixedCombinations(RowRule):
     columns: tuple[str, ...] = field(metadata={"description": "The columns.", "min_length": 2})
 
     def __post_init__(self) -> None:
-        _check_different(self, columns=self.columns)
+        _check_different(self, "columns", self.columns)
 
     @property
     def about(self) -> tuple[str, ...]:

@@ -136,6 +136,8 @@ class WrittenPolicy(Section):
         PolicyError
             If it isn't TOML, or says something that can't be.
         """
+        if not isinstance(text, str):
+            raise PolicyError(f"A policy is read from text. Got a {type(text).__name__}.")
         try:
             sections = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:

@@ -21,6 +21,13 @@ def test_shows_each_column_with_its_reason(run, desk):
     assert "CANARY" not in answer.out
 
 
+def test_one_row_is_no_rows(run, desk):
+    table = desk.folder / "one.csv"
+    table.write_text("age\n7\n")
+
+    assert "1 row, 1 column\n" in run("describe", table).out
+
+
 def test_answers_programs(run, desk):
     """With --json one object says the same."""
     answer = run("describe", desk.table, "--json")

@@ -29,9 +29,9 @@ DTYPES = {
 
 
 def same(left: object, right: object) -> bool:
-    """Say whether two cells are one value: NaN is, and so are the two zeros."""
-    both_nan = left != left and right != right  # noqa: PLR0124 # only NaN differs from itself
-    return left == right or both_nan
+    """Say whether two cells are one value: NaN is a missing cell, and the two zeros are one."""
+    nothing = [it is None or it != it for it in (left, right)]  # noqa: PLR0124 # NaN alone is so
+    return all(nothing) or (left == right and not any(nothing))
 
 
 @given(rows=st.lists(st.tuples(*CELLS.values()), max_size=25), columns=st.data())

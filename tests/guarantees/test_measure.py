@@ -215,3 +215,9 @@ def test_an_empty_table_and_a_lacking_column():
     assert agreeing_rows(pl.DataFrame({"a": []}), columns=["a"]).tolist() == []
     with pytest.raises(ColumnNotFoundError):
         agreeing_rows(pl.DataFrame({"a": [1]}), columns=["b"])
+
+
+@pytest.mark.parametrize("guarantees", [KAnonymity(k=2), [KAnonymity], "k", None])
+def test_what_is_no_list_of_guarantees_is_refused(guarantees):
+    with pytest.raises(ParameterError, match="'guarantees' parameter of measure"):
+        measure(pl.DataFrame({"a": [1, 1]}), quasi_identifiers=["a"], guarantees=guarantees)

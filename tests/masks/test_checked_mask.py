@@ -57,7 +57,8 @@ def test_what_it_allows_is_taken(right):
 
 
 def test_arrays_of_names_are_lists_of_them():
-    mask = Microaggregation(columns=np.array(["pay"]), by=["sex"], k=3)
+    given: dict[str, Any] = {"columns": np.array(["pay"]), "by": ["sex"]}
+    mask = Microaggregation(**given, k=3)
 
     assert mask == Microaggregation(columns=("pay",), by=("sex",), k=3)
     assert [type(it) for it in mask.columns] == [str]

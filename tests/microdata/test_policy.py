@@ -94,3 +94,9 @@ def test_a_policy_of_0_1_keeps_its_hash():
     assert Policy.from_toml(old).sha256 == (
         "25b3c1ec38f2d12e8e31b1b0e92989e867dc50cdcc59bdfd2597cf77bd5228a4"
     )
+
+
+@pytest.mark.parametrize("text", [None, b"halfmask = 1", 1])
+def test_what_is_no_text_is_no_policy(text):
+    with pytest.raises(PolicyError, match="read from text"):
+        Policy.from_toml(text)

@@ -456,3 +456,19 @@ def test_nothing_is_drawn_between_a_code_and_amounts(dtype, codes):
     if dtype == pl.Int64:  # incomes keep their grid, whatever the codes are
         assert set(found % 50) == {0}
     assert 400 < len(drawn) - len(found) < 800
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        (SumOf, {"total": "pay", "parts": "ab"}),
+        (SumOf, {"total": "pay", "parts": ("a", "a")}),
+        (SumOf, {"total": "a", "parts": ("a", "b")}),
+        (FixedCombinations, {"columns": "ab"}),
+        (FixedCombinations, {"columns": ("a", "b", "b")}),
+        (AtMost, {"low": "a", "high": "a"}),
+    ],
+)
+def test_rules_are_about_different_columns(rule, named):
+    with pytest.raises(ParameterError, match=r"different|list of names|other columns"):
+        rule(**named)

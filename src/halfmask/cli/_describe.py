@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from halfmask.cli._claims import some
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._option_groups import option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
@@ -44,7 +45,9 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
     from halfmask.description.proposal import proposed_person  # noqa: PLC0415 - polars takes a while
 
     looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
-    out.print(f"{found.rows:,} rows{looked}, {len(found.proposals)} columns\n", style="bold")
+    out.print(
+        f"{some(found.rows, 'row')}{looked}, {some(len(found.proposals), 'column')}\n", style="bold"
+    )
     if verbose:
         _show_each(found, out)
     else:
@@ -120,7 +123,8 @@ def _show_each(found: Description, out: Console) -> None:
         out.print(_role(each, before=f"{printable(each.name)}: ", after=f", {each.kind}"))
         evidence = each.evidence
         counted = (
-            f"{evidence['distinct']:,} different values, {evidence['missing_share']:.1%} missing, "
+            f"{some(int(evidence['distinct']), 'different value')}, "
+            f"{evidence['missing_share']:.1%} missing, "
             f"{evidence['share_unique']:.1%} of the rows with a value of their own."
         )
         out.print(f"  {printable(' '.join((*each.reasons, counted)))}", soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from halfmask.cli._claims import some
 from halfmask.cli._codecs import (
     CATEGORICAL,
     CODECS,
@@ -144,7 +145,7 @@ def apply(
 def _show_encoded(codec: Codec, name: str, rows: int, number: int) -> None:
     err = console(stderr=True)
     err.print(
-        f"Encoded {rows:,} rows with number {number}. Codec {printable(name)} and a "
+        f"Encoded {some(rows, 'row')} with number {number}. Codec {printable(name)} and a "
         "receipt in the vault decode what comes back.",
         soft_wrap=True,
     )

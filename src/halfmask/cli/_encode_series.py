@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ParameterError
+from halfmask.cli._claims import some
 from halfmask.cli._codecs import (
     OUT_FORMAT,
     SERIES_CODECS,
@@ -162,7 +163,8 @@ def apply(
     told = (("Steps", names["time"]), ("Series", names["entity"]))
     return saying.say(
         {"rows": writer.rows, "later": later, **names},
-        f"Encoded {writer.rows:,} rows. Codec {printable(place.codec)} decodes what comes back.",
+        f"Encoded {some(writer.rows, 'row')}. "
+        f"Codec {printable(place.codec)} decodes what comes back.",
         *(f"{what}: {name}" for what, name in told if name),
         f"Columns to forecast: {', '.join(fitted.column_names_.values())}",
         stderr=True,

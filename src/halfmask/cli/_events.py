@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from halfmask.cli._claims import some
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, listing, printable
 from halfmask.cli._events_describe import describe
@@ -127,7 +128,7 @@ def reverse(
     turned, unknown = sum(done.values.values()), sum(done.unknown.values())
     return saying.say(
         _reversed(done),
-        f"Turned back {turned:,} values of {done.events:,} events; "
+        f"Turned back {some(turned, 'value')} of {some(done.events, 'event')}; "
         f"{unknown:,} aren't known to the vault.",
         stderr=True,
     )

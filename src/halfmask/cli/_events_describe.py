@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from halfmask.cli._claims import some
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._events_run import check_apart
 from halfmask.cli._failures import UsageError
@@ -92,7 +93,9 @@ def _lines(where: str) -> Iterator[bytes]:
 
 def _show(found: EventsDescription, out: Console, *, verbose: bool) -> None:
     first = "" if found.whole else ", the first ones"
-    out.print(f"{found.events:,} events{first}; {len(found.fields)} paths\n", style="bold")
+    out.print(
+        f"{some(found.events, 'event')}{first}; {some(len(found.fields), 'path')}\n", style="bold"
+    )
     table = listing("path", "kind", "proposed", "why")
     table.columns[0].overflow = table.columns[3].overflow = "fold"
     for each in found.fields:

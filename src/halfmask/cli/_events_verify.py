@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.cli._claims import some
 from halfmask.cli._console import console, mark, printable, say_json
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import AnswerOptions
@@ -75,7 +76,7 @@ def _show(found: CheckedRelease, out: Console) -> None:
     from halfmask.verifier.events import Check  # noqa: PLC0415 # the same
 
     for file in found.files:
-        lines = "isn't there" if file.n_rows is None else f"{file.n_rows:,} lines"
+        lines = "isn't there" if file.n_rows is None else some(file.n_rows, "line")
         line = f"{mark(file.holds, out)} {printable(file.name)}: {lines}"
         out.print(line, style=None if file.holds else "red", soft_wrap=True)
     for claim in found.claims:

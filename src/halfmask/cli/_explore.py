@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from halfmask._errors import ReleaseError
+from halfmask.cli._claims import some
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
@@ -213,7 +214,7 @@ def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool
     shown = found.points if verbose else found.frontier[:FEW_POINTS]
     drawn = "" if found.rows == found.table_rows else f" drawn of {found.table_rows:,}"
     what = "All points" if verbose else f"The frontier by {found.risk} risk and {found.utility}"
-    screen.print(f"\n{what}, on {found.rows:,} rows{drawn}", style="bold")
+    screen.print(f"\n{what}, on {some(found.rows, 'row')}{drawn}", style="bold")
     if shown:
         screen.print(_points(found, shown))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from halfmask.cli._claims import some
 from halfmask.cli._codecs import TASK, TaskName, check_streams, names_folder
 from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
@@ -108,5 +109,7 @@ def _answer(fitted: FileHasher, rows: int, name: str, saying: SayingOptions) -> 
         "classes": classes,
     }
     features = f"{width} features each" if width else "as many features as its texts and sets have"
-    done = f"Hashed {rows:,} rows, {features}, to {bits} bits by hasher {printable(name)}. What "
+    done = (
+        f"Hashed {some(rows, 'row')}, {features}, to {bits} bits by hasher {printable(name)}. What "
+    )
     return saying.say(facts, f"{done}the labels are is in the vault.", stderr=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from halfmask.cli._claims import some
 from halfmask.cli._console import console, printable
 from halfmask.cli._option_groups import option, spreads_groups
 from halfmask.cli._options import SayingOptions
@@ -112,15 +113,15 @@ def _sentence(learned: dict[str, int] | None) -> str:
     """Return what the rows' sender wants to know of all rows of the model."""
     if learned is None:
         return "Whether they were learned isn't known here: this token doesn't have the scope read."
-    told = [f"The model has learned from {learned['rows']:,} rows in all."]
+    told = [f"The model has learned from {some(learned['rows'], 'row')} in all."]
     if learned["waiting_batches"]:
         told.append(f"{learned['waiting_batches']:,} batches still wait to be learned.")
     if learned["diverged"]:
         told.append(
-            f"It left out {learned['diverged']:,} rows: with them learning diverged. Numbers of "
-            "very different size do that, and large labels or weights: scale them, or hash "
-            "numbers in bins."
+            f"It left out {some(learned['diverged'], 'row')}: with them learning diverged. "
+            "Numbers of very different size do that, and large labels or weights: scale them, or "
+            "hash numbers in bins."
         )
     if learned["defended"]:
-        told.append(f"Its defences refused or took back {learned['defended']:,} rows.")
+        told.append(f"Its defences refused or took back {some(learned['defended'], 'row')}.")
     return " ".join(told)

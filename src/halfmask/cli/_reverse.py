@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask._errors import PolicyError
+from halfmask.cli._claims import some
 from halfmask.cli._codecs import check_streams
 from halfmask.cli._events_run import POLICY, check_apart
 from halfmask.cli._option_groups import argument, required, spreads_groups
@@ -69,7 +70,7 @@ def reverse(
         os.umask(before)
     return saying.say(
         {"rows": writer.rows, "columns": list(here)},
-        f"Reversed {len(here)} columns of {writer.rows:,} rows. Don't release them.",
+        f"Reversed {some(len(here), 'column')} of {some(writer.rows, 'row')}. Don't release them.",
         stderr=True,
     )
 

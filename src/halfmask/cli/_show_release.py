@@ -27,7 +27,7 @@ REPORT = "report.html"
 
 
 def _rows(release: Release[Any]) -> str:
-    return f"{release.rows['out']:,} rows"
+    return some(release.rows["out"], "row")
 
 
 def _rows_of_masked(release: Release[Any]) -> str:
@@ -36,9 +36,8 @@ def _rows_of_masked(release: Release[Any]) -> str:
 
 def _rows_of_synthetic(release: Release[Any]) -> str:
     rows = release.rows
-    return (
-        f"{rows['out']:,} rows drawn; {rows['learnt']:,} learnt from, {rows['control']:,} set aside"
-    )
+    aside = f"{rows['learnt']:,} learnt from, {rows['control']:,} set aside"
+    return f"{some(rows['out'], 'row')} drawn; {aside}"
 
 
 def _show_sentences(claims: Sequence[Any], screen: Console) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halfmask.cli._claims import show_claims
+from halfmask.cli._claims import show_claims, some
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._events_verify import answer_of_events
 from halfmask.cli._failures import UsageError
@@ -169,7 +169,7 @@ def _as_dict(found: CheckedRelease) -> dict[str, object]:
 def _show(found: CheckedRelease, out: Console, *, verbose: bool) -> None:
     show_claims(found.claims, out)
     sound = sum(each.holds for each in found.files)
-    rows = "" if found.rows is None else f", {found.rows:,} rows"
+    rows = "" if found.rows is None else f", {some(found.rows, 'row')}"
     whole = sound == len(found.files)
     out.print(
         f"{mark(whole, out)} {sound} of {len(found.files)} files are as the manifest states{rows}",
@@ -185,7 +185,7 @@ def _show(found: CheckedRelease, out: Console, *, verbose: bool) -> None:
     if verbose:
         table = listing("", "", "", right=())
         for each in found.files:
-            count = "" if each.n_rows is None else f"{each.n_rows:,} rows"
+            count = "" if each.n_rows is None else some(each.n_rows, "row")
             table.add_row(f"  {mark(each.holds, out)}", printable(each.name), count)
         out.print(table)
     _show_ending(found, out)

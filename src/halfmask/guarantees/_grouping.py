@@ -178,6 +178,8 @@ def _number_codes(column: pl.Series) -> tuple[Codes, int]:
 
 
 def _ranked(column: pl.Series) -> tuple[Codes, int]:
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
     ranks = column.to_physical().rank("dense")
     n_values = _maximum(ranks)
     return _filled(ranks.cast(pl.Int64) - 1, n_values)

@@ -9,16 +9,15 @@ import numpy.typing as npt
 import polars as pl
 from numpy.typing import NDArray
 
-from halfmask._validation import each_name
+from halfmask._validation import each_name, list_of
 from halfmask.data import orders_of, to_polars
 from halfmask.guarantees._classes import Classes
 from halfmask.guarantees._grouping import check_columns, class_of_row, value_codes
+from halfmask.guarantees._guarantee import Guarantee
 from halfmask.guarantees._histogram import Histogram
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from halfmask.guarantees._guarantee import Guarantee, Judgement
+    from halfmask.guarantees._guarantee import Judgement
 
 
 def measure(
@@ -86,6 +85,9 @@ def measure(
     DistinctLDiversity(l=2, column='ill') 1.0 False
     """
     quasi_identifiers = each_name(quasi_identifiers, owner="measure")
+    list_of(
+        "guarantees", lambda it: isinstance(it, Guarantee), owner="measure", guarantees=guarantees
+    )
     orders = orders_of(frame)
     frame = frame if isinstance(frame, pl.DataFrame) else to_polars(frame)
     sensitive = [guarantee.column for guarantee in guarantees if guarantee.column is not None]

@@ -136,8 +136,8 @@ def _person_as_text(policy: Policy, options: ReadOptions) -> dict[str, str]:
 def _check_ledger(ledger: PrivacyLedger, table: object, policy: Policy) -> None:
     if not isinstance(policy.synthesis, PrivateSection):
         raise ParameterError(
-            "The 'ledger' parameter of protect and synthesize goes with epsilon, and "
-            "[synthesis] has none.",
+            "The 'ledger' parameter of protect and synthesize goes with epsilon, which [synthesis] "
+            "lacks.",
             hint="Leave it out: without epsilon nothing is guaranteed that a ledger could add up.",
         )
     ledger.terms.check_person(policy.person)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask._validation import is_text, list_of
 from halfmask.synth._column_codes import decimals_of
 
 #: Sums of fractions may differ by this much, as a share of their size.
@@ -97,6 +99,17 @@ class RowRule(ABC):
         """Raise where the rule can't be about columns of these types."""
 
 
+def _check_different(rule: RowRule, name: str, columns: Sequence[str]) -> None:
+    """Raise unless a parameter is a list of two or more different columns."""
+    owner, hint = type(rule).__name__, None
+    list_of("names of columns", is_text, owner=owner, hint=hint, **{name: columns})
+    if len(columns) < 2 or len(set(columns)) < len(columns):
+        raise ParameterError(
+            f"The {name!r} parameter of {owner} must be two different columns at least. "
+            f"Got {len(set(columns))} different of {len(columns)}."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtMost(RowRule):
     """One number or time is at most another: ``start <= end``.
@@ -116,6 +129,10 @@ class AtMost(RowRule):
     sentence: ClassVar[str] = "One number or time is at most another."
     low: str = field(metadata={"description": "The column of the lesser value."})
     high: str = field(metadata={"description": "The column of the greater value."})
+
+    def __post_init__(self) -> None:
+        if self.low == self.high:
+            raise ParameterError("The rule AtMost must be about two different columns.")
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -181,11 +198,9 @@ class SumOf(RowRule):
     )
 
     def __post_init__(self) -> None:
-        if len(self.parts) < 2 or self.total in self.parts:
-            raise ParameterError(
-                "The 'parts' parameter of SumOf must be two other columns at least. "
-                f"Got {len(self.parts)}."
-            )
+        _check_different(self, "parts", self.parts)
+        if self.total in self.parts:
+            raise ParameterError("The 'parts' parameter of SumOf must be other columns than total.")
 
     @property
     def about(self) -> tuple[str, ...]:
@@ -235,11 +250,7 @@ class FixedCombinations(RowRule):
     columns: tuple[str, ...] = field(metadata={"description": "The columns.", "min_length": 2})
 
     def __post_init__(self) -> None:
-        if len(set(self.columns)) < 2:
-            raise ParameterError(
-                "The 'columns' parameter of FixedCombinations must be two columns at least. "
-                f"Got {len(set(self.columns))}."
-            )
+        _check_different(self, "columns", self.columns)
 
     @property
     def about(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import ColumnNotFoundError, DataError
-from halfmask.assess.risk import equal_rows, matching_rows
+from halfmask.assess.risk import equal_rows, matching_rows, table_risk
 
 CELL = st.none() | st.integers(0, 1)
 ROWS = st.lists(st.tuples(CELL, CELL, CELL), max_size=25)
@@ -90,3 +90,14 @@ def test_numbers_of_any_width_and_text_of_any_encoding_are_compared(count):
 
     assert found.tolist() == [1, 1]
     assert matching_rows(frame, others, quasi_identifiers=["n", "m"]).tolist() == [1, 1]
+
+
+def test_nan_is_a_missing_cell():
+    """A release has one sort of missing cell: two would make these rows unique."""
+    frame = pl.DataFrame({"pay": [float("nan"), None, 1.0], "sex": ["f", "f", "f"]})
+
+    for names in (["pay"], ["pay", "sex"]):
+        assert equal_rows(frame, frame, quasi_identifiers=names).tolist() == [2, 2, 1]
+        assert matching_rows(frame, frame, quasi_identifiers=names).tolist() == [3, 3, 3]
+        risk = table_risk(frame, quasi_identifiers=names)
+        assert (risk.as_value.uniqueness.rows, risk.worse.uniqueness.rows) == (1, 1)

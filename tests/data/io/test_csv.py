@@ -146,23 +146,37 @@ def test_blocks_of_a_file_join_into_its_rows(tmp_path, monkeypatch):
 def test_no_read_returns_more_bytes_than_were_asked_for(end, more):
     """Arrow copies what a read returns into a buffer of the size that it asked for."""
     text = b"\n\na,b\n1,2\n3,4" + end.encode() + b"5" * more
-    whole = _Ended(io.BytesIO(text), b"<end>,0").read()
+    whole = _Ended(io.BytesIO(text), b"<end>,0").read()  # type: ignore[arg-type] # any stream
     assert whole.endswith(b"\n<end>,0\n")
 
     for size in range(1, len(whole) + 3):
-        stream = _Ended(io.BytesIO(text[2:]), b"<end>,0")
+        stream = _Ended(io.BytesIO(text[2:]), b"<end>,0")  # type: ignore[arg-type] # any stream
         pieces = list(iter(lambda: stream.read(size), b""))  # noqa: B023 # used up at once
         assert b"".join(pieces) == whole
         assert all(len(piece) <= size for piece in pieces)
 
 
-def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch):
-    rows = [f'{n},"line {n}\nof {n}"' for n in range(90)]
-    content = "a,b\n" + "\n".join(rows)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch, end):
+    """Arrow drops the line feed of a cell where a block ends before it, in quotes, too."""
+    monkeypatch.setattr("halfmask.data.io._csv_batches._COPIED", 16)
+    rows = [f'{n},"line {n}\r\n of {n}"{end}' for n in range(40)]
+    content = f"a,b{end}" + "".join(rows)
 
-    for block in range(len(content) - 40, len(content) + 3):
+    for block in [*range(64, 88), *range(len(content) - 40, len(content) + 3)]:
         monkeypatch.setattr("halfmask.data.io._csv.BLOCK", block)
-        assert read(tmp_path, content)["a"].to_list() == list(range(90))
+        table = read(tmp_path, content)
+        assert table["a"].to_list() == list(range(40))
+        assert table["b"].to_list() == [f"line {n}\r\n of {n}" for n in range(40)]
+
+
+def test_blocks_of_blank_lines_repeat_no_row(tmp_path, monkeypatch):
+    monkeypatch.setattr("halfmask.data.io._csv.BLOCK", 64)
+    monkeypatch.setattr("halfmask.data.io._csv_batches._COPIED", 16)
+
+    table = read(tmp_path, "a,b\n" + "1,2\n" * 9 + "\n" * 500 + "3,4\n" + "\n" * 300)
+
+    assert table["a"].to_list() == [1] * 9 + [3]
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)

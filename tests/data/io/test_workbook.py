@@ -44,6 +44,19 @@ def rows(*rows):
     return fill
 
 
+def test_times_without_a_day_are_times_of_day(tmp_path):
+    """They were times of the last day of 1899, which no cell says."""
+    times = [dt.time(0), dt.time(5, 30), dt.time(23, 59, 59)]
+
+    def clocks(book, sheet):
+        sheet.write_row(0, 0, ["id", "came"])
+        for row, time in enumerate(times, start=1):
+            sheet.write(row, 0, row)
+            sheet.write_datetime(row, 1, time, book.add_format({"num_format": "hh:mm:ss"}))
+
+    assert open_table(write(tmp_path / "a.xlsx", clocks)).read()["came"].to_list() == times
+
+
 def test_cells_have_the_types_that_people_see(tmp_path):
     source = open_table(write(tmp_path / "a.xlsx", people))
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def given_table(table: object) -> pl.DataFrame:
-    """Return a frame as polars; one of polars as it is."""
-    return table if isinstance(table, pl.DataFrame) else to_polars(table)
+    """Return a frame as polars; one of polars as it is, but for NaN, which is missing."""
+    return (table if isinstance(table, pl.DataFrame) else to_polars(table)).fill_nan(None)
 
 
 def asked_of_table(

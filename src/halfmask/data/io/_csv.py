@@ -177,27 +177,32 @@ class _Ended(io.RawIOBase):
         self._stream = stream
         self._last = last
         self._before = b""
-        self._started = False
-        self._rest: bytes | None = None
+        self._started = self._done = False
+        self._held = bytearray()
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read up to ``size`` bytes: Arrow writes more beyond its buffer."""
-        data = b""
-        if self._rest is None:
+        """Read up to ``size`` bytes: Arrow writes more beyond its buffer.
+
+        It drops a line feed at the start of a block after a carriage return, in quotes, too.
+        """
+        while not self._done and (size < 0 or len(self._held) <= size):
             data = self._stream.read(size)
-            if size < 0 or len(data) < size:
-                self._rest = self._last + b"\n"
+            self._done = size < 0 or len(data) < size
             if not self._started:
                 data, self._started = data.lstrip(b"\r\n"), True
+            self._held += data
             self._before = data[-1:] or self._before
-            if self._rest and self._before not in {b"\n", b"\r"}:
-                self._rest = b"\n" + self._rest
-        if self._rest:
-            data += self._rest
-            data, self._rest = (data, b"") if size < 0 else (data[:size], data[size:])
+            if self._done:
+                ends = self._before in {b"\n", b"\r"}
+                self._held += (b"" if ends else b"\n") + self._last + b"\n"
+        size = len(self._held) if size < 0 else size
+        if size > 1 and self._held[size - 1 : size + 1] == b"\r\n":
+            size -= 1
+        data = bytes(self._held[:size])
+        del self._held[:size]
         return data
 
     def close(self) -> None:
@@ -208,9 +213,11 @@ class _Ended(io.RawIOBase):
 def _without_end(batches: Iterator[pa.RecordBatch], what: str) -> Iterator[pa.RecordBatch]:
     held = None
     for batch in batches:
+        if not batch.num_rows:  # of a block of blank lines
+            continue
         if held is not None:
             yield held
-        held = batch if batch.num_rows else held
+        held = batch
     if held is None or held.column(0)[held.num_rows - 1].as_py() != _END:
         raise DataError(
             f"{what} has a quote that is opened and never closed.",

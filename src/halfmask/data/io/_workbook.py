@@ -28,6 +28,8 @@ _NO_RESULT: Final = re.compile(rb"</f>\s*(?:<v\s*/>|<v></v>|</c>)|<f\b[^>]*/>\s*
 _GOT: Final = re.compile(r"got '(\w+)")
 #: The type of a column, by what its cells hold.
 _DTYPES: Final = {"Float": "float", "Int": "float", "Bool": "boolean", "DateTime": "datetime"}
+#: What a workbook holds before its first day has no day: it is a time of day.
+_FIRST_DAY: Final = dt.date(1900, 1, 1)
 _MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\b")
 
 
@@ -39,7 +41,8 @@ def read_sheet(
     Notes
     -----
     **Guarantees.** Excel stores numbers as floats and dates as times. A column of whole numbers
-    becomes integers, and one of midnights becomes dates. Empty rows at the end are left out.
+    becomes integers, one of midnights dates, and one of times without a day times of day. Empty
+    rows at the end are left out.
 
     **Edge cases.** Merged cells of old ``.xls`` files aren't seen, except in the header.
     """
@@ -185,8 +188,11 @@ def _narrow(column: pl.Series) -> pl.Series:
     cells = column.drop_nulls()
     if column.dtype.is_float() and ((cells == cells.round()) & (cells.abs() < _EXACT)).all():
         return column.cast(pl.Int64)
-    if isinstance(column.dtype, pl.Datetime) and (cells.dt.time() == dt.time(0)).all():
+    is_time = isinstance(column.dtype, pl.Datetime)
+    if is_time and cells.len() and (cells.dt.date() < _FIRST_DAY).all():
+        return column.dt.time()
+    if is_time and (cells.dt.time() == dt.time(0)).all():
         return column.cast(pl.Date)
-    if isinstance(column.dtype, pl.Datetime):
+    if is_time:
         return column.dt.cast_time_unit("us")
     return column

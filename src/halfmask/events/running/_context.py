@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from halfmask._errors import PolicyError
-from halfmask._policy_files import Number
+from halfmask._sections import Number
 from halfmask.events.block._buffers import ArrayLease
 from halfmask.events.block._levels import brought
 from halfmask.events.block._values import Kind

@@ -220,7 +220,7 @@ class Policy(PolicySections):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of policy files, for editors."""
-        cls.know_all_kinds()
+        cls._know_all_kinds()
         schema = cls.model_json_schema(by_alias=True)
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 

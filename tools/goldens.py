@@ -11,6 +11,7 @@ by their hash, JSON by its keys and values. Times, versions, paths and drawn noi
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import inspect
@@ -360,11 +361,25 @@ def _signatures(name: str, it: object) -> Iterator[str]:
         return
     yield name + _signature(it)
     if isinstance(it, type):
-        for method, inner in sorted(vars(it).items()):
+        for method, inner in sorted(_members(it).items()):
             if not method.startswith("_") and inspect.isroutine(getattr(it, method, None)):
                 yield f"{name}.{method}{_signature(getattr(it, method))}"
             elif not method.startswith("_") and isinstance(inner, property):
                 yield f"{name}.{method}: property"
+
+
+@functools.cache
+def _listed() -> frozenset[int]:
+    """Return what rooms list, by identity."""
+    rooms = map(importlib.import_module, _rooms())
+    return frozenset(id(getattr(it, name)) for it in rooms for name in getattr(it, "__all__", ()))
+
+
+def _members(it: type) -> dict[str, object]:
+    """Return the members of a class, and of its bases that no room lists."""
+    ours = [base for base in it.__mro__ if base.__module__.startswith("halfmask.")]
+    hidden = [base for base in ours if base is not it and id(base) not in _listed()]
+    return {name: each for base in (*reversed(hidden), it) for name, each in vars(base).items()}
 
 
 def _signature(it: Callable[..., object]) -> str:

@@ -290,11 +290,13 @@ def __getattr__(name: str) -> object:
     if name not in _ROOMS:
         raise AttributeError(f"module 'halfmask' has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(f"halfmask.{_ROOMS[name]}"), name)
+        found = getattr(importlib.import_module(f"halfmask.{_ROOMS[name]}"), name)
     except ModuleNotFoundError as error:
         from halfmask._optional import missing  # noqa: PLC0415 # only where an import fails
 
         raise missing(error) or error from None
+    globals()[name] = found  # the next time it is there
+    return found
 
 
 def __dir__() -> list[str]:

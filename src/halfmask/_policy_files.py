@@ -67,7 +67,7 @@ class WrittenPolicy(Section):
     _known: ClassVar[object] = None
 
     def __init__(self, **sections: object) -> None:
-        self.know_all_kinds()
+        self._know_all_kinds()
         try:
             super().__init__(**sections)
         except ValidationError as error:
@@ -80,7 +80,7 @@ class WrittenPolicy(Section):
         cls._known = kinds_in(parts_of(cls))
 
     @classmethod
-    def know_all_kinds(cls) -> None:
+    def _know_all_kinds(cls) -> None:
         """Make the sections of kinds that were registered since."""
         parts = parts_of(cls)
         known = kinds_in(parts)

@@ -116,7 +116,7 @@ def test_weaknesses_are_named(tmp_path, sections, own):
 @pytest.mark.parametrize("town", ["categorical", "identifier"])
 def test_ends_of_a_hierarchy_and_members_of_sets_are_no_ends_of_ranges(town):
     """Only what is written as a range of values has ends that are values."""
-    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._claims import class_weaknesses  # noqa: PLC0415 # only here
 
     table = pl.DataFrame({"age": [it % 97 for it in range(300)], "town": ["a", "b", "c"] * 100})
     tree = {"hierarchy": {"intervals": [5, 10, 20]}}
@@ -141,7 +141,7 @@ def test_ends_of_a_hierarchy_and_members_of_sets_are_no_ends_of_ranges(town):
 
 def test_ends_of_a_step_are_no_values():
     """Ranges that end at multiples of ten end at nobody's age."""
-    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._claims import class_weaknesses  # noqa: PLC0415 # only here
 
     table = pl.DataFrame({"age": [it % 97 for it in range(300)]})
     said = {"halfmask": 1, "guarantees": [K], "recoding": {"name": "ranges", "step": 10}}
@@ -155,7 +155,7 @@ def test_ends_of_a_step_are_no_values():
 
 def test_sensitive_columns_leave_as_they_are_and_that_is_named():
     """A salary to the cent is one person's own, whatever diversity its class has."""
-    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._claims import class_weaknesses  # noqa: PLC0415 # only here
 
     table = people().select("age", "pay")
     pay = {"role": "sensitive", "kind": "numeric"}
@@ -172,7 +172,7 @@ def test_diversity_of_every_sensitive_column_is_no_weakness():
     """The weakness is named until each sensitive column is in a claim."""
     names = ["illness", "pay", "visit", "insured", "note"]
     promises = [K, *(promise("distinct-l-diversity", name, l=2) for name in names)]
-    from halfmask.microdata._class_details import class_weaknesses  # noqa: PLC0415 # only here
+    from halfmask.microdata._claims import class_weaknesses  # noqa: PLC0415 # only here
 
     whole = class_weaknesses(protect(people(), policy(*promises)).source)
     lacking = class_weaknesses(protect(people(), policy(*promises[:-1])).source)

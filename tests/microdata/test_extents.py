@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from halfmask.microdata import protect
-from halfmask.microdata._extents import as_numbers
+from halfmask.microdata._class_measures import as_numbers
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     K,

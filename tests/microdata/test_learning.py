@@ -10,7 +10,7 @@ import pytest
 
 from halfmask.assess import utility
 from halfmask.assess.utility import _reference
-from halfmask.microdata import _classes, _learning, _policy_protection, protect
+from halfmask.microdata import _classes, _learning, opening, protect
 from halfmask.microdata._learning import learn
 from microdata.learned_people import (  # type: ignore[import-not-found] # beside, not in a package
     compared,
@@ -239,5 +239,5 @@ def test_learning_refuses_nothing_but_says_none():
 
     assert release.utility.model is None
     assert release.utility.label == "buys"
-    protection = _policy_protection.protection_of(wanted, wanted.schema())
+    protection = opening.protection_of(wanted, wanted.schema())
     assert learn(people(), protection, features=[*QUASI], label="buys") is None

@@ -18,7 +18,7 @@ import halfmask
 from halfmask._errors import ReleaseError, VerificationError
 from halfmask.claims import read_manifest, table_manifest
 from halfmask.microdata import _classes, _writing, protect, protect_to
-from halfmask.microdata._finite_numbers import finite
+from halfmask.microdata._claims import finite
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.release import _publishing

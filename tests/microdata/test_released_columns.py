@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.microdata import _released_columns as module
+from halfmask.microdata import evaluation as module
 from halfmask.microdata import protect, protect_to
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,

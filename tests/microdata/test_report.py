@@ -27,7 +27,7 @@ from halfmask.assess.utility import (
 from halfmask.microdata._class_measures import ClassMeasures
 from halfmask.microdata._detail_kept import DetailKept, GuaranteeCost
 from halfmask.microdata._report import render_report
-from halfmask.microdata._report_facts import (
+from halfmask.microdata._reporting import (
     ColumnFact,
     FileFact,
     GuaranteeFact,

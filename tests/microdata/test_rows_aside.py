@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from halfmask import ReleaseError
 from halfmask._random import keyed_integers, keyed_order
 from halfmask.microdata import _writing, protect, protect_to
-from halfmask.microdata._rows_aside import put_aside, taken_back
+from halfmask.microdata._writing import put_aside, taken_back
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     people,

@@ -10,7 +10,7 @@ import pytest
 from halfmask._errors import VerificationError
 from halfmask.data import Schema
 from halfmask.guarantees import KAnonymity
-from halfmask.microdata import _claims, _class_details, _classes, _policy_protection, protect_to
+from halfmask.microdata import _claims, _classes, opening, protect_to
 from halfmask.microdata._prepared import CELL, Prepared
 from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
@@ -94,7 +94,7 @@ def smaller_promise(patch):
 
 
 def _weaken(patch):
-    whole = _policy_protection.protection_of
+    whole = opening.protection_of
 
     def weak(wanted, schema, *people):
         protection = whole(wanted, schema, *people)
@@ -135,7 +135,7 @@ def a_column_left_out(patch):
 def a_column_left_out_and_hidden(patch):
     """The same, and the manifest calls the column insensitive, so that the verifier agrees."""
     a_column_left_out(patch)
-    columns = _class_details.stated_columns
+    columns = _claims.stated_columns
 
     def lying(prepared):
         return [
@@ -143,7 +143,7 @@ def a_column_left_out_and_hidden(patch):
             for each in columns(prepared)
         ]
 
-    patch.setattr(_class_details, "stated_columns", lying)
+    patch.setattr(_claims, "stated_columns", lying)
 
 
 def an_identifier(patch):

@@ -126,6 +126,10 @@ class DatabasePolicy(WrittenPolicy):
     tables: dict[str, TableSection] = Field(description="Each table of the schema, by name.")
     subset: SubsetSection | None = Field(default=None, description="Rows that are copied.")
 
+    if TYPE_CHECKING:  # sections may be given in the words of a file
+
+        def __init__(self, **sections: object) -> None: ...
+
     @property
     def kind(self) -> str:
         """The kind of release that it asks for."""

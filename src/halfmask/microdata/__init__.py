@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from halfmask.microdata._made_policy import MadePolicy, make_policy
     from halfmask.microdata._policy import Policy
-    from halfmask.microdata._policy_protection import read_population
     from halfmask.microdata._protect import mask, protect, protect_to, synthesize
     from halfmask.microdata.exploring import Exploration, explore
+    from halfmask.microdata.opening import read_population
     from halfmask.release import Release
 
 _HOMES = {
@@ -27,7 +27,7 @@ _HOMES = {
     "mask": "_protect",
     "protect": "_protect",
     "protect_to": "_protect",
-    "read_population": "_policy_protection",
+    "read_population": "opening",
     "synthesize": "_protect",
 }
 
@@ -52,4 +52,6 @@ def __getattr__(name: str) -> object:
         return importlib.import_module("halfmask.release").Release
     if name not in _HOMES:
         raise AttributeError(f"module 'halfmask.microdata' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"halfmask.microdata.{_HOMES[name]}"), name)
+    found = getattr(importlib.import_module(f"halfmask.microdata.{_HOMES[name]}"), name)
+    globals()[name] = found  # the next time it is there
+    return found

@@ -18,31 +18,37 @@ from halfmask.data.io.object_folder import shared_folder
 from halfmask.description.proposal import repeated_identifiers
 from halfmask.engines import Engine, LocalEngine
 from halfmask.microdata._claims import (
+    class_details,
+    class_weaknesses,
     make_claims,
     merged_classes,
     released_guarantees,
     with_people,
+    write_supports,
 )
-from halfmask.microdata._class_details import class_details, class_weaknesses, write_supports
-from halfmask.microdata._class_measures import class_measures, label_counts
+from halfmask.microdata._class_measures import cell_extents, class_measures, label_counts
 from halfmask.microdata._detail_kept import detail_kept
-from halfmask.microdata._extents import cell_extents
-from halfmask.microdata._fitting import fit_classes
-from halfmask.microdata._folds import drawn, summarized
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._person_file import PersonFile, check_person_file
-from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
-from halfmask.microdata._prepared import Prepared
-from halfmask.microdata._released_columns import (
-    SEARCH_ROWS,
-    check_strict,
-    released_columns_risk,
-)
+from halfmask.microdata._prepared import Prepared, drawn, fit_classes, summarized
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
-from halfmask.microdata.evaluation import ClassFacts, evaluate_risk, evaluate_utility
-from halfmask.microdata.opening import behind_masks, frame_given
+from halfmask.microdata.evaluation import (
+    SEARCH_ROWS,
+    ClassFacts,
+    check_strict,
+    evaluate_risk,
+    evaluate_utility,
+    released_columns_risk,
+)
+from halfmask.microdata.opening import (
+    behind_masks,
+    frame_given,
+    population_of,
+    protection_of,
+    schema_on,
+)
 from halfmask.release import Release, ReleaseKind, RowFiles
 from halfmask.verifier import VerifyInputs
 

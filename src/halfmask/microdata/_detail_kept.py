@@ -10,7 +10,7 @@ from halfmask._errors import GuaranteeNotMetError
 from halfmask.assess.risk import listed, percent
 from halfmask.assess.utility import information_loss
 from halfmask.guarantees import size_asked
-from halfmask.microdata._extents import leaving_extents
+from halfmask.microdata._class_measures import leaving_extents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

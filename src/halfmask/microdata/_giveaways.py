@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.data import as_text
-from halfmask.microdata._extents import as_numbers
+from halfmask.microdata._class_measures import as_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from halfmask.assess.utility import (
     model_utility,
 )
 from halfmask.data import as_text
-from halfmask.microdata._extents import as_numbers, cell_extents, ends_of
+from halfmask.microdata._class_measures import as_numbers, cell_extents, ends_of
 from halfmask.microdata._giveaways import giveaways
 
 if TYPE_CHECKING:

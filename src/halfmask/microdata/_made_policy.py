@@ -156,7 +156,7 @@ def make_policy(  # noqa: PLR0913 # as of protect
     integer_at_least(2, owner="protect", k=k)
     if l is not None:
         integer_at_least(2, owner="protect", l=l)
-    given = {} if hierarchies is None else checked_hierarchies(hierarchies)
+    given = None if hierarchies is None else checked_hierarchies(hierarchies)
     found = propose_columns(table, roles)
     if label is not None:
         _check_label(label, found)
@@ -176,7 +176,9 @@ def make_policy(  # noqa: PLR0913 # as of protect
 
     diversity = {name: l or proposed_diversity(found[name], k) or LEAST_L for name in sensitive}
     where = Path.cwd() if folder is None else Path(folder)
-    trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
+    trees = {}
+    if given is not None:
+        trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
     wanted = Wanted(k=k, diversity=diversity, label=label, hierarchies=trees, person=person)
     return MadePolicy(
         text=policy_text(kept, wanted),

@@ -12,7 +12,7 @@ from halfmask._random import keyed_order
 from halfmask.claims import MaskedColumn
 from halfmask.engines import LocalEngine, map_table
 from halfmask.masks import TableMask
-from halfmask.microdata._folds import read_batches
+from halfmask.microdata._prepared import read_batches
 from halfmask.microdata._writing import ShuffledRows, unchanged
 
 if TYPE_CHECKING:

@@ -5,52 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import tomlkit
-from pydantic import ConfigDict, Field, StrictStr, model_validator
+from pydantic import ConfigDict, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
-from halfmask._policy_files import WrittenPolicy
 from halfmask._sections import Choice, in_old_keys
-from halfmask.anonymize import METHODS, Level
-from halfmask.claims.manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
-from halfmask.data import (
-    Column,
-    Normalization,
-    ReadOptions,
-    Schema,
-)
-from halfmask.microdata._differential_privacy import DifferentialPrivacy
+from halfmask.data import Column, Schema
 from halfmask.microdata._hierarchy_section import built, hierarchy_of
-from halfmask.microdata._mask_checks import check_masks, masks_of
-from halfmask.microdata._policy_checks import (
-    asks_for_tree,
-    check_guarantee,
-    check_person,
-    check_sections,
-    check_split_targets,
-)
-from halfmask.microdata._policy_sections import (
-    GUARANTEE,
-    METHOD,
-    RECODING,
-    ColumnSection,
-    InputSection,
-    OutputSection,
-    SuppressionSection,
-)
-from halfmask.microdata._private_policy import check_private_policy
-from halfmask.microdata._synthesis_section import SYNTHESIS, SynthesisSection
-from halfmask.microdata.mask_section import TableMaskSection
+from halfmask.microdata._policy_checks import asks_for_tree, check_policy
+from halfmask.microdata._policy_sections import PolicySections
 
 if TYPE_CHECKING:
-    from halfmask.anonymize import Recoding
     from halfmask.guarantees import Guarantee
-    from halfmask.masks import Mask, TableMask
 
 
 def _stated(guarantee: Choice) -> str:
@@ -59,7 +29,7 @@ def _stated(guarantee: Choice) -> str:
     return f"{guarantee.named} ({', '.join(f'{name} = {it}' for name, it in given.items())})"
 
 
-class Policy(WrittenPolicy):
+class Policy(PolicySections):
     """What the owner of a table wants: roles of columns, and guarantees.
 
     It holds names of columns and, in hierarchies, categories that the owner wrote there; no row
@@ -137,43 +107,10 @@ class Policy(WrittenPolicy):
     """
 
     model_config = ConfigDict(title="A policy of halfmask")
-    file_kind = "halfmask"
 
-    halfmask: Literal[1] = Field(description="The version of the format.")
-    person: StrictStr | None = Field(
-        default=None,
-        description="The identifier that says whose row it is. Guarantees then count each person "
-        "once in a class; the column is dropped.",
-    )
-    input: InputSection = Field(default_factory=InputSection)
-    columns: dict[str, ColumnSection]
-    guarantee_sections: tuple[Annotated[Choice, GUARANTEE], ...] = Field(
-        default=(), alias="guarantees"
-    )
-    table_masks: tuple[TableMaskSection, ...] = Field(
-        default=(),
-        alias="masks",
-        description="Masks of several columns, and masks of rows, in order.",
-    )
-    method: Annotated[Choice, METHOD] = Field(default_factory=METHOD.first)
-    recoding: Annotated[Choice, RECODING] = Field(default_factory=RECODING.first)
-    suppression: SuppressionSection = Field(default_factory=SuppressionSection)
-    synthesis: Annotated[SynthesisSection, SYNTHESIS] | None = Field(
-        default=None, description="How synthetic rows are drawn, in the place of guarantees."
-    )
-    output: OutputSection = Field(default_factory=OutputSection)
+    if TYPE_CHECKING:  # sections may be given in the words of a file
 
-    @model_validator(mode="before")
-    @classmethod
-    def _with_recoding_of_method(cls, sections: Any) -> Any:  # noqa: ANN401 # whatever the file has
-        """Write nodes of hierarchies by default where the method chooses a level for all rows."""
-        if not isinstance(sections, Mapping) or "recoding" in sections:
-            return sections
-        method = sections.get("method")
-        name = method.get("name") if isinstance(method, Mapping) else None
-        if not isinstance(name, str) or name not in METHODS or not METHODS[name].judges_release:
-            return sections
-        return {**sections, "recoding": {"name": Level.name}}
+        def __init__(self, **sections: object) -> None: ...
 
     def to_toml(self) -> str:
         """Return the policy as TOML, without defaults; `from_toml` reads it."""
@@ -283,7 +220,7 @@ class Policy(WrittenPolicy):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of policy files, for editors."""
-        cls.know_all_kinds()
+        cls._know_all_kinds()
         schema = cls.model_json_schema(by_alias=True)
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
@@ -357,122 +294,7 @@ class Policy(WrittenPolicy):
             made.append(section.made(**more))
         return tuple(made)
 
-    @property
-    def ordinal_columns(self) -> frozenset[str]:
-        """The columns whose order counts, where their type in the table has one."""
-        return frozenset(name for name, it in self.columns.items() if it.kind == "ordinal")
-
-    def read_options(self) -> ReadOptions:
-        """Return how the table is to be read."""
-        section = self.input
-        return ReadOptions(
-            delimiter=section.delimiter,
-            quote=section.quote,
-            encoding=section.encoding,
-            missing=section.missing,
-            header=section.header,
-            skip_rows=section.skip_rows,
-            comment=section.comment,
-            column_names=section.column_names,
-            sheet=section.sheet,
-            table=section.table,
-            dtypes=section.dtypes,
-            date_formats=section.date_formats,
-            first_years=section.first_years,
-            number_formats=section.number_formats,
-            lists=section.lists,
-            coerce=section.coerce,
-            normalize=self.normalize,
-        )
-
-    @property
-    def normalize(self) -> dict[str, tuple[Normalization, ...]]:
-        """How spellings are unified, by column; of identifiers only the person's."""
-        return {
-            name: section.normalize
-            for name, section in self.columns.items()
-            if section.normalize and (section.role != "identifier" or name == self.person)
-        }
-
-    @property
-    def column_recodings(self) -> dict[str, Recoding]:
-        """The recoding of each quasi-identifier that has one of its own."""
-        recodings = {name: each.recoding for name, each in self.columns.items()}
-        return {name: each.made() for name, each in recodings.items() if each is not None}
-
-    @property
-    def masks(self) -> dict[str, Mask]:
-        """The mask of each column that has one."""
-        return {
-            name: section.mask for name, section in self.columns.items() if section.mask is not None
-        }
-
-    def masks_of(self, column: str) -> tuple[Mask | TableMask, ...]:
-        """Return all masks that change a column, in order.
-
-        Parameters
-        ----------
-        column
-            Its name.
-        """
-        return masks_of(column, self.columns, self.table_masks)
-
-    @property
-    def kind(self) -> str:
-        """The kind of release that it asks for."""
-        if self.synthesis is not None:
-            return SYNTHETIC
-        if self.is_private:
-            return PRIVATE_MICRODATA
-        return MICRODATA if self.guarantee_sections else MASKED
-
-    @property
-    def is_masks_alone(self) -> bool:
-        """Whether it has masks and no guarantee: `halfmask.mask` then makes the release."""
-        return not self.guarantee_sections and self.synthesis is None
-
-    @property
-    def is_private(self) -> bool:
-        """Whether rows are drawn under differential privacy, in the place of classes."""
-        return any(each.made_type is DifferentialPrivacy for each in self.guarantee_sections)
-
-    @property
-    def split_targets(self) -> tuple[str, ...]:
-        """The columns that the method predicts: those named, else the labels; else none."""
-        named = getattr(self.method, "split_targets", None)
-        if named is None or not self.method.made().needs_guide:
-            return ()
-        return named or tuple(name for name, each in self.columns.items() if each.label)
-
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        check_sections(
-            self.columns,
-            self.guarantee_sections,
-            has_masks=bool(self.masks or self.table_masks),
-            synthesis=self.synthesis,
-            person=self.person,
-            given=self.model_fields_set,
-        )
-        self.read_options()  # raises where they can't be
-        check_masks(self.columns, self.table_masks, is_alone=self.is_masks_alone)
-        check_private_policy(
-            self.columns, self.guarantee_sections, self.table_masks, self.model_fields_set
-        )
-        for number, section in enumerate(self.guarantee_sections, start=1):
-            check_guarantee(
-                f"[[guarantees]] number {number}",
-                section,
-                self.columns,
-                masks=() if section.about is None else self.masks_of(section.about),
-            )
-        if self.method.made().needs_guide and not self.is_masks_alone:
-            check_split_targets(self.method.named, self.split_targets, self.columns)
-        if self.person is not None:
-            check_person(
-                self.person,
-                self.columns,
-                self.guarantee_sections,
-                is_masks_alone=self.is_masks_alone,
-            )
+        check_policy(self)
         return self

@@ -1,22 +1,30 @@
-"""The sections of a policy file, as pydantic models; `Policy` puts them together."""
+"""The sections of a policy file, as pydantic models."""
 
 from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, StrictBool, StrictStr, field_validator, model_validator
 
 from halfmask._errors import PolicyError
+from halfmask._policy_files import WrittenPolicy
 from halfmask._sections import Character, Choice, Names, Number, OneOf, Section, Whole
-from halfmask.anonymize import METHODS, RECODINGS
+from halfmask.anonymize import METHODS, RECODINGS, Level
 from halfmask.anonymize.lattice import OBJECTIVES, Objective
-from halfmask.data import Kind, Missing, Role
+from halfmask.claims.manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
+from halfmask.data import Kind, Missing, Normalization, ReadOptions, Role
 from halfmask.guarantees import GUARANTEES
+from halfmask.masks import TableMask
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import ColumnHierarchySection
-from halfmask.microdata.mask_section import MaskSection
+from halfmask.microdata._synthesis_section import SYNTHESIS, SynthesisSection
+from halfmask.microdata.mask_section import MaskSection, TableMaskSection
+
+if TYPE_CHECKING:
+    from halfmask.anonymize import Recoding
+    from halfmask.masks import Mask
 
 #: What `halfmask.data.ReadOptions` takes: behind the last one stands a time zone.
 _DTYPES: Final = "^(string|integer|float|boolean|date|datetime|datetime_.+)$"
@@ -223,3 +231,115 @@ class OutputSection(Section):
     """``[output]``: how the release is written."""
 
     format: Literal["parquet", "csv", "arrow", "jsonl"] = "parquet"
+
+
+class PolicySections(WrittenPolicy):
+    """All sections of a policy; `Policy` checks that they go together."""
+
+    file_kind = "halfmask"
+
+    halfmask: Literal[1] = Field(description="The version of the format.")
+    person: StrictStr | None = Field(
+        default=None,
+        description="The identifier that says whose row it is. Guarantees then count each person "
+        "once in a class; the column is dropped.",
+    )
+    input: InputSection = Field(default_factory=InputSection)
+    columns: dict[str, ColumnSection]
+    guarantee_sections: tuple[Annotated[Choice, GUARANTEE], ...] = Field(
+        default=(), alias="guarantees"
+    )
+    table_masks: tuple[TableMaskSection, ...] = Field(
+        default=(),
+        alias="masks",
+        description="Masks of several columns, and masks of rows, in order.",
+    )
+    method: Annotated[Choice, METHOD] = Field(default_factory=METHOD.first)
+    recoding: Annotated[Choice, RECODING] = Field(default_factory=RECODING.first)
+    suppression: SuppressionSection = Field(default_factory=SuppressionSection)
+    synthesis: Annotated[SynthesisSection, SYNTHESIS] | None = Field(
+        default=None, description="How synthetic rows are drawn, in the place of guarantees."
+    )
+    output: OutputSection = Field(default_factory=OutputSection)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_recoding_of_method(cls, sections: Any) -> Any:  # noqa: ANN401 # whatever the file has
+        """Write nodes of hierarchies by default where the method chooses a level for all rows."""
+        if not isinstance(sections, Mapping) or "recoding" in sections:
+            return sections
+        method = sections.get("method")
+        name = method.get("name") if isinstance(method, Mapping) else None
+        if not isinstance(name, str) or name not in METHODS or not METHODS[name].judges_release:
+            return sections
+        return {**sections, "recoding": {"name": Level.name}}
+
+    @property
+    def ordinal_columns(self) -> frozenset[str]:
+        """The columns whose order counts, where their type in the table has one."""
+        return frozenset(name for name, it in self.columns.items() if it.kind == "ordinal")
+
+    def read_options(self) -> ReadOptions:
+        """Return how the table is to be read."""
+        return ReadOptions(**dict(self.input), normalize=self.normalize)
+
+    @property
+    def normalize(self) -> dict[str, tuple[Normalization, ...]]:
+        """How spellings are unified, by column; of identifiers only the person's."""
+        return {
+            name: section.normalize
+            for name, section in self.columns.items()
+            if section.normalize and (section.role != "identifier" or name == self.person)
+        }
+
+    @property
+    def column_recodings(self) -> dict[str, Recoding]:
+        """The recoding of each quasi-identifier that has one of its own."""
+        recodings = {name: each.recoding for name, each in self.columns.items()}
+        return {name: each.made() for name, each in recodings.items() if each is not None}
+
+    @property
+    def masks(self) -> dict[str, Mask]:
+        """The mask of each column that has one."""
+        return {
+            name: section.mask for name, section in self.columns.items() if section.mask is not None
+        }
+
+    def masks_of(self, column: str) -> tuple[Mask | TableMask, ...]:
+        """Return all masks that change a column, in order.
+
+        Parameters
+        ----------
+        column
+            Its name.
+        """
+        own = self.columns[column].mask if column in self.columns else None
+        more = [it for it in self.table_masks if isinstance(it, TableMask) and column in it.columns]
+        return (*([] if own is None else [own]), *more)
+
+    @property
+    def kind(self) -> str:
+        """The kind of release that it asks for."""
+        if self.synthesis is not None:
+            return SYNTHETIC
+        if self.is_private:
+            return PRIVATE_MICRODATA
+        return MICRODATA if self.guarantee_sections else MASKED
+
+    @property
+    def is_masks_alone(self) -> bool:
+        """Whether it has masks and no guarantee: `halfmask.mask` then makes the release."""
+        return not self.guarantee_sections and self.synthesis is None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether rows are drawn under differential privacy, in the place of classes."""
+        return any(each.made_type is DifferentialPrivacy for each in self.guarantee_sections)
+
+    @property
+    def split_targets(self) -> tuple[str, ...]:
+        """The columns that the method predicts: those named, else the labels; else none."""
+        named = getattr(self.method, "split_targets", None)
+        if named is None or not self.method.made().needs_guide:
+            return ()
+        return named or tuple(name for name, each in self.columns.items() if each.label)

@@ -28,12 +28,11 @@ if TYPE_CHECKING:
     from halfmask.vault import Vault
 
 
-#: What is asked of inputs, and how one is had: a wrong one would fail far from here.
-_NEEDED: Final = {"vault": ("secret",), "engine": ("fold", "map"), "progress": ("__call__",)}
+#: How inputs are had, and what is asked of them: a wrong one would fail far from here.
 _OPENED: Final = {
-    "vault": "Open it with halfmask.vault.Vault.",
-    "engine": "Make one with halfmask.engines.connect, or leave it out.",
-    "progress": "Give a function of what is being done and how far it is.",
+    "vault": ("Open it with halfmask.vault.Vault.", "secret"),
+    "engine": ("Make one with halfmask.engines.connect, or leave it out.", "fold", "map"),
+    "progress": ("Give a function of what is being done and how far it is.", "__call__"),
 }
 
 
@@ -196,14 +195,8 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     Traceback (most recent call last):
     halfmask._errors.GuaranteeNotMetError: ...
     """
-    asked = {
-        "sensitive": sensitive,
-        "label": label,
-        "k": k,
-        "l": l,
-        "person": person,
-        "hierarchies": hierarchies,
-    }
+    asked = {"sensitive": sensitive, "label": label, "k": k, "l": l, "person": person}
+    asked["hierarchies"] = hierarchies
     if policy is None or quasi_identifiers is not None or any(asked.values()):
         from halfmask.microdata._made_policy import policy_of  # noqa: PLC0415 # describes a table
 
@@ -271,11 +264,8 @@ def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskF
 
     Parameters
     ----------
-    table
-        A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
-        :class:`~halfmask.data.Source`.
-    policy
-        What the owner wants; it must name every column of the table.
+    table, policy
+        As of `protect`; the policy must name every column of the table.
     key, vault, population, strict, engine, ledger, progress
         As of `protect`, where they go with masks alone. With ``strict`` it is an error if attacks
         find people again: see `MaskingAssessment.warning`.
@@ -291,10 +281,9 @@ def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskF
         If the policy has guarantees: `halfmask.protect` is for those.
     SchemaError
         If the policy and the table don't agree.
-    DataError
-        If a mask can't process a value of its column.
-    GuaranteeNotMetError
-        If `strict`, and people are found again, or there are too few rows to measure it.
+    DataError, GuaranteeNotMetError
+        If a mask can't process a value of its column. If `strict`, and people are found again, or
+        there are too few rows to measure it.
 
     See Also
     --------
@@ -343,11 +332,8 @@ def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release
 
     Parameters
     ----------
-    table
-        A frame of polars, pandas or pyarrow; a file, a folder of files, or ``"-"``; or an opened
-        :class:`~halfmask.data.Source`. It is read into memory.
-    policy
-        What the owner wants; it must name every column of the table.
+    table, policy
+        As of `protect`; the policy must name every column of the table, which is read into memory.
     key, vault, population, strict, engine, ledger, progress
         As of `protect`, where they go with synthetic rows. A ``ledger`` goes with epsilon, and an
         ``engine`` draws full and hybrid rows without groups from the fitted model.
@@ -367,10 +353,8 @@ def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release
         If the policy has no ``[synthesis]``, or an engine is given for another kind of rows.
     SchemaError
         If the policy and the table don't agree, or a column can't be synthesized.
-    DataError
-        If there are no rows, or some break a rule.
-    GuaranteeNotMetError
-        If groups of k rows can't be made.
+    DataError, GuaranteeNotMetError
+        If there are no rows, some break a rule, or groups of k rows can't be made.
 
     See Also
     --------
@@ -430,12 +414,10 @@ def _inputs(given: Given) -> Inputs:
     if more := [name for name in given if name not in Given.__annotations__]:
         there = ", ".join(Given.__annotations__)
         raise TypeError(f"There is no parameter {more[0]!r}. What may be given is {there}.")
-    for name, needed in _NEEDED.items():
+    for name, (hint, *needed) in _OPENED.items():
         it = given.get(name)
         if it is not None and not all(hasattr(it, each) for each in needed):
-            raise ParameterError(
-                f"The {name!r} parameter can't be used. Got a {type(it).__name__}.",
-                hint=_OPENED[name],
-            )
+            got = type(it).__name__
+            raise ParameterError(f"The {name!r} parameter can't be used. Got a {got}.", hint=hint)
     found: dict[str, Any] = {**given, "progress": given.get("progress") or silent}
     return Inputs(**found)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize import MAX_MEMBERS, Ranges
 from halfmask.assess.risk import (
+    ColumnSetCounter,
+    ColumnSetRisk,
     LinkedRows,
     Reidentification,
     ReleasedColumnsRisk,
     classes_risk,
     linked_rows,
     table_risk,
+    worst_sets,
 )
 from halfmask.assess.utility import (
     CellExtents,
@@ -31,22 +36,93 @@ from halfmask.assess.utility import (
     numeric_distribution,
 )
 from halfmask.data import as_text
-from halfmask.guarantees import Classes, ClassMembers, size_asked
-from halfmask.microdata._extents import as_numbers, in_days, leaving_extents, numbers_of
+from halfmask.guarantees import Classes, size_asked
+from halfmask.microdata._class_measures import as_numbers, in_days, leaving_extents, numbers_of
+from halfmask.microdata._prepared import CELL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from halfmask.anonymize import CellCounts, Coding, PersonCodes, Plan
+    from halfmask.anonymize import CellCounts, Coding, Plan
     from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._detail_kept import DetailKept
+    from halfmask.microdata._prepared import Prepared
+
+
+#: Rows that the search for the worst sets of columns looks at, at most.
+SEARCH_ROWS = 100_000
+
+
+def released_columns_risk(
+    prepared: Prepared,
+    released: Classes,
+    class_of_cell: NDArray[np.int64],
+    *,
+    sample: pl.DataFrame,
+) -> ReleasedColumnsRisk:
+    """Count unique rows, and rows in classes under k, over columns that an attacker may know.
+
+    These are columns that no class covers. Columns that a mask randomises, or gives tokens, are no
+    knowledge of anybody's.
+    """
+    k = size_asked(prepared.guarantees, least=2)
+    unchanged = _unchanged(prepared)
+    known = {*prepared.plan.quasi_identifiers, *unchanged}
+    counted = tuple(
+        prepared.plan.released_columns([name for name in prepared.columns if name in known])
+    )
+    sizes = released.sizes
+    if not unchanged:
+        every = ColumnSetRisk(
+            columns=counted,
+            rows=released.rows,
+            unique=int(np.count_nonzero(sizes == 1)),
+            under_k=int(sizes[sizes < k].sum()),
+        )
+        return ReleasedColumnsRisk(k=k, exact=True, every=every, unchanged=None, few=())
+    few = worst_sets(sample.select(name for name in sample.columns if name in unchanged), k=k)
+    sets = list(dict.fromkeys([(CELL, *unchanged), tuple(unchanged), *few]))
+    counter = ColumnSetCounter(sets, rows=prepared.n_out, k=k)
+    for keys in prepared.each(partial(_keys_of, counter, class_of_cell)):
+        counter.hold(keys)
+    every, whole, *_ = risks = counter.risks()
+    return ReleasedColumnsRisk(
+        masked=any(prepared.policy.masks_of(name) for name in unchanged),
+        k=k,
+        exact=counter.exact,
+        every=replace(every, columns=counted),
+        unchanged=whole,
+        few=tuple(each for each in risks[1:] if each.columns in few),
+    )
+
+
+def check_strict(risk: ReleasedColumnsRisk) -> None:
+    """Raise where unchanged columns put a row into a class under k."""
+    if risk.warning is not None:
+        raise GuaranteeNotMetError(risk.warning, hint=risk.advice)
+
+
+def _unchanged(prepared: Prepared) -> list[str]:
+    policy, known = prepared.policy, prepared.plan.quasi_identifiers
+    return [
+        name
+        for name in prepared.columns
+        if name not in known and all(mask.is_matchable for mask in policy.masks_of(name))
+    ]
+
+
+def _keys_of(
+    counter: ColumnSetCounter, class_of_cell: NDArray[np.int64], number: int, placed: pl.DataFrame
+) -> list[NDArray[np.uint64]]:
+    del number  # all batches are counted alike
+    classes = pl.Series(CELL, class_of_cell[placed[CELL].to_numpy()])
+    return counter.keys_of(placed.with_columns(classes))
+
 
 Integers = NDArray[np.int64]
 
 #: No bar of a picture shows fewer rows than this, nor than the required k.
 LEAST_COUNT = 5
-#: Codes of rows are combined into one integer up to this.
-KEY_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,29 +188,6 @@ class ClassFacts:
 
     risk: ReleaseRisk
     utility: ReleaseUtility
-
-
-def raw_classes(
-    codes: Sequence[NDArray[np.integer]],
-    n_codes: Sequence[int],
-    persons: PersonCodes | None = None,
-) -> Classes:
-    """Return the sizes of the classes that rows form before anything is done to them."""
-    keys = np.zeros(len(codes[0]), dtype=np.int64)
-    span = 1
-    for column, n in zip(codes, n_codes, strict=True):
-        if span * n > KEY_LIMIT:
-            _, keys = np.unique(keys, return_inverse=True)
-            span = int(keys.max()) + 1
-        keys = keys * n + column
-        span *= n
-    if persons is not None:
-        _, of_row = np.unique(keys, return_inverse=True)
-        members = ClassMembers.count(of_row, persons.codes, int(of_row.max()) + 1)
-        return Classes(members.sizes)
-    keys.sort()
-    starts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
-    return Classes(np.diff(np.append(starts, len(keys))).astype(np.int64))
 
 
 def evaluate_risk(

@@ -77,8 +77,6 @@ def stated_masks(
     >>> stated_masks([MASKS["round"](base=10.0)])
     ('round', {'base': 10.0})
     """
-    if not masks:
-        return None, None
     if len(masks) == 1:
         return masks[0].name, stated_parameters(masks[0])
     every = {mask.name: stated_parameters(mask) for mask in masks}

@@ -16,10 +16,10 @@ from halfmask.data import open_table
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
-from halfmask.microdata._finite_numbers import finite
-from halfmask.microdata._folds import drawn
-from halfmask.microdata._mask_checks import with_hierarchies
+from halfmask.microdata._claims import finite
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
+from halfmask.microdata._policy_checks import with_hierarchies
+from halfmask.microdata._prepared import drawn
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.mask_section import stated_parameters

@@ -21,8 +21,8 @@ from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import open_table, orders_of
-from halfmask.microdata._finite_numbers import finite
-from halfmask.microdata._report_charts import association_chart, distribution_chart, percent
+from halfmask.microdata._claims import finite
+from halfmask.microdata._report import association_chart, distribution_chart, percent
 from halfmask.microdata._synthesis_section import (
     BlendedSection,
     GroupsSection,

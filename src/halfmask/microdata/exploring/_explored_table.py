@@ -14,8 +14,8 @@ from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.data import open_table
 from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
-from halfmask.microdata._folds import read_batches
-from halfmask.microdata._policy_protection import population_of, protection_of, schema_on
+from halfmask.microdata._prepared import read_batches
+from halfmask.microdata.opening import population_of, protection_of, schema_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from halfmask._errors import HalfmaskError
 from halfmask.assess.risk import listed, percent
 from halfmask.assess.utility import information_loss
 from halfmask.engines import map_in_order
+from halfmask.microdata._class_measures import leaving_extents
 from halfmask.microdata._detail_kept import weighed_loss
-from halfmask.microdata._extents import leaving_extents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,9 +12,8 @@ from halfmask._errors import HalfmaskError
 from halfmask.assess.risk import classes_risk
 from halfmask.assess.utility import class_size_utility, information_loss
 from halfmask.microdata._claims import merged_classes, with_people
-from halfmask.microdata._class_measures import class_measures
+from halfmask.microdata._class_measures import cell_extents, class_measures, leaving_extents
 from halfmask.microdata._detail_kept import weighed_loss
-from halfmask.microdata._extents import cell_extents, leaving_extents
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata.evaluation import risk_in_population
 from halfmask.microdata.exploring._points import ExploredPoint, PointMeasures

@@ -9,7 +9,7 @@ from halfmask._errors import ColumnNotFoundError
 from halfmask.data import Hierarchy, open_table
 from halfmask.guarantees import KAnonymity
 from halfmask.microdata import Policy
-from halfmask.microdata._policy_protection import people_of, protection_of, schema_on
+from halfmask.microdata.opening import people_of, protection_of, schema_on
 
 POLICY = Policy.from_toml(
     """

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dp_accounting import DpEvent
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-
 #: Where the search begins, and within which factor of the least noise it ends.
 _FIRST: Final = 1.0
 _WITHIN: Final = 1e-3

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from halfmask._validation import one_of
 from halfmask.dp.learning._declared import with_constant, within_norm
 from halfmask.dp.learning._logistic_minimum import logistic_minimum
 from halfmask.dp.learning._objective_noise import ObjectiveNoise
@@ -121,11 +120,11 @@ class PrivateLogisticRegression(LinearPredictions):
 
     epsilon: float
     delta: float
-    row_norm: float
+    row_norm: float = field(metadata={"gt": 0})
     classes: Sequence[object]
-    C: float | None = None
+    C: float | None = field(default=None, metadata={"gt": 0})
     fit_intercept: bool = True
-    perturbation: str = "output"
+    perturbation: str = field(default="output", metadata={"one_of": ("output", "objective")})
     ledger: BudgetLedger | None = None
 
     def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
@@ -137,11 +136,6 @@ class PrivateLogisticRegression(LinearPredictions):
         noisy = perturbed(rows, codes, np.zeros(shape))
         self.intercept_ = noisy[:, 0] if self.fit_intercept else np.zeros(shape[0])
         self.coef_ = noisy[:, 1:] if self.fit_intercept else noisy
-
-    def _check(self) -> None:
-        super()._check()
-        self._check_positive("row_norm", *([] if self.C is None else ["C"]))
-        one_of(("output", "objective"), owner=self._owner, perturbation=self.perturbation)
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
         outputs, entries = shape = self._outputs, columns + self.fit_intercept

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent
 from halfmask.dp.learning._clipped_gradients import (
     PoissonSampler,
@@ -44,14 +43,6 @@ class PrivateSteps(PrivateEstimator):
     steps: int
     learning_rate: float
     fit_intercept: bool
-
-    def _check(self) -> None:
-        super()._check()
-        self._check_positive("clip_norm", "learning_rate")
-        number_between(
-            0, 1, owner=self._owner, low_open=True, sampling_probability=self.sampling_probability
-        )
-        integer_at_least(1, owner=self._owner, steps=self.steps)
 
     def _trained(
         self,
@@ -196,10 +187,10 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
     epsilon: float
     delta: float
     classes: Sequence[object]
-    clip_norm: float
-    sampling_probability: float = 1.0
-    steps: int = 100
-    learning_rate: float = 0.1
+    clip_norm: float = field(metadata={"gt": 0})
+    sampling_probability: float = field(default=1.0, metadata={"gt": 0, "le": 1})
+    steps: int = field(default=100, metadata={"ge": 1})
+    learning_rate: float = field(default=0.1, metadata={"gt": 0})
     fit_intercept: bool = True
     ledger: BudgetLedger | None = None
 
@@ -263,10 +254,10 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
     epsilon: float
     delta: float
     target_bounds: tuple[float, float]
-    clip_norm: float
-    sampling_probability: float = 1.0
-    steps: int = 100
-    learning_rate: float = 0.05
+    clip_norm: float = field(metadata={"gt": 0})
+    sampling_probability: float = field(default=1.0, metadata={"gt": 0, "le": 1})
+    steps: int = field(default=100, metadata={"ge": 1})
+    learning_rate: float = field(default=0.05, metadata={"gt": 0})
     fit_intercept: bool = True
     ledger: BudgetLedger | None = None
 

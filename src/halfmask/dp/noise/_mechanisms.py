@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-
 #: At least so many bits lie between the grid's step and the scale: see `SAMPLED_DISTANCE`.
 _BITS: Final = 40
 #: Scales that leave room for noise in 64 bits, in steps.

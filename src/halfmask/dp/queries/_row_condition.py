@@ -17,7 +17,6 @@ from halfmask.dp.queries._measures import present
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-
 #: What SQL may have in it.
 HINT: Final = (
     "Allowed are SELECT of group columns and COUNT, SUM, AVG, VAR_POP, MEDIAN, PERCENTILE_CONT; "

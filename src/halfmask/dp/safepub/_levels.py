@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import HierarchyRule
 
-
 #: What is written for a column without a hierarchy where its values aren't.
 ROOT = "*"
 Codes: TypeAlias = NDArray[np.int32]

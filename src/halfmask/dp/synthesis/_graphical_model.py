@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
 #: Places of columns, ascending.
 Columns: TypeAlias = tuple[int, ...]
 

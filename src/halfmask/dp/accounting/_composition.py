@@ -21,11 +21,7 @@ from halfmask.dp.accounting._events import (
     ObjectivePerturbationEvent,
     SampledGaussianEvent,
 )
-from halfmask.dp.accounting._objective_loss import (
-    objective_losses,
-    objective_renyi,
-    usual_loss,
-)
+from halfmask.dp.accounting._objective_loss import objective_losses, objective_renyi, usual_loss
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -347,8 +343,7 @@ def _losses(event: MechanismEvent, count: int, step: float) -> PrivacyLossDistri
     match event:
         case GaussianEvent():
             return pld.from_gaussian_mechanism(
-                event.noise_multiplier / math.sqrt(count),
-                value_discretization_interval=step,
+                event.noise_multiplier / math.sqrt(count), value_discretization_interval=step
             )
         case SampledGaussianEvent():
             return pld.from_gaussian_mechanism(

@@ -43,9 +43,7 @@ class PoissonSampler:
         return np.flatnonzero(drawn < np.uint64(self._below)).astype(np.int64)
 
 
-def unit_vectors(
-    rows: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def unit_vectors(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return rows as whole steps of vectors of a norm of at most 1, and their lengths."""
     largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
     largest[largest == 0] = 1.0

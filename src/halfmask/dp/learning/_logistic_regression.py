@@ -225,10 +225,5 @@ class PrivateLogisticRegression(LinearPredictions):
         tolerance: float,
     ) -> NDArray[np.float64]:
         return logistic_minimum(
-            rows,
-            codes,
-            linear,
-            penalty=1 / self.C_,
-            tolerance=tolerance,
-            longest=self._longest,
+            rows, codes, linear, penalty=1 / self.C_, tolerance=tolerance, longest=self._longest
         )

@@ -203,11 +203,7 @@ class PrivacyLedger:
         return source
 
     def charge(
-        self,
-        events: Sequence[MechanismEvent],
-        *,
-        purpose: str,
-        analyst: str | None = None,
+        self, events: Sequence[MechanismEvent], *, purpose: str, analyst: str | None = None
     ) -> Charge:
         """Book events before their mechanisms run, or refuse.
 

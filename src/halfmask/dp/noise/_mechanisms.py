@@ -306,10 +306,7 @@ def _opendp_choice(scale: float) -> Callable[[list[int]], int]:
     opendp.enable_features("contrib")
     scores = opendp.vector_domain(opendp.atom_domain(T="i64"))
     return opendp.m.make_noisy_max(
-        scores,
-        opendp.linf_distance(T="i64"),
-        opendp.zero_concentrated_divergence(),
-        scale=scale,
+        scores, opendp.linf_distance(T="i64"), opendp.zero_concentrated_divergence(), scale=scale
     )
 
 

@@ -92,9 +92,7 @@ def _chosen_place(plan: QueryPlan, each: QuantileChoice, counts: NDArray[np.int6
         outermost = 0 if each.end == "low" else -1
         scores[outermost] = max(scores[outermost], -floor)
     return choose(
-        scores,
-        sensitivity=float(plan.choice_sensitivity(each)),
-        epsilon=plan.choice_epsilon(each),
+        scores, sensitivity=float(plan.choice_sensitivity(each)), epsilon=plan.choice_epsilon(each)
     )
 
 

@@ -165,9 +165,7 @@ class SafePub:
 
     def _least_class(self) -> int:
         return least_class_size(
-            epsilon=self.sample_epsilon,
-            delta=self.delta,
-            sampling_fraction=self.sampling_fraction,
+            epsilon=self.sample_epsilon, delta=self.delta, sampling_fraction=self.sampling_fraction
         )
 
     def event(self) -> EpsilonDeltaEvent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from halfmask.dp.learning._private_estimator import BudgetLedger
     from halfmask.dp.noise import NoiseMechanism
 
+    Floats: TypeAlias = NDArray[np.float64]
+    Whole: TypeAlias = NDArray[np.int64]
+
 #: How far from 0 the gradient of output perturbation may end, relative to what one row adds.
 _TOLERANCE: Final = 1e-4
 #: By how much noise may move the score of the longest row, with the default strength.
@@ -31,11 +34,11 @@ _SCORE_NOISE: Final = {"output": 0.25, "objective": 1.0}
 class LinearPredictions(ScoreClassifier):
     """Predictions of linear classifiers from ``coef_``, ``intercept_`` and ``classes_``."""
 
-    coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
+    coef_: Floats
+    intercept_: Floats
 
-    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = rows @ self.coef_.T + self.intercept_
+    def _scores(self, rows: Floats) -> Floats:
+        scores: Floats = rows @ self.coef_.T + self.intercept_
         return scores
 
 
@@ -127,7 +130,7 @@ class PrivateLogisticRegression(LinearPredictions):
     perturbation: str = field(default="output", metadata={"one_of": ("output", "objective")})
     ledger: BudgetLedger | None = None
 
-    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
+    def _learn(self, rows: Floats, codes: Whole) -> None:
         rows = within_norm(rows, self.row_norm)
         rows = with_constant(rows) if self.fit_intercept else rows
         shape = self._outputs, rows.shape[1]
@@ -173,9 +176,7 @@ class PrivateLogisticRegression(LinearPredictions):
         moved = strength * self._lipschitz(shape[0]) * (1 + 2 * _TOLERANCE)
         return self._mechanism_for(l1=moved * math.sqrt(shape[0] * shape[1]), l2=moved)
 
-    def _output(
-        self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _output(self, rows: Floats, codes: Whole, zeros: Floats) -> Floats:
         """Return the minimum with noise on it."""
         outputs, entries = zeros.shape
         self.mechanism_: NoiseMechanism = self._noise_on_the_minimum(self.C_, (outputs, entries))
@@ -205,9 +206,7 @@ class PrivateLogisticRegression(LinearPredictions):
             delta=self.delta,
         )
 
-    def _objective(
-        self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _objective(self, rows: Floats, codes: Whole, zeros: Floats) -> Floats:
         """Return the minimum of the loss with noise in it, and noise for the solver's error."""
         outputs, entries = zeros.shape
         noise = self._noise_in_the_loss(self.C_, (outputs, entries))
@@ -217,13 +216,7 @@ class PrivateLogisticRegression(LinearPredictions):
         found = self._minimum(rows, codes, linear, noise.tolerance)
         return noise.on_the_minimum.release(found)
 
-    def _minimum(
-        self,
-        rows: NDArray[np.float64],
-        codes: NDArray[np.int64],
-        linear: NDArray[np.float64],
-        tolerance: float,
-    ) -> NDArray[np.float64]:
+    def _minimum(self, rows: Floats, codes: Whole, linear: Floats, tolerance: float) -> Floats:
         return logistic_minimum(
             rows, codes, linear, penalty=1 / self.C_, tolerance=tolerance, longest=self._longest
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
 
+    Floats: TypeAlias = NDArray[np.float64]
+    Whole: TypeAlias = NDArray[np.int64]
+
 #: The share of the privacy loss for the number of rows, by which sums are divided.
 _COUNT_SHARE: Final = 0.02
 #: The square of a score has to be finite.
@@ -45,18 +48,13 @@ class PrivateSteps(PrivateEstimator):
     fit_intercept: bool
 
     def _trained(
-        self,
-        rows: NDArray[np.float64],
-        outputs: int,
-        residuals: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
-    ) -> NDArray[np.float64]:
+        self, rows: Floats, outputs: int, residuals: Callable[[Floats, Whole], Floats]
+    ) -> Floats:
         """Return coefficients, a row an output, the intercept first if there is one."""
         rows = with_constant(rows) if self.fit_intercept else rows
         units, lengths = unit_vectors(rows)
 
-        def gradient_sum(
-            parameters: NDArray[np.float64], sample: NDArray[np.int64]
-        ) -> NDArray[np.float64]:
+        def gradient_sum(parameters: Floats, sample: Whole) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = np.nan_to_num(rows[sample] @ parameters.T)
             # Finite whatever a row holds, so that no single row makes training fail.
@@ -66,11 +64,8 @@ class PrivateSteps(PrivateEstimator):
         return self._descended(len(rows), np.zeros((outputs, rows.shape[1])), gradient_sum)
 
     def _descended(
-        self,
-        n: int,
-        start: NDArray[np.float64],
-        gradient_sum: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
-    ) -> NDArray[np.float64]:
+        self, n: int, start: Floats, gradient_sum: Callable[[Floats, Whole], Floats]
+    ) -> Floats:
         """Return parameters after all steps within the budget; ``n`` is the number of rows."""
         self.noise_multiplier_, events = self._noise(start.size)
         self._spend(events)
@@ -197,13 +192,11 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
     def _size(self, columns: int) -> int:
         return self._outputs * super()._size(columns)
 
-    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
+    def _learn(self, rows: Floats, codes: Whole) -> None:
         truth = self._truth(codes)
 
-        def residuals(
-            scores: NDArray[np.float64], sample: NDArray[np.int64]
-        ) -> NDArray[np.float64]:
-            difference: NDArray[np.float64] = likelihoods(scores) - truth[sample]
+        def residuals(scores: Floats, sample: Whole) -> Floats:
+            difference: Floats = likelihoods(scores) - truth[sample]
             return difference
 
         found = self._trained(rows, truth.shape[1], residuals)
@@ -286,10 +279,8 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
         middle, half = float(low[0] + high[0]) / 2, float(high[0] - low[0]) / 2
         truth = ((np.clip(targets, low[0], high[0]) - middle) / half).reshape(-1, 1)
 
-        def residuals(
-            scores: NDArray[np.float64], sample: NDArray[np.int64]
-        ) -> NDArray[np.float64]:
-            difference: NDArray[np.float64] = scores - truth[sample]
+        def residuals(scores: Floats, sample: Whole) -> Floats:
+            difference: Floats = scores - truth[sample]
             return difference
 
         found = self._trained(rows, 1, residuals)[0] * half
@@ -306,5 +297,5 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
             Rows as in ``fit``.
         """
         check_is_fitted(self)
-        predicted: NDArray[np.float64] = self._rows(X) @ self.coef_ + self.intercept_
+        predicted: Floats = self._rows(X) @ self.coef_ + self.intercept_
         return predicted

@@ -42,15 +42,8 @@ def calibrate(
     ----------
     events_of
         Makes the events from a noise multiplier; epsilon must fall as the multiplier grows.
-    epsilon
-        The budget, above 0.
-    delta
-        From 0 to below 1.
-
-    Returns
-    -------
-    float
-        At most 0.1 % above the least one, never below it.
+    epsilon, delta
+        The budget: epsilon above 0, delta from 0 to below 1.
 
     Raises
     ------
@@ -59,7 +52,8 @@ def calibrate(
 
     Guarantees
     ----------
-    ``epsilon_of(events_of(multiplier), delta=delta) <= epsilon``.
+    ``epsilon_of(events_of(multiplier), delta=delta) <= epsilon``, by a multiplier that is at most
+    0.1 % above the least one.
 
     Examples
     --------
@@ -109,7 +103,9 @@ GRID_SHARE: Final = 1e-3
 
 
 def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
-    """Return the epsilon that events cost together at a delta.
+    """Return the epsilon that events cost together at a delta, rounded up.
+
+    It is infinite where no finite epsilon holds at this delta.
 
     Parameters
     ----------
@@ -118,11 +114,6 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
         may not: see `adaptive_epsilon_of`.
     delta
         From 0 to below 1.
-
-    Returns
-    -------
-    float
-        Rounded up; infinite where no finite epsilon holds at this delta.
 
     Guarantees
     ----------

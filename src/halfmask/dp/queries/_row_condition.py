@@ -136,7 +136,6 @@ class RowCondition:
     def __init__(self, tree: exp.Expr) -> None:
         self._tree = tree
         self.text = tree.sql(dialect="postgres")
-        self.columns: frozenset[str] = frozenset()
         columns: set[str] = set()
         _check(tree, columns, 0)
         self.columns = frozenset(columns)

@@ -42,7 +42,7 @@ def adaptive_epsilon_of(
     """Return what charges cost, if each may depend on the answers to those before it.
 
     In contrast to `epsilon_of`, epsilons and noise of a charge may be chosen by earlier answers,
-    as an analyst does. Refuse a charge that raises the result above the budget.
+    as an analyst does. Refuse a charge that raises the result, rounded up, above the budget.
 
     Parameters
     ----------
@@ -52,11 +52,6 @@ def adaptive_epsilon_of(
         The most that all charges may cost, above 0; settled before the first.
     delta
         From 0 to below 1; settled before the first charge, too.
-
-    Returns
-    -------
-    float
-        Rounded up; infinite where no finite epsilon holds.
 
     Guarantees
     ----------

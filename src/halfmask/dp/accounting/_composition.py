@@ -21,16 +21,11 @@ from halfmask.dp.accounting._events import (
     ObjectivePerturbationEvent,
     SampledGaussianEvent,
 )
-from halfmask.dp.accounting._objective_loss import (
-    objective_losses,
-    objective_renyi,
-    usual_loss,
-)
+from halfmask.dp.accounting._objective_loss import objective_losses, objective_renyi, usual_loss
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-
 
 #: Where the search begins, and within which factor of the least noise it ends.
 _FIRST: Final = 1.0
@@ -47,15 +42,8 @@ def calibrate(
     ----------
     events_of
         Makes the events from a noise multiplier; epsilon must fall as the multiplier grows.
-    epsilon
-        The budget, above 0.
-    delta
-        From 0 to below 1.
-
-    Returns
-    -------
-    float
-        At most 0.1 % above the least one, never below it.
+    epsilon, delta
+        The budget: epsilon above 0, delta from 0 to below 1.
 
     Raises
     ------
@@ -64,7 +52,8 @@ def calibrate(
 
     Guarantees
     ----------
-    ``epsilon_of(events_of(multiplier), delta=delta) <= epsilon``.
+    ``epsilon_of(events_of(multiplier), delta=delta) <= epsilon``, by a multiplier that is at most
+    0.1 % above the least one.
 
     Examples
     --------
@@ -114,7 +103,9 @@ GRID_SHARE: Final = 1e-3
 
 
 def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
-    """Return the epsilon that events cost together at a delta.
+    """Return the epsilon that events cost together at a delta, rounded up.
+
+    It is infinite where no finite epsilon holds at this delta.
 
     Parameters
     ----------
@@ -123,11 +114,6 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
         may not: see `adaptive_epsilon_of`.
     delta
         From 0 to below 1.
-
-    Returns
-    -------
-    float
-        Rounded up; infinite where no finite epsilon holds at this delta.
 
     Guarantees
     ----------
@@ -348,8 +334,7 @@ def _losses(event: MechanismEvent, count: int, step: float) -> PrivacyLossDistri
     match event:
         case GaussianEvent():
             return pld.from_gaussian_mechanism(
-                event.noise_multiplier / math.sqrt(count),
-                value_discretization_interval=step,
+                event.noise_multiplier / math.sqrt(count), value_discretization_interval=step
             )
         case SampledGaussianEvent():
             return pld.from_gaussian_mechanism(

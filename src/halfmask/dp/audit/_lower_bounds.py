@@ -15,7 +15,6 @@ from halfmask._validation import integer_at_least, number_between
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-
 Draw: TypeAlias = "Callable[[int], ArrayLike]"
 
 #: Thresholds that are tried on the first half of the runs.
@@ -30,10 +29,8 @@ class AuditedEpsilon:
     ----------
     low
         The lower bound, at least 0.
-    delta
-        For which it holds.
-    confidence
-        With which it holds.
+    delta, confidence
+        For which, and with which it holds.
     runs
         How many runs it rests on.
     """
@@ -166,10 +163,8 @@ def audit_canaries(
         Made about the canaries that the attacker is surest of, at least 1.
     correct
         How many guesses were right.
-    delta
-        From 0 to below 1.
-    confidence
-        Between 0 and 1, such as 0.95.
+    delta, confidence
+        As of `audit_neighbours`.
 
     Guarantees
     ----------

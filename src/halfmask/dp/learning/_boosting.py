@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from halfmask._validation import integer_at_least, number_between
+from halfmask._validation import number_between
 from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent
 from halfmask.dp.learning._declared import scaled
 from halfmask.dp.learning._private_estimator import ENOUGH, ScoreClassifier, likelihoods
@@ -80,10 +80,10 @@ class PrivateBoostingClassifier(ScoreClassifier):
     delta: float
     bounds: tuple[ArrayLike, ArrayLike]
     classes: Sequence[object]
-    bins: int = 32
-    leaves: int = 4
-    rounds: int = 20
-    learning_rate: float = 0.5
+    bins: int = field(default=32, metadata={"ge": 2})
+    leaves: int = field(default=4, metadata={"ge": 2})
+    rounds: int = field(default=20, metadata={"ge": 1})
+    learning_rate: float = field(default=0.5, metadata={"gt": 0})
     random_state: int | None = None
     ledger: BudgetLedger | None = None
 
@@ -108,11 +108,7 @@ class PrivateBoostingClassifier(ScoreClassifier):
 
     def _check(self) -> None:
         super()._check()
-        owner = self._owner
-        integer_at_least(1, owner=owner, rounds=self.rounds)
-        integer_at_least(2, owner=owner, bins=self.bins, leaves=self.leaves)
-        number_between(2, self.bins, owner=owner, leaves=self.leaves)
-        self._check_positive("learning_rate")
+        number_between(2, self.bins, owner=self._owner, leaves=self.leaves)
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
         self._bounds(columns)

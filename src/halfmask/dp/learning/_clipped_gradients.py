@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
 
 #: Fractional bits of a residual and of a unit vector; their product is exact in a float.
 _BITS: Final = 18
@@ -43,9 +45,7 @@ class PoissonSampler:
         return np.flatnonzero(drawn < np.uint64(self._below)).astype(np.int64)
 
 
-def unit_vectors(
-    rows: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def unit_vectors(rows: Floats) -> tuple[Floats, Floats]:
     """Return rows as whole steps of vectors of a norm of at most 1, and their lengths."""
     largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
     largest[largest == 0] = 1.0
@@ -58,13 +58,7 @@ def unit_vectors(
     return units, lengths[:, 0]
 
 
-def clipped_sum(
-    residuals: NDArray[np.float64],
-    units: NDArray[np.float64],
-    lengths: NDArray[np.float64],
-    *,
-    clip_norm: float,
-) -> NDArray[np.float64]:
+def clipped_sum(residuals: Floats, units: Floats, lengths: Floats, *, clip_norm: float) -> Floats:
     """Return the sum of gradients ``residual x row``, each of at most a norm.
 
     Notes
@@ -85,15 +79,15 @@ def clipped_sum(
 
 
 def noisy_descent(
-    gradient_sum: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
+    gradient_sum: Callable[[Floats, NDArray[np.int64]], Floats],
     sampler: PoissonSampler,
-    start: NDArray[np.float64],
+    start: Floats,
     *,
     mechanism: GaussianMechanism,
     steps: int,
     rows: float,
     learning_rate: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return parameters after steps of Adam on noisy sums, averaged over the second half."""
     parameters, average = start.copy(), np.zeros_like(start)
     momentum, second = np.zeros_like(start), np.zeros_like(start)

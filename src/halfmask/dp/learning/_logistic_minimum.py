@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -13,6 +13,8 @@ from halfmask._errors import DivergenceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
 
 #: Rows that are summed by one product of matrices; such sums are summed pairwise.
 _CHUNK: Final = 1024
@@ -25,14 +27,14 @@ _HALVINGS: Final = 30
 
 
 def logistic_minimum(
-    rows: NDArray[np.float64],
+    rows: Floats,
     codes: NDArray[np.int64],
-    linear: NDArray[np.float64],
+    linear: Floats,
     *,
     penalty: float,
     tolerance: float,
     longest: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return coefficients at which the exact gradient's norm is at most a tolerance.
 
     The loss is ``sum(logistic losses) + penalty / 2 * |w|**2 + sum(linear * w)``.
@@ -71,15 +73,11 @@ def logistic_minimum(
 
 
 def _gradient(
-    rows: NDArray[np.float64],
-    truth: NDArray[np.float64],
-    found: NDArray[np.float64],
-    linear: NDArray[np.float64],
-    penalty: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rows: Floats, truth: Floats, found: Floats, linear: Floats, penalty: float
+) -> tuple[Floats, Floats]:
     """Return the probability of each label, and the gradient."""
     scores = rows @ found.T
-    likely: NDArray[np.float64] = expit(scores) if len(found) == 1 else softmax(scores, axis=1)
+    likely: Floats = expit(scores) if len(found) == 1 else softmax(scores, axis=1)
     residuals = likely - truth
     parts = [
         residuals[start : start + _CHUNK].T @ rows[start : start + _CHUNK]
@@ -90,13 +88,7 @@ def _gradient(
     return likely, total + penalty * found + linear
 
 
-def _rounding(
-    rows: NDArray[np.float64],
-    found: NDArray[np.float64],
-    linear: NDArray[np.float64],
-    penalty: float,
-    longest: float,
-) -> float:
+def _rounding(rows: Floats, found: Floats, linear: Floats, penalty: float, longest: float) -> float:
     """Return a bound on the L2 norm of the rounding errors of the gradient.
 
     A score is off by at most d ulp of |row| |w|, which moves residuals by at most half as much;
@@ -108,16 +100,11 @@ def _rounding(
     return float(_ULP * 1.01 * (len(rows) * longest * deep + own))
 
 
-def _newton_step(
-    rows: NDArray[np.float64],
-    likely: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    penalty: float,
-) -> NDArray[np.float64]:
+def _newton_step(rows: Floats, likely: Floats, gradient: Floats, penalty: float) -> Floats:
     """Return a step after which the linear part of the gradient is nearly 0."""
     shape = gradient.shape
 
-    def curved(flat: NDArray[np.float64]) -> NDArray[np.float64]:
+    def curved(flat: Floats) -> Floats:
         direction = flat.reshape(shape)
         moved = likely * (rows @ direction.T)
         if shape[0] == 1:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from halfmask._validation import one_of
 from halfmask.dp.learning._declared import with_constant, within_norm
 from halfmask.dp.learning._logistic_minimum import logistic_minimum
 from halfmask.dp.learning._objective_noise import ObjectiveNoise
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from halfmask.dp.learning._private_estimator import BudgetLedger
     from halfmask.dp.noise import NoiseMechanism
 
+    Floats: TypeAlias = NDArray[np.float64]
+    Whole: TypeAlias = NDArray[np.int64]
+
 #: How far from 0 the gradient of output perturbation may end, relative to what one row adds.
 _TOLERANCE: Final = 1e-4
 #: By how much noise may move the score of the longest row, with the default strength.
@@ -32,11 +34,11 @@ _SCORE_NOISE: Final = {"output": 0.25, "objective": 1.0}
 class LinearPredictions(ScoreClassifier):
     """Predictions of linear classifiers from ``coef_``, ``intercept_`` and ``classes_``."""
 
-    coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
+    coef_: Floats
+    intercept_: Floats
 
-    def _scores(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = rows @ self.coef_.T + self.intercept_
+    def _scores(self, rows: Floats) -> Floats:
+        scores: Floats = rows @ self.coef_.T + self.intercept_
         return scores
 
 
@@ -121,14 +123,14 @@ class PrivateLogisticRegression(LinearPredictions):
 
     epsilon: float
     delta: float
-    row_norm: float
+    row_norm: float = field(metadata={"gt": 0})
     classes: Sequence[object]
-    C: float | None = None
+    C: float | None = field(default=None, metadata={"gt": 0})
     fit_intercept: bool = True
-    perturbation: str = "output"
+    perturbation: str = field(default="output", metadata={"one_of": ("output", "objective")})
     ledger: BudgetLedger | None = None
 
-    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
+    def _learn(self, rows: Floats, codes: Whole) -> None:
         rows = within_norm(rows, self.row_norm)
         rows = with_constant(rows) if self.fit_intercept else rows
         shape = self._outputs, rows.shape[1]
@@ -137,11 +139,6 @@ class PrivateLogisticRegression(LinearPredictions):
         noisy = perturbed(rows, codes, np.zeros(shape))
         self.intercept_ = noisy[:, 0] if self.fit_intercept else np.zeros(shape[0])
         self.coef_ = noisy[:, 1:] if self.fit_intercept else noisy
-
-    def _check(self) -> None:
-        super()._check()
-        self._check_positive("row_norm", *([] if self.C is None else ["C"]))
-        one_of(("output", "objective"), owner=self._owner, perturbation=self.perturbation)
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:
         outputs, entries = shape = self._outputs, columns + self.fit_intercept
@@ -179,9 +176,7 @@ class PrivateLogisticRegression(LinearPredictions):
         moved = strength * self._lipschitz(shape[0]) * (1 + 2 * _TOLERANCE)
         return self._mechanism_for(l1=moved * math.sqrt(shape[0] * shape[1]), l2=moved)
 
-    def _output(
-        self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _output(self, rows: Floats, codes: Whole, zeros: Floats) -> Floats:
         """Return the minimum with noise on it."""
         outputs, entries = zeros.shape
         self.mechanism_: NoiseMechanism = self._noise_on_the_minimum(self.C_, (outputs, entries))
@@ -211,9 +206,7 @@ class PrivateLogisticRegression(LinearPredictions):
             delta=self.delta,
         )
 
-    def _objective(
-        self, rows: NDArray[np.float64], codes: NDArray[np.int64], zeros: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _objective(self, rows: Floats, codes: Whole, zeros: Floats) -> Floats:
         """Return the minimum of the loss with noise in it, and noise for the solver's error."""
         outputs, entries = zeros.shape
         noise = self._noise_in_the_loss(self.C_, (outputs, entries))
@@ -223,18 +216,7 @@ class PrivateLogisticRegression(LinearPredictions):
         found = self._minimum(rows, codes, linear, noise.tolerance)
         return noise.on_the_minimum.release(found)
 
-    def _minimum(
-        self,
-        rows: NDArray[np.float64],
-        codes: NDArray[np.int64],
-        linear: NDArray[np.float64],
-        tolerance: float,
-    ) -> NDArray[np.float64]:
+    def _minimum(self, rows: Floats, codes: Whole, linear: Floats, tolerance: float) -> Floats:
         return logistic_minimum(
-            rows,
-            codes,
-            linear,
-            penalty=1 / self.C_,
-            tolerance=tolerance,
-            longest=self._longest,
+            rows, codes, linear, penalty=1 / self.C_, tolerance=tolerance, longest=self._longest
         )

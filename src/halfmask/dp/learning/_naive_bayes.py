@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -185,9 +185,9 @@ class PrivateMultinomialNB(NoisyClassSums):
 
     epsilon: float
     delta: float
-    row_sum: float
+    row_sum: float = field(metadata={"gt": 0})
     classes: Sequence[object]
-    alpha: float = 1.0
+    alpha: float = field(default=1.0, metadata={"gt": 0})
     ledger: BudgetLedger | None = None
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401 # scikit-learn ships no types
@@ -209,10 +209,6 @@ class PrivateMultinomialNB(NoisyClassSums):
         self.class_log_prior_ = np.log(noisy[:, 0] / noisy[:, 0].sum())
         features = noisy[:, 1:]
         self.feature_log_prob_ = np.log(features / features.sum(axis=1, keepdims=True))
-
-    def _check(self) -> None:
-        super()._check()
-        self._check_positive("row_sum", "alpha")
 
     def _norms(self, columns: int) -> tuple[int, float, float]:
         largest = self.row_sum * min(1.0, self.row_sum)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfmask._errors import NoiseWarning, ParameterError, SchemaError
 from halfmask._optional import need
-from halfmask._validation import integer_at_least, number_between
+from halfmask._validation import check_fields, integer_at_least, number_between
 from halfmask.dp.accounting import MechanismEvent, calibrate, epsilon_of
 from halfmask.dp.learning._declared import (
     codes_of,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from halfmask.dp.ledger import PrivacyUnit
     from halfmask.dp.noise import NoiseMechanism
-
 
 #: Rows differ, so that together they add about a tenth of the most that they could.
 ENOUGH: Final = 10
@@ -162,13 +161,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
     def _check(self) -> None:
         """Raise unless all parameters are as stated."""
         need("opendp", "dp_accounting")
+        check_fields(self)
         number_between(0, math.inf, owner=self._owner, low_open=True, epsilon=self.epsilon)
         number_between(0, 1, owner=self._owner, high_open=True, delta=self.delta)
-
-    def _check_positive(self, *names: str) -> None:
-        """Raise unless parameters are numbers above 0."""
-        named: dict[str, Any] = {name: getattr(self, name) for name in names}
-        number_between(0, math.inf, owner=self._owner, low_open=True, **named)
 
     def _bounds(
         self, columns: int, name: str = "bounds"

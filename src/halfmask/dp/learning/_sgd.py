@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, MechanismEvent, SampledGaussianEvent
 from halfmask.dp.learning._clipped_gradients import (
     PoissonSampler,
@@ -30,6 +29,9 @@ if TYPE_CHECKING:
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
 
+    Floats: TypeAlias = NDArray[np.float64]
+    Whole: TypeAlias = NDArray[np.int64]
+
 #: The share of the privacy loss for the number of rows, by which sums are divided.
 _COUNT_SHARE: Final = 0.02
 #: The square of a score has to be finite.
@@ -45,27 +47,14 @@ class PrivateSteps(PrivateEstimator):
     learning_rate: float
     fit_intercept: bool
 
-    def _check(self) -> None:
-        super()._check()
-        self._check_positive("clip_norm", "learning_rate")
-        number_between(
-            0, 1, owner=self._owner, low_open=True, sampling_probability=self.sampling_probability
-        )
-        integer_at_least(1, owner=self._owner, steps=self.steps)
-
     def _trained(
-        self,
-        rows: NDArray[np.float64],
-        outputs: int,
-        residuals: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
-    ) -> NDArray[np.float64]:
+        self, rows: Floats, outputs: int, residuals: Callable[[Floats, Whole], Floats]
+    ) -> Floats:
         """Return coefficients, a row an output, the intercept first if there is one."""
         rows = with_constant(rows) if self.fit_intercept else rows
         units, lengths = unit_vectors(rows)
 
-        def gradient_sum(
-            parameters: NDArray[np.float64], sample: NDArray[np.int64]
-        ) -> NDArray[np.float64]:
+        def gradient_sum(parameters: Floats, sample: Whole) -> Floats:
             with np.errstate(over="ignore", invalid="ignore"):
                 scores = np.nan_to_num(rows[sample] @ parameters.T)
             # Finite whatever a row holds, so that no single row makes training fail.
@@ -75,11 +64,8 @@ class PrivateSteps(PrivateEstimator):
         return self._descended(len(rows), np.zeros((outputs, rows.shape[1])), gradient_sum)
 
     def _descended(
-        self,
-        n: int,
-        start: NDArray[np.float64],
-        gradient_sum: Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]],
-    ) -> NDArray[np.float64]:
+        self, n: int, start: Floats, gradient_sum: Callable[[Floats, Whole], Floats]
+    ) -> Floats:
         """Return parameters after all steps within the budget; ``n`` is the number of rows."""
         self.noise_multiplier_, events = self._noise(start.size)
         self._spend(events)
@@ -196,23 +182,21 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
     epsilon: float
     delta: float
     classes: Sequence[object]
-    clip_norm: float
-    sampling_probability: float = 1.0
-    steps: int = 100
-    learning_rate: float = 0.1
+    clip_norm: float = field(metadata={"gt": 0})
+    sampling_probability: float = field(default=1.0, metadata={"gt": 0, "le": 1})
+    steps: int = field(default=100, metadata={"ge": 1})
+    learning_rate: float = field(default=0.1, metadata={"gt": 0})
     fit_intercept: bool = True
     ledger: BudgetLedger | None = None
 
     def _size(self, columns: int) -> int:
         return self._outputs * super()._size(columns)
 
-    def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:
+    def _learn(self, rows: Floats, codes: Whole) -> None:
         truth = self._truth(codes)
 
-        def residuals(
-            scores: NDArray[np.float64], sample: NDArray[np.int64]
-        ) -> NDArray[np.float64]:
-            difference: NDArray[np.float64] = likelihoods(scores) - truth[sample]
+        def residuals(scores: Floats, sample: Whole) -> Floats:
+            difference: Floats = likelihoods(scores) - truth[sample]
             return difference
 
         found = self._trained(rows, truth.shape[1], residuals)
@@ -263,10 +247,10 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
     epsilon: float
     delta: float
     target_bounds: tuple[float, float]
-    clip_norm: float
-    sampling_probability: float = 1.0
-    steps: int = 100
-    learning_rate: float = 0.05
+    clip_norm: float = field(metadata={"gt": 0})
+    sampling_probability: float = field(default=1.0, metadata={"gt": 0, "le": 1})
+    steps: int = field(default=100, metadata={"ge": 1})
+    learning_rate: float = field(default=0.05, metadata={"gt": 0})
     fit_intercept: bool = True
     ledger: BudgetLedger | None = None
 
@@ -295,10 +279,8 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
         middle, half = float(low[0] + high[0]) / 2, float(high[0] - low[0]) / 2
         truth = ((np.clip(targets, low[0], high[0]) - middle) / half).reshape(-1, 1)
 
-        def residuals(
-            scores: NDArray[np.float64], sample: NDArray[np.int64]
-        ) -> NDArray[np.float64]:
-            difference: NDArray[np.float64] = scores - truth[sample]
+        def residuals(scores: Floats, sample: Whole) -> Floats:
+            difference: Floats = scores - truth[sample]
             return difference
 
         found = self._trained(rows, 1, residuals)[0] * half
@@ -315,5 +297,5 @@ class PrivateSGDRegressor(RegressorMixin, PrivateSteps):  # type: ignore[misc] #
             Rows as in ``fit``.
         """
         check_is_fitted(self)
-        predicted: NDArray[np.float64] = self._rows(X) @ self.coef_ + self.intercept_
+        predicted: Floats = self._rows(X) @ self.coef_ + self.intercept_
         return predicted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,10 +70,10 @@ class PrivateTorchClassifier(PrivateSteps, PrivateClassifier):
     epsilon: float
     delta: float
     classes: Sequence[object]
-    clip_norm: float
-    sampling_probability: float = 0.1
-    steps: int = 200
-    learning_rate: float = 0.01
+    clip_norm: float = field(metadata={"gt": 0})
+    sampling_probability: float = field(default=0.1, metadata={"gt": 0, "le": 1})
+    steps: int = field(default=200, metadata={"ge": 1})
+    learning_rate: float = field(default=0.01, metadata={"gt": 0})
     ledger: BudgetLedger | None = None
 
     def _learn(self, rows: NDArray[np.float64], codes: NDArray[np.int64]) -> None:

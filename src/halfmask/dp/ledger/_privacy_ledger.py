@@ -203,11 +203,7 @@ class PrivacyLedger:
         return source
 
     def charge(
-        self,
-        events: Sequence[MechanismEvent],
-        *,
-        purpose: str,
-        analyst: str | None = None,
+        self, events: Sequence[MechanismEvent], *, purpose: str, analyst: str | None = None
     ) -> Charge:
         """Book events before their mechanisms run, or refuse.
 
@@ -240,16 +236,12 @@ class PrivacyLedger:
 
         Parameters
         ----------
-        events
-            What the mechanisms are going to do, at least one.
-        purpose
-            What it is for, at most 1,000 letters.
+        events, purpose, analyst
+            As of `charge`.
         question
             The question in one form for all ways to ask it, without epsilon.
         epsilon
             The epsilon it is asked with. An answer that was paid with more is better, and is given.
-        analyst
-            Who pays of a share of their own; by default the owner.
 
         Returns
         -------

@@ -19,7 +19,6 @@ from halfmask._validation import integer_at_least, number_between
 if TYPE_CHECKING:
     from halfmask.data import Source
 
-
 #: Rows of a part that is hashed at once; another number would change every fingerprint.
 _ROWS = 1 << 16
 
@@ -175,10 +174,8 @@ class PrivacyUnit:
 
         Parameters
         ----------
-        value
-            The largest absolute value of a row, in units of the grid.
-        grouped
-            Whether the sums are those of groups.
+        value, grouped
+            As of `l1`.
         """
         return (value * self.max_rows) ** 2 * (self.max_groups if grouped else 1)
 
@@ -187,10 +184,8 @@ class PrivacyUnit:
 
         Parameters
         ----------
-        value
-            The largest absolute value of a row, in units of the grid.
-        grouped
-            Whether the sums are those of groups.
+        value, grouped
+            As of `l1`.
         """
         squared = self.l2_squared(value, grouped=grouped)
         root = math.isqrt(squared)

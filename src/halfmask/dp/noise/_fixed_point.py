@@ -72,17 +72,12 @@ class FixedPoint:
         return math.ldexp(1.0, self.exponent)
 
     def rounded(self, numbers: ArrayLike) -> NDArray[np.int64] | NDArray[np.object_]:
-        """Return numbers as steps, each rounded to the nearest.
+        """Return numbers as the nearest steps: of 64 bits, or Python's own beyond these.
 
         Parameters
         ----------
         numbers
             Finite.
-
-        Returns
-        -------
-        ndarray
-            64-bit integers, or Python's own where these are too narrow.
         """
         given = np.asarray(numbers)
         if given.dtype.kind in "iu" and given.size and _widest(given) > 2**53:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-
 #: At least so many bits lie between the grid's step and the scale: see `SAMPLED_DISTANCE`.
 _BITS: Final = 40
 #: Scales that leave room for noise in 64 bits, in steps.
@@ -183,10 +182,8 @@ class LaplaceMechanism(NoiseMechanism):
 
         Parameters
         ----------
-        sensitivity
-            In the L1 norm, above 0.
-        epsilon
-            Above 0.
+        sensitivity, epsilon
+            Above 0; the sensitivity in the L1 norm.
         """
         owner = "LaplaceMechanism.calibrated"
         number_between(
@@ -249,12 +246,8 @@ class GaussianMechanism(NoiseMechanism):
 
         Parameters
         ----------
-        sensitivity
-            In the L2 norm, above 0.
-        epsilon
-            Above 0.
-        delta
-            Above 0, below 1.
+        sensitivity, epsilon, delta
+            Above 0; the sensitivity in the L2 norm, delta below 1.
         """
         owner = "GaussianMechanism.calibrated"
         number_between(0, math.inf, owner=owner, low_open=True, sensitivity=sensitivity)
@@ -307,10 +300,7 @@ def _opendp_choice(scale: float) -> Callable[[list[int]], int]:
     opendp.enable_features("contrib")
     scores = opendp.vector_domain(opendp.atom_domain(T="i64"))
     return opendp.m.make_noisy_max(
-        scores,
-        opendp.linf_distance(T="i64"),
-        opendp.zero_concentrated_divergence(),
-        scale=scale,
+        scores, opendp.linf_distance(T="i64"), opendp.zero_concentrated_divergence(), scale=scale
     )
 
 
@@ -321,10 +311,8 @@ def choose(scores: ArrayLike, *, sensitivity: float, epsilon: float) -> int:
     ----------
     scores
         Of the candidates; a higher one is likelier. Candidates may not depend on the data.
-    sensitivity
-        The most by which one row changes any score, above 0.
-    epsilon
-        Of the choice, above 0.
+    sensitivity, epsilon
+        The most by which one row changes any score, and what the choice costs; above 0.
 
     Guarantees
     ----------

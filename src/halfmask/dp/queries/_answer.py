@@ -6,7 +6,7 @@ import base64
 import io
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from halfmask.dp.queries._measures import Measure, QuantileChoice
     from halfmask.dp.queries._plan import Noise, QueryPlan
     from halfmask.dp.queries._tallying import ExactSums, GroupHistograms
-
 
 #: How many times as likely an end of an interval is where it aims, than at the outermost candidate.
 _RARELY: Final = 1000.0
@@ -93,9 +92,7 @@ def _chosen_place(plan: QueryPlan, each: QuantileChoice, counts: NDArray[np.int6
         outermost = 0 if each.end == "low" else -1
         scores[outermost] = max(scores[outermost], -floor)
     return choose(
-        scores,
-        sensitivity=float(plan.choice_sensitivity(each)),
-        epsilon=plan.choice_epsilon(each),
+        scores, sensitivity=float(plan.choice_sensitivity(each)), epsilon=plan.choice_epsilon(each)
     )
 
 
@@ -107,9 +104,7 @@ class PrivateAnswer:
     ----------
     frame
         A row for each group: its keys, and each aggregate with the ends of its 95 % interval.
-    epsilon
-        What was paid for it.
-    delta
+    epsilon, delta
         What was paid for it.
     noise
         ``"laplace"`` or ``"gaussian"``.
@@ -148,17 +143,9 @@ class PrivateAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as a dictionary of JSON."""
-        return {
-            "rows": json.loads(self.frame.write_json()),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "noise": self.noise,
-            "guarantee": self.guarantee,
-            "errors": list(self.errors),
-            "uncovered": list(self.uncovered),
-            "charge": self.charge,
-            "from_book": self.from_book,
-        }
+        own = {each.name: getattr(self, each.name) for each in fields(self)[1:]}
+        lists = {"errors": list(self.errors), "uncovered": list(self.uncovered)}
+        return {"rows": json.loads(self.frame.write_json()), **own, **lists}
 
     @staticmethod
     def to_text(frame: pl.DataFrame, plan: QueryPlan) -> str:

@@ -16,7 +16,6 @@ from halfmask.dp.ledger import PrivacyUnit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 #: A sum of 2**31 rows of at most so many units fits into 64 bits.
 _MOST_UNITS: Final = 1 << 31
 #: Steps between the bounds of a column with fractions, unless a grid is declared.

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from halfmask.dp.ledger import PrivacyUnit
     from halfmask.dp.queries._question import Question
 
-
 Noise: TypeAlias = Literal["laplace", "gaussian"]
 #: More groups than a table has rows aren't selected.
 _MOST_GROUPS: Final = 1 << 31

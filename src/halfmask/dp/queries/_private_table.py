@@ -244,12 +244,8 @@ class PrivateQuery:
 
         Parameters
         ----------
-        epsilon
-            What the answer may cost, from 1e-6 to 100.
-        delta
-            What Gaussian noise or the selection of keys may cost; 0 if there is neither.
-        noise
-            ``"laplace"`` or ``"gaussian"``.
+        epsilon, delta, noise
+            As of `plan`.
         analyst
             Who pays of a share of their own; by default the owner.
 

@@ -87,10 +87,7 @@ class Question:
         if not all(isinstance(each, Aggregate) for each in aggregates):
             raise ParameterError(f"An aggregate must be one such as {Count.__name__}().")
         together = _joined(dict(dtypes), joins)
-        used = [
-            *(each.column for each in aggregates if each.column is not None),
-            *grouping.columns,
-        ]
+        used = [*(each.column for each in aggregates if each.column is not None), *grouping.columns]
         absent = [name for name in dict.fromkeys(used) if name not in together]
         if absent:
             raise ColumnNotFoundError.of(absent, together, where="the table")

@@ -17,7 +17,6 @@ from halfmask.dp.queries._measures import present
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-
 #: What SQL may have in it.
 HINT: Final = (
     "Allowed are SELECT of group columns and COUNT, SUM, AVG, VAR_POP, MEDIAN, PERCENTILE_CONT; "
@@ -137,7 +136,6 @@ class RowCondition:
     def __init__(self, tree: exp.Expr) -> None:
         self._tree = tree
         self.text = tree.sql(dialect="postgres")
-        self.columns: frozenset[str] = frozenset()
         columns: set[str] = set()
         _check(tree, columns, 0)
         self.columns = frozenset(columns)

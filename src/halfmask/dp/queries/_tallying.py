@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from halfmask.dp.queries._measures import Measure
     from halfmask.dp.queries._question import Question
 
-
 _RANK: Final = "\0rank"
 _SEEN: Final = "\0seen"
 _ORDER: Final = "\0order"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.data import HierarchyRule
 
-
 #: What is written for a column without a hierarchy where its values aren't.
 ROOT = "*"
 Codes: TypeAlias = NDArray[np.int32]
@@ -127,11 +126,7 @@ _MOST_CANDIDATES: Final = 20_000
 
 
 def choose_levels(
-    columns: Sequence[LeveledColumn],
-    allowed: Sequence[range],
-    *,
-    least_rows: int,
-    epsilon: float,
+    columns: Sequence[LeveledColumn], allowed: Sequence[range], *, least_rows: int, epsilon: float
 ) -> tuple[int, ...]:
     """Return one level for each column, by the exponential mechanism.
 
@@ -152,10 +147,7 @@ def choose_levels(
 
 
 def level_scores(
-    columns: Sequence[LeveledColumn],
-    candidates: Sequence[tuple[int, ...]],
-    *,
-    least_rows: int,
+    columns: Sequence[LeveledColumn], candidates: Sequence[tuple[int, ...]], *, least_rows: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return the detail that each candidate keeps, as whole numbers, and their sensitivity.
 

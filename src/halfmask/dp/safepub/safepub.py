@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
-from halfmask._validation import number_between
+from halfmask._validation import check_fields, number_between
 from halfmask.data import to_polars
 from halfmask.dp.accounting import EpsilonDeltaEvent
 from halfmask.dp.ledger import PrivacyUnit
@@ -100,25 +100,18 @@ class SafePub:
     (46, ['age', 'sex'])
     """
 
-    epsilon: float
-    delta: float
-    sampling_fraction: float
+    epsilon: float = field(metadata={"gt": 0})
+    delta: float = field(metadata={"gt": 0, "lt": 1})
+    sampling_fraction: float = field(metadata={"ge": LEAST_FRACTION, "lt": 1})
     search_epsilon: float
     hierarchies: Mapping[str, Hierarchy | HierarchyRule | None]
     levels: Mapping[str, int | Sequence[int | None]] | None = None
     person: str | None = None
 
     def __post_init__(self) -> None:
-        owner = "SafePub"
+        check_fields(self)
         number_between(
-            0, math.inf, owner=owner, low_open=True, high_open=True, epsilon=self.epsilon
-        )
-        number_between(
-            0, self.epsilon, owner=owner, high_open=True, search_epsilon=self.search_epsilon
-        )
-        number_between(0, 1, owner=owner, low_open=True, high_open=True, delta=self.delta)
-        number_between(
-            LEAST_FRACTION, 1, owner=owner, high_open=True, sampling_fraction=self.sampling_fraction
+            0, self.epsilon, owner="SafePub", high_open=True, search_epsilon=self.search_epsilon
         )
         given: object = self.hierarchies  # a caller may have anything here
         if not isinstance(given, Mapping) or not given:
@@ -165,9 +158,7 @@ class SafePub:
 
     def _least_class(self) -> int:
         return least_class_size(
-            epsilon=self.sample_epsilon,
-            delta=self.delta,
-            sampling_fraction=self.sampling_fraction,
+            epsilon=self.sample_epsilon, delta=self.delta, sampling_fraction=self.sampling_fraction
         )
 
     def event(self) -> EpsilonDeltaEvent:

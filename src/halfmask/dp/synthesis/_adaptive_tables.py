@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 def epsilon_of_rho(rho: float, *, delta: float) -> float:
     """Return the epsilon that a rho costs at a delta, rounded up.
 
-    Rho is of zero-concentrated differential privacy.
-
     Parameters
     ----------
     rho
-        From 0.
+        Of zero-concentrated differential privacy, from 0.
     delta
         Above 0, below 1.
 
@@ -61,10 +59,8 @@ def rho_of(epsilon: float, *, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon
-        Above 0.
-    delta
-        Above 0, below 1.
+    epsilon, delta
+        Above 0; delta below 1.
 
     Examples
     --------

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
 #: Places of columns, ascending.
 Columns: TypeAlias = tuple[int, ...]
 
@@ -186,9 +185,7 @@ class GraphicalModel:
             if not rest:
                 continue
             table = np.moveaxis(
-                marginal,
-                [clique.index(i) for i in separator],
-                range(len(separator)),
+                marginal, [clique.index(i) for i in separator], range(len(separator))
             ).reshape(prod(self.shape[i] for i in separator), -1)
             groups = _places(codes, separator, self.shape)
             drawn = _drawn(table, groups, rng)

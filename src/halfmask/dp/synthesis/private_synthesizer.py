@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ParameterError
 from halfmask._optional import need
-from halfmask._validation import integer_at_least, number_between
+from halfmask._validation import check_fields, integer_at_least
 from halfmask.data import like, to_polars
 from halfmask.dp.accounting import EpsilonDeltaEvent
 from halfmask.dp.ledger import PrivacyUnit
@@ -114,10 +113,10 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
     """
 
     domain: Mapping[str, ColumnDomain]
-    epsilon: float
-    delta: float
-    degree: int = 3
-    max_cells: int = 200_000
+    epsilon: float = field(metadata={"gt": 0})
+    delta: float = field(metadata={"gt": 0, "lt": 1})
+    degree: int = field(default=3, metadata={"ge": 1})
+    max_cells: int = field(default=200_000, metadata={"ge": 1})
     person: str | None = None
     max_rows: int = 1
     ledger: PrivacyLedger | None = None
@@ -138,15 +137,11 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc] # scikit-learn sh
 
     def _fit(self, X: Any, book: Callable[[], None]) -> None:  # noqa: ANN401 # any table
         need("opendp")
-        owner = "PrivateSynthesizer"
-        number_between(
-            0, math.inf, owner=owner, low_open=True, high_open=True, epsilon=self.epsilon
-        )
-        number_between(0, 1, owner=owner, low_open=True, high_open=True, delta=self.delta)
-        integer_at_least(1, owner=owner, degree=self.degree, max_cells=self.max_cells)
+        check_fields(self)
         if self.degree > 4:
             raise ParameterError(
-                f"The 'degree' parameter of {owner} must be at most 4. Got {self.degree}.",
+                "The 'degree' parameter of PrivateSynthesizer must be at most 4. "
+                f"Got {self.degree}.",
                 hint="Tables of more columns are mostly noise.",
             )
         unit = PrivacyUnit(person=self.person, max_rows=self.max_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask._random import fresh_key, keyed_integers, keyed_order
-from halfmask._validation import integer_at_least, number_between
+from halfmask._validation import number_between
 from halfmask.dp.accounting import MechanismEvent, SampledGaussianEvent
 from halfmask.dp.learning._private_estimator import PrivateClassifier
 from halfmask.dp.noise import GaussianMechanism
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from halfmask.dp.learning._private_estimator import BudgetLedger
-
 
 #: One row, or person, moves one teacher's vote: from one count to another.
 _VOTE_SENSITIVITY: Final = math.sqrt(2)
@@ -103,9 +102,9 @@ class PateClassifier(MetaEstimatorMixin, PrivateClassifier):  # type: ignore[mis
     epsilon: float
     delta: float
     classes: Sequence[object]
-    teachers: int
-    answers: int
-    agreement: float | None = None
+    teachers: int = field(metadata={"ge": 2})
+    answers: int = field(metadata={"ge": 1})
+    agreement: float | None = field(default=None, metadata={"ge": 0, "le": 1})
     ledger: BudgetLedger | None = None
 
     def fit(
@@ -174,24 +173,10 @@ class PateClassifier(MetaEstimatorMixin, PrivateClassifier):  # type: ignore[mis
         return found
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the student's label of each row.
-
-        Parameters
-        ----------
-        X
-            Rows as in ``fit``.
-        """
+        """Return the student's label of each row."""
         check_is_fitted(self, "student_")
         labels: NDArray[Any] = self.student_.predict(self._rows(X))
         return labels
-
-    def _check(self) -> None:
-        super()._check()
-        owner = self._owner
-        integer_at_least(2, owner=owner, teachers=self.teachers)
-        integer_at_least(1, owner=owner, answers=self.answers)
-        if self.agreement is not None:
-            number_between(0, 1, owner=owner, agreement=self.agreement)
 
     def _planned(self, columns: int) -> tuple[Sequence[MechanismEvent], str, float]:  # noqa: ARG002 # teachers hide them
         multiplier, events = self._noise(self.answers, self.answers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,14 @@ from halfmask.cli._ledger_options import ReleaseLedger
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
-from halfmask.cli._protect_database import copy_database, is_whole_database
+from halfmask.cli._protect_database import (
+    check_database_options,
+    copy_database,
+    is_whole_database,
+)
 from halfmask.cli._show_release import say_release
 from halfmask.cli._tables import HeaderOptions
-from halfmask.cli._vault_lock import PseudonymVault
+from halfmask.cli._vault_lock import PseudonymVault  # noqa: TC001 # typer reads the type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +49,34 @@ KEY_FILE = option(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseInputs:
+    """What is given besides a table and a policy."""
+
+    persons: str | None = option(
+        "--persons FILE: Where POLICY names the person: a file to write outside of OUT that says "
+        "which rows are of one person. halfmask verify --persons FILE counts persons again. Keep "
+        "it private.",
+    )
+    population: str | None = POPULATION
+    key_file: str | None = KEY_FILE
+    pseudonyms: PseudonymVault
+    strict: bool = flag(
+        "--strict: Fail if fewer than k rows share a combination of values in the columns that "
+        "are released unchanged. With masks alone: fail if an attack finds people again.",
+    )
+
+    def opened(self, *inputs: str) -> dict[str, Any]:
+        """Return them as `protect_to` takes them, the key and the vault opened."""
+        return {
+            "key": key_in(self.key_file),
+            "vault": self.pseudonyms.open(*inputs),
+            "persons": self.persons,
+            "population": self.population,
+            "strict": self.strict,
+        }
+
+
 @spreads_groups
 def protect(
     table: str = TABLE,
@@ -58,18 +90,7 @@ def protect(
     folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     chosen: ChosenColumns,
     overwrite: bool = flag("--overwrite: Replace an earlier release in OUT."),
-    persons: str | None = option(
-        "--persons FILE: Where POLICY names the person: a file to write outside of OUT that says "
-        "which rows are of one person. halfmask verify --persons FILE counts persons again. Keep "
-        "it private.",
-    ),
-    population: str | None = POPULATION,
-    key_file: str | None = KEY_FILE,
-    pseudonyms: PseudonymVault,
-    strict: bool = flag(
-        "--strict: Fail if fewer than k rows share a combination of values in the columns that "
-        "are released unchanged. With masks alone: fail if an attack finds people again.",
-    ),
+    given: ReleaseInputs,
     report: str | None = option(
         "--report DIR: For a database: the folder to create for its manifest and report. By "
         "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
@@ -96,67 +117,58 @@ def protect(
     through the masks of POLICY.
     """
     if is_whole_database(table, head):
-        unused = (
-            chosen.given,
-            persons,
-            population,
-            strict,
-            head.options(),
-            show,
-            where_run.engine,
-            budget.ledger,
-            budget.dataset,
-        )
-        key, vault = key_in(key_file), pseudonyms.open(policy or "")
+        unused: tuple[object, ...] = (chosen.given, given.persons, given.population, given.strict)
+        unused += (head.options(), show, where_run.engine, budget.ledger, budget.dataset)
+        check_database_options(policy, folder or out, unused)
+        key, vault = key_in(given.key_file), given.pseudonyms.open(policy or "")
+        target = folder or out or ""
         return copy_database(
-            table,
-            policy,
-            folder or out,
-            report,
-            key,
-            vault,
-            saying,
-            unused,
-            overwrite=overwrite,
+            table, policy or "", target, report, key, vault, saying, overwrite=overwrite
         )
     if report is not None:
         raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)
     _check_words(table, policy, out, chosen, overwrite=overwrite)
-    key = key_in(key_file)
-    vault = pseudonyms.open(table, policy or "")
-    made, where = None, Path()
-    kept: AbstractContextManager[None] = nullcontext()
-    if policy is None:
-        where = chosen.policy_path(out, overwrite=overwrite)
-        made = chosen.make(table, head, folder=where.parent)
-        wanted = made.policy
-        if not saying.as_json:
-            show_decisions(made, where, console())
-        kept = PolicyFile(out=str(where), overwrite=overwrite).kept_if_done(made.text)
-    else:
-        wanted = read_policy(policy)
+    opened = given.opened(table, policy or "")
+    wanted, more, kept = _wanted(table, policy, out, chosen, head, saying, overwrite=overwrite)
     if wanted.is_masks_alone:
-        _check_masks_alone(population, persons, budget.ledger)
+        _check_masks_alone(given.population, given.persons, budget.ledger)
     make_release(
         table,
         wanted,
         out,
-        options={} if made else head.options(),
+        options={} if more else head.options(),
         budget=budget,
         where_run=where_run,
         saying=saying,
         overwrite=overwrite,
         show=show,
         kept=kept,
-        more={"policy": str(where), "decisions": made.decisions} if made else {},
-        persons=persons,
-        key=key,
-        vault=vault,
-        population=population,
-        strict=strict,
+        more=more,
+        **opened,
     )
     return 0
+
+
+def _wanted(
+    table: str,
+    policy: str | None,
+    out: str,
+    chosen: ChosenColumns,
+    head: HeaderOptions,
+    saying: SayingOptions,
+    *,
+    overwrite: bool,
+) -> tuple[Policy, Mapping[str, object], AbstractContextManager[None]]:
+    """Return the policy, or make one; then also what is said of it, and where it is kept."""
+    if policy is not None:
+        return read_policy(policy), {}, nullcontext()
+    where = chosen.policy_path(out, overwrite=overwrite)
+    made = chosen.make(table, head, folder=where.parent)
+    if not saying.as_json:
+        show_decisions(made, where, console())
+    kept = PolicyFile(out=str(where), overwrite=overwrite).kept_if_done(made.text)
+    return made.policy, {"policy": str(where), "decisions": made.decisions}, kept
 
 
 def read_policy(where: str) -> Policy:

@@ -26,19 +26,10 @@ def is_whole_database(table: str, head: HeaderOptions) -> bool:
     return is_database_url(table) and DatabaseUrl.parse(table).table is None
 
 
-def copy_database(
-    source: str,
-    policy: str | None,
-    target: str | None,
-    report: str | None,
-    key: bytes | None,
-    vault: Vault | None,
-    saying: SayingOptions,
-    unused: Sequence[object],
-    *,
-    overwrite: bool,
-) -> int:
-    """Copy a database through masks, and say what was counted."""
+def check_database_options(
+    policy: str | None, target: str | None, unused: Sequence[object]
+) -> None:
+    """Refuse options that mean nothing for a database, and a database without its words."""
     if policy is None or target is None:
         raise UsageError(
             "TABLE is a whole database: POLICY and OUT are missing.",
@@ -51,6 +42,20 @@ def copy_database(
             "--overwrite, --json.",
             hint="Write rules for columns into POLICY; or name one table, as in ?table=NAME.",
         )
+
+
+def copy_database(
+    source: str,
+    policy: str,
+    target: str,
+    report: str | None,
+    key: bytes | None,
+    vault: Vault | None,
+    saying: SayingOptions,
+    *,
+    overwrite: bool,
+) -> int:
+    """Copy a database through masks, and say what was counted."""
     from halfmask.data.io.database_url import DatabaseUrl  # noqa: PLC0415 - half a second
     from halfmask.databases import DatabasePolicy  # noqa: PLC0415 - as above
     from halfmask.microdata import protect_to  # noqa: PLC0415 - as above

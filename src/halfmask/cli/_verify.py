@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from halfmask.cli._options import OPEN, EngineOptions, SayingOptions, open_repor
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from halfmask.engines import Engine
     from halfmask.verifier import CheckedRelease
     from halfmask.verifier.checks import HierarchyFiles
 
@@ -29,42 +31,80 @@ GIVE_FILE = (
 BROKEN = "The release doesn't bear out what it claims."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnersFiles:
+    """What only the owner of a release has, and claims are checked against."""
+
+    persons: str | None = option(
+        "--persons FILE: For guarantees that count persons: the file that halfmask protect "
+        "--persons wrote. Without it these claims aren't checked.",
+        show_default=False,
+    )
+    population: str | None = option(
+        "--population PEOPLE: For guarantees about a population: a file of Parquet, CSV, Arrow "
+        "or JSON lines with the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
+        show_default=False,
+    )
+    hierarchies: str | None = option(
+        "--hierarchies DIR: For the same, where nodes of hierarchies are written: a folder with "
+        "age.csv.",
+        show_default=False,
+    )
+    originals: str | None = option(
+        "--originals TABLE: For full synthetic rows: the table that they were drawn from. "
+        "Without it copied rows aren't counted.",
+        show_default=False,
+    )
+    copy: str | None = option(
+        "--copy DATABASE: For a copied database: the SQLite file that was written; its source is "
+        "--originals.",
+        show_default=False,
+    )
+    policy: str | None = option(
+        "--policy POLICY: The policy by which --originals or --population is read, such as which "
+        "texts mean missing. For --population it also builds the hierarchies, by files or rules.",
+        show_default=False,
+    )
+
+    def verified(self, folder: str | Path, engine: Engine | None) -> CheckedRelease:
+        """Verify a release against them."""
+        from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
+
+        people, trees = _people_of(self.population, self.hierarchies, self.policy)
+        originals: object = self.originals
+        if self.originals is not None and self.copy is None:
+            originals = _rows_of(self.originals, self.policy)
+        return count_again(
+            folder,
+            persons=self.persons,
+            population=people,
+            hierarchies=trees,
+            originals=originals,
+            copy=self.copy,
+            engine=engine,
+        )
+
+    def check(self) -> None:
+        """Refuse what goes with others that are missing."""
+        if self.hierarchies is not None and self.population is None:
+            raise UsageError("--hierarchies are those of --population.", hint="Give both.")
+        if self.policy is not None and self.originals is None and self.population is None:
+            raise UsageError(
+                "--policy says how --originals or --population is read.", hint="Give one of them."
+            )
+        if self.policy is not None and self.hierarchies is not None:
+            raise UsageError(
+                "--hierarchies and --policy both say what the hierarchies are.", hint="Give one."
+            )
+
+
 @spreads_groups
 def verify(
     release: str = argument(
         "RELEASE: The folder of a release, or the output of halfmask events run."
     ),
     *,
-    persons: str | None = option(
-        "--persons FILE: For guarantees that count persons: the file that halfmask protect "
-        "--persons wrote. Without it these claims aren't checked.",
-        show_default=False,
-    ),
-    population: str | None = option(
-        "--population PEOPLE: For guarantees about a population: a file of Parquet, CSV, Arrow "
-        "or JSON lines with the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
-        show_default=False,
-    ),
-    hierarchies: str | None = option(
-        "--hierarchies DIR: For the same, where nodes of hierarchies are written: a folder with "
-        "age.csv.",
-        show_default=False,
-    ),
-    originals: str | None = option(
-        "--originals TABLE: For full synthetic rows: the table that they were drawn from. "
-        "Without it copied rows aren't counted.",
-        show_default=False,
-    ),
-    copy: str | None = option(
-        "--copy DATABASE: For a copied database: the SQLite file that was written; its source is "
-        "--originals.",
-        show_default=False,
-    ),
-    policy: str | None = option(
-        "--policy POLICY: The policy by which --originals or --population is read, such as which "
-        "texts mean missing. For --population it also builds the hierarchies, by files or rules.",
-        show_default=False,
-    ),
+    given: OwnersFiles,
     show: bool = OPEN,
     where_run: EngineOptions,
     saying: SayingOptions,
@@ -75,31 +115,9 @@ def verify(
     from those that are only stated; 3 if nothing is wrong and some claims couldn't be checked,
     otherwise 1.
     """
-    from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
-
-    if hierarchies is not None and population is None:
-        raise UsageError("--hierarchies are those of --population.", hint="Give both.")
-    if policy is not None and originals is None and population is None:
-        raise UsageError(
-            "--policy says how --originals or --population is read.", hint="Give one of them."
-        )
-    if policy is not None and hierarchies is not None:
-        raise UsageError(
-            "--hierarchies and --policy both say what the hierarchies are.", hint="Give one."
-        )
+    given.check()
     with where_run.connected() as engine, _near(release, engine) as folder:
-        people, trees = _people_of(population, hierarchies, policy)
-        found = count_again(
-            folder,
-            persons=persons,
-            population=people,
-            hierarchies=trees,
-            originals=originals
-            if originals is None or copy is not None
-            else _rows_of(originals, policy),
-            copy=copy,
-            engine=engine,
-        )
+        found = given.verified(folder, engine)
     if found.of_lines:
         return answer_of_events(found, as_json=saying.as_json)
     if saying.as_json:

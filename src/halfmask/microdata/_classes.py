@@ -16,7 +16,7 @@ from halfmask.claims.manifest import MICRODATA
 from halfmask.data import open_table
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.description.proposal import repeated_identifiers
-from halfmask.engines import Engine, LocalEngine
+from halfmask.engines import LocalEngine
 from halfmask.microdata._claims import (
     class_details,
     class_weaknesses,
@@ -57,11 +57,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask._progress import Progress
     from halfmask.assess.utility import ModelUtility
     from halfmask.claims import DataFile, Manifest
     from halfmask.data import Schema, Source
+    from halfmask.guarantees import Classes
     from halfmask.microdata._policy import Policy
+    from halfmask.microdata._prepared import ProtectionFit
+    from halfmask.microdata.evaluation import ReleaseUtility
     from halfmask.release import Inputs, WriteJob
     from halfmask.release.release import ShownTable
     from halfmask.verifier import CheckedRelease
@@ -70,8 +72,7 @@ if TYPE_CHECKING:
 def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
     """Find classes that keep the guarantees, and measure what they cost."""
     need("numba", "scipy", "sklearn", "threadpoolctl")
-    engine, progress = inputs.engine or LocalEngine(), inputs.progress
-    key = key_or_fresh(inputs.key)
+    engine, key = inputs.engine or LocalEngine(), key_or_fresh(inputs.key)
     opened = open_table(table, options=policy.read_options())
     policy.schema().check(opened.columns)
     behind = behind_masks(opened, policy, policy.table_masks, inputs, key=key, engine=engine)
@@ -80,14 +81,11 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
     _warn_of_repeated(policy, source)
     people = population_of(inputs.population, policy, schema, source)
     protection = protection_of(policy, schema, people)
-    summary, sample, searched = _summarized(source, protection, key, engine, progress)
-    _check_cuts(policy, summary)
-    progress("growing classes")
-    fit = fit_classes(source, protection, summary, engine, progress)
+    summary, sample, searched = _summarized(source, policy, protection, key, inputs)
+    fit = fit_classes(source, protection, summary, engine, inputs.progress)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
     placed = protection.placed_people(fit.plan)
     released = with_people(released, class_of_cell, placed, fit.counts)
-    extents = cell_extents(fit.plan, fit.counts)
     prepared = Prepared(
         policy=policy,
         schema=schema,
@@ -104,12 +102,10 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
         people=None if placed is None or people is None else people.people,
         trees={} if placed is None else placed.trees,
     )
-    progress("measuring risk and utility")
+    inputs.progress("measuring risk and utility")
     columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
     if inputs.strict:
         check_strict(columns)
-    label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
-    model = _learn(sample, protection, prepared, unmasked, label)
     return Release(
         kind=KIND,
         policy=policy,
@@ -123,28 +119,12 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
                 released,
                 rows=_different_rows(summary.rows, policy, schema),
                 plan=fit.plan,
-                extents=extents,
+                extents=cell_extents(fit.plan, fit.counts),
                 class_of_cell=class_of_cell,
                 columns=columns,
                 population=None if people is None else people.people,
             ),
-            utility=evaluate_utility(
-                fit.plan,
-                released,
-                raw_counts=fit.raw_counts,
-                counts=fit.counts,
-                detail=lambda loss: detail_kept(loss, protection, released, sample=searched),
-                measures=class_measures(
-                    fit.plan,
-                    fit.counts,
-                    suppressed=prepared.n_in - prepared.n_out,
-                    raw_sizes=fit.raw_released,
-                    labels=label_counts(prepared, label),
-                ),
-                suppressed=prepared.n_in - prepared.n_out,
-                model=model,
-                label=label,
-            ),
+            utility=_utility(fit, released, protection, prepared, unmasked, (sample, searched)),
         ),
         source=prepared,
         original=frame_given(table),
@@ -152,7 +132,11 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
 
 
 def _summarized(
-    source: Source, protection: Protection, key: bytes, engine: Engine, progress: Progress
+    source: Source,
+    policy: Policy,
+    protection: Protection,
+    key: bytes,
+    inputs: Inputs,
 ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
     """Return the table's summary, rows to compare models on, and rows to search columns in."""
     found = summarized(
@@ -161,11 +145,43 @@ def _summarized(
         sampled=source.n_rows > MAX_ROWS,
         key=key,
         shares=(_learning_share(source, protection), min(1.0, SEARCH_ROWS / source.n_rows)),
-        engine=engine,
-        progress=progress,
+        engine=inputs.engine or LocalEngine(),
+        progress=inputs.progress,
     )
+    _check_cuts(policy, found.summary)
     compared, searched = found.samples
     return found.summary, compared, searched
+
+
+def _utility(
+    fit: ProtectionFit,
+    released: Classes,
+    protection: Protection,
+    prepared: Prepared,
+    unmasked: Source,
+    samples: tuple[pl.DataFrame, pl.DataFrame],
+) -> ReleaseUtility:
+    """Measure what is kept: of detail and classes, and by a model on the first of the samples."""
+    compared, searched = samples
+    schema, suppressed = prepared.schema, prepared.n_in - prepared.n_out
+    label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
+    return evaluate_utility(
+        fit.plan,
+        released,
+        raw_counts=fit.raw_counts,
+        counts=fit.counts,
+        detail=lambda loss: detail_kept(loss, protection, released, sample=searched),
+        measures=class_measures(
+            fit.plan,
+            fit.counts,
+            suppressed=suppressed,
+            raw_sizes=fit.raw_released,
+            labels=label_counts(prepared, label),
+        ),
+        suppressed=suppressed,
+        model=_learn(compared, protection, prepared, unmasked, label),
+        label=label,
+    )
 
 
 def _learn(

@@ -153,6 +153,7 @@ def fit_classes(
     source: Source, protection: Protection, summary: Summary, engine: Engine, progress: Progress
 ) -> ProtectionFit:
     """Grow the cells; where the summary is a sample, count all rows in them."""
+    progress("growing classes")
     fitted = protection.fit(summary)
     codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
     raw = raw_classes(*_codes_of_values(fitted, summary), fitted.persons)

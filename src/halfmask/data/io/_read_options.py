@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import UnionType
 from typing import Any, Final, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -23,6 +25,16 @@ _WORDS: dict[str, pl.DataType] = {
     "boolean": pl.Boolean(),
     "date": pl.Date(),
     "datetime": pl.Datetime("us"),
+}
+#: Options by the name of a column: what their values are, in words and as types.
+_BY_COLUMN: Final[dict[str, tuple[str, type | UnionType]]] = {
+    "dtypes": ("types", object),
+    "normalize": ("lists of steps", object),
+    "lists": ("separators", object),
+    "date_formats": ("texts or years", str | int),
+    "first_years": ("texts or years", str | int),
+    "number_formats": ("texts or years", str | int),
+    "fitted": ("types of polars", pl.DataType),
 }
 #: The word for times with a zone; the zone follows it.
 _ZONED: Final = "datetime_"
@@ -144,29 +156,20 @@ class ReadOptions:
         if self.missing is not None:
             list_of("texts", is_text, owner="ReadOptions", missing=self.missing)
             object.__setattr__(self, "missing", tuple(self.missing))
-        typed = {name: _dtype(name, dtype) for name, dtype in (self.dtypes or {}).items()}
+        typed = {name: _dtype(name, dtype) for name, dtype in self.dtypes.items()}
         object.__setattr__(self, "dtypes", typed)
         steps = {name: check_steps(name, given) for name, given in self.normalize.items()}
         object.__setattr__(self, "normalize", steps)
         check_lists(self.lists)
-        object.__setattr__(self, "lists", dict(self.lists))
         self._check_formats()
         self._check_coerced()
 
     def _check_mappings(self) -> None:
-        anything = {"dtypes": "types", "normalize": "lists of steps", "lists": "separators"}
-        for name in (*anything, "date_formats", "first_years", "number_formats"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, {} if given is None else given)
-            what = anything.get(name, "texts or years")
-            every = (lambda _: True) if name in anything else (lambda it: isinstance(it, str | int))
-            mapping_of(what, every, owner="ReadOptions", **{name: getattr(self, name)})
-        mapping_of(
-            "types of polars",
-            lambda it: isinstance(it, pl.DataType),
-            owner="ReadOptions",
-            fitted=self.fitted,
-        )
+        for name, (what, types) in _BY_COLUMN.items():
+            given = {} if getattr(self, name) is None else getattr(self, name)
+            fits = partial(_is_of, types)
+            mapping_of(what, fits, owner="ReadOptions", **{name: given})
+            object.__setattr__(self, name, dict(given))
 
     def _check_formats(self) -> None:
         for name in (*self.date_formats, *self.first_years):
@@ -175,8 +178,6 @@ class ReadOptions:
             check_number_format(name, format_)
             if name in self.date_formats:
                 raise ParameterError(f"Column {name!r} has a date format and a number format.")
-        for formats in ("date_formats", "first_years", "number_formats", "fitted"):
-            object.__setattr__(self, formats, dict(getattr(self, formats)))
 
     def _check_coerced(self) -> None:
         if isinstance(self.coerce, str):
@@ -250,18 +251,14 @@ class ReadOptions:
         """
         kept: dict[str, Any] = {
             each: {name: value for name, value in getattr(self, each).items() if name in columns}
-            for each in (
-                "dtypes",
-                "date_formats",
-                "first_years",
-                "number_formats",
-                "lists",
-                "fitted",
-                "normalize",
-            )
+            for each in _BY_COLUMN
         }
         coerce = tuple(name for name in self.coerce if name in columns)
         return replace(self, coerce=coerce, **kept)
+
+
+def _is_of(types: type | UnionType, value: object) -> bool:
+    return isinstance(value, types)
 
 
 def _one_character(name: str, value: object) -> None:

@@ -27,7 +27,7 @@ from halfmask.assess.attacks import (
     structure,
     tables,
 )
-from halfmask.assess.attacks._battery import named
+from halfmask.assess.attacks._battery import find_attack
 
 TARGETS = (ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget, EventsTarget)
 FAMILIES = {
@@ -44,7 +44,7 @@ FAMILIES = {
 
 @pytest.mark.parametrize("name", list(ATTACKS))
 def test_an_attack_is_made_without_settings_and_found_by_its_name(name):
-    made = named(name)
+    made = find_attack(name)
     assert isinstance(made, Attack)
     assert made.name == name
     assert made.attacks in TARGETS
@@ -71,23 +71,23 @@ def test_an_attack_is_named_after_its_family_and_stands_once():
 
 def test_an_attack_itself_is_taken_as_it_is():
     made = structure.TreeStructure(k=25)
-    assert named(made) is made
+    assert find_attack(made) is made
 
 
 def test_a_class_and_what_is_no_attack_are_told():
     wrong: Any = structure.TreeStructure
     with pytest.raises(ParameterError, match="TreeStructure is a class of attacks"):
-        named(wrong)
+        find_attack(wrong)
     wrong = 7
     with pytest.raises(ParameterError, match="Got a value of type int"):
-        named(wrong)
+        find_attack(wrong)
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest():
     with pytest.raises(ParameterError, match="Did you mean 'structure/trees'"):
-        named("structure/tree")
+        find_attack("structure/tree")
     with pytest.raises(ParameterError, match="There are"):
-        named("xyz")
+        find_attack("xyz")
 
 
 OUTSIDE = [

@@ -57,7 +57,7 @@ ATTACKS: dict[str, type[Attack]] = {
 }
 
 
-def named(attack: Attack | str) -> Attack:
+def find_attack(attack: Attack | str) -> Attack:
     """Return an attack with its usual settings by its name, or the attack itself."""
     if isinstance(attack, type) and isinstance(attack, Attack):  # a class has all that it makes has
         raise ParameterError(
@@ -317,7 +317,7 @@ def _chosen(
         return chosen, skipped
     # The same attack twice gives two findings, not an error.
     listed = several(attacks, parameter="attacks", owner="attack", of="attacks or their names")
-    chosen = [named(each) for each in listed]
+    chosen = [find_attack(each) for each in listed]
     for each in chosen:
         if not isinstance(target, each.attacks):
             if not any(isinstance(target, made.attacks) for made in ATTACKS.values()):

@@ -44,7 +44,7 @@ def kind_of(rows: object) -> str:
     return "a frame of pandas" if hasattr(rows, "iloc") else ARRAY
 
 
-def aligned(rows: Rows, members: Rows, *, parameter: str) -> Rows:
+def align_rows(rows: Rows, members: Rows, *, parameter: str) -> Rows:
     """Return rows that can be concatenated with the members': columns in the same order."""
     kinds = kind_of(members), kind_of(rows)
     if kinds[0] != kinds[1]:
@@ -52,7 +52,7 @@ def aligned(rows: Rows, members: Rows, *, parameter: str) -> Rows:
             f"members and {parameter} must be of one kind. Got {kinds[0]} and {kinds[1]}.",
             hint="Turn one of them into the kind of the other.",
         )
-    rows = ordered(rows, members, parameter=parameter)
+    rows = order_columns(rows, members, parameter=parameter)
     for name, first, second in _pairs(members, rows):
         families = _family(first), _family(second)
         if families[0] == families[1] or _ANY in families or _is_void(first) or _is_void(second):
@@ -65,7 +65,7 @@ def aligned(rows: Rows, members: Rows, *, parameter: str) -> Rows:
     return rows
 
 
-def ordered(rows: Rows, members: Rows, *, parameter: str) -> Rows:
+def order_columns(rows: Rows, members: Rows, *, parameter: str) -> Rows:
     """Return rows with the members' columns in their order."""
     if not _is_frame(members) or not _is_frame(rows):
         _check_widths(rows, members, parameter)
@@ -162,7 +162,7 @@ def some_rows(n: int, most: int, rng: np.random.Generator) -> Ints:
     return np.sort(rng.choice(n, most, replace=False)).astype(np.int64)
 
 
-def taken(rows: Rows, places: Ints) -> Rows:
+def take_rows(rows: Rows, places: Ints) -> Rows:
     """Return the rows at these places, in this order: an array, a polars or a pandas frame."""
     if hasattr(rows, "iloc"):
         return rows.iloc[places]
@@ -171,7 +171,7 @@ def taken(rows: Rows, places: Ints) -> Rows:
     return np.asarray(rows)[places]
 
 
-def joined(first: Rows, second: Rows) -> Rows:
+def join_rows(first: Rows, second: Rows) -> Rows:
     """Return the rows of both, one below the other, as the kind that they are.
 
     A column of two types gets the wider one, such as float for whole numbers and fractions.

@@ -20,7 +20,7 @@ from halfmask.assess.attacks._inputs import (
     row_count,
     several,
 )
-from halfmask.assess.attacks._rows import aligned, kind_of, ordered
+from halfmask.assess.attacks._rows import align_rows, kind_of, order_columns
 from halfmask.data import Hierarchy
 
 if TYPE_CHECKING:
@@ -119,12 +119,12 @@ class ModelTarget(TakenInputs):
     def _lay_beside(self) -> None:
         """Put the columns of all rows into the members' order."""
         parameter = "non_members"
-        others = aligned(self.non_members, self.members, parameter=parameter)
+        others = align_rows(self.non_members, self.members, parameter=parameter)
         object.__setattr__(self, parameter, others)
         # What was protected is asked about, and never joined: its types are its own.
         if self.trained_rows is not None and kind_of(self.trained_rows) == kind_of(self.members):
             parameter = "trained_rows"
-            rows = ordered(self.trained_rows, self.members, parameter=parameter)
+            rows = order_columns(self.trained_rows, self.members, parameter=parameter)
             object.__setattr__(self, parameter, rows)
 
     def _checked_groups(self, groups: tuple[Any, ...]) -> tuple[Sequence[str], Ints]:

@@ -122,7 +122,7 @@ def labels_of(rows: HashedRows) -> Ints:
     return np.asarray(rows.labels, dtype=np.int64)
 
 
-def picked(
+def pick_rows(
     rows: HashedRows, places: Ints, *, labels: Ints, weight: float | None = None
 ) -> HashedRows:
     """Return some rows under other labels, each with one weight if one is given."""
@@ -151,7 +151,7 @@ def matrix_of(rows: HashedRows, buckets: Ints) -> Floats:
     return np.column_stack([dense, np.ones(len(dense))])
 
 
-def predicted(trainer: Trainer, rows: HashedRows) -> Floats:
+def ask_trainer(trainer: Trainer, rows: HashedRows) -> Floats:
     """Return what a trainer holds for the probability of 1 of each row."""
     with foreign("The trainer failed to predict"):
         predictions = as_numbers(trainer.predict(rows))

@@ -9,7 +9,7 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import TrainerTarget, attack
-from halfmask.assess.attacks._trainer_target import matrix_of, picked
+from halfmask.assess.attacks._trainer_target import matrix_of, pick_rows
 from halfmask.assess.attacks.hashing import LabelFlip, ModelStealing, WorstCasePoisoning
 from halfmask.hashing import HashedRows
 
@@ -110,7 +110,7 @@ def test_rows_are_picked_from_both_layouts():
         labels=np.array([0, 1, 0, 1], dtype=np.int32),
         bits=3,
     )
-    some = picked(flat, np.array([2, 0, 1]), labels=np.array([1, 1, 0]), weight=5.0)
+    some = pick_rows(flat, np.array([2, 0, 1]), labels=np.array([1, 1, 0]), weight=5.0)
     assert some.indptr is not None
     assert some.values is not None
     assert some.labels is not None
@@ -125,7 +125,7 @@ def test_rows_are_picked_from_both_layouts():
         labels=np.array([0.0, 1.0], dtype=np.float32),
         bits=3,
     )
-    again = picked(dense, np.array([1]), labels=np.array([0]))
+    again = pick_rows(dense, np.array([1]), labels=np.array([0]))
     assert again.indices.tolist() == [[3, 3]]
     assert again.labels is not None
     assert again.labels.dtype == np.float32

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from halfmask.assess.attacks._rows import joined, taken
+from halfmask.assess.attacks._rows import join_rows, take_rows
 from halfmask.assess.attacks.membership import BlackBox, Gap, Lira, Rmia, ShadowModels, Yeom
 from halfmask.assess.attacks.membership import _shadows as module
 from halfmask.assess.attacks.membership._shadows import balanced_splits
@@ -110,8 +110,8 @@ def test_frames_give_what_arrays_give(attack, wrap, overfitted, make_target):
 def test_rows_are_taken_and_joined_as_the_kind_they_are(wrap):
     rows = np.arange(12.0).reshape(3, 4)
 
-    both = joined(wrap(rows), wrap(rows + 100))
-    some = taken(both, np.array([4, 0]))
+    both = join_rows(wrap(rows), wrap(rows + 100))
+    some = take_rows(both, np.array([4, 0]))
 
     assert type(some) is type(wrap(rows))
     np.testing.assert_array_equal(np.asarray(some), [rows[1] + 100, rows[0]])

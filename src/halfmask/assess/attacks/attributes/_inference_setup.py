@@ -11,7 +11,7 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import classes_of_model, pool_labels
-from halfmask.assess.attacks._rows import column_names, column_of, taken
+from halfmask.assess.attacks._rows import column_names, column_of, take_rows
 from halfmask.data.arrays import is_missing
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def inference_setup(
         at = places if members else places + n_members
         return Subpopulation(
             places=places,
-            rows=taken(target.members if members else target.non_members, places),
+            rows=take_rows(target.members if members else target.non_members, places),
             labels=labels[at],
             true=pooled[at],
             features=features[at],

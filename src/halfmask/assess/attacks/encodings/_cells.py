@@ -59,7 +59,7 @@ def _whole(values: Floats) -> bool:
     return bool((present == np.rint(present)).all())
 
 
-def filled(frame: pl.DataFrame, names: list[str]) -> Floats:
+def fill_numbers(frame: pl.DataFrame, names: list[str]) -> Floats:
     """Return ordered columns as a matrix, the mean in place of what is missing; 0 without any."""
     matrix = np.column_stack([numbers(frame[name]) for name in names])
     present = np.isfinite(matrix)

@@ -15,7 +15,7 @@ from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks.encodings._cells import (
     category_holders,
     codes,
-    filled,
+    fill_numbers,
     mixed_columns,
     number_columns,
     number_holders,
@@ -220,7 +220,10 @@ class _Setup:
     def of(cls, target: EncodingTarget, pool: Ints, read: Ints) -> _Setup:
         ordered = number_columns(target.encoded)
         names = number_columns(target.original)
-        encoded, values = filled(target.encoded, ordered), filled(target.original, names)
+        encoded, values = (
+            fill_numbers(target.encoded, ordered),
+            fill_numbers(target.original, names),
+        )
         center, scale = values.mean(axis=0), values.std(axis=0)
         truth = np.column_stack([numbers(target.original[name]) for name in names])[read]
         holders = number_holders(target)

@@ -13,7 +13,7 @@ from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks.encodings._cells import (
-    filled,
+    fill_numbers,
     mixed_columns,
     number_columns,
     number_holders,
@@ -278,8 +278,8 @@ class PopulationSample(DeclaredAttack, name="encodings/population-sample", targe
         others = some_rows(target.population.height, self.n_rows, rng)
         if min(len(rows), len(others)) < 2:
             raise DataError("There are too few rows to align.")
-        encoded = filled(target.encoded[rows], mixed_columns(target.encoded))
-        sample = filled(target.population[others], names)
+        encoded = fill_numbers(target.encoded[rows], mixed_columns(target.encoded))
+        sample = fill_numbers(target.population[others], names)
         if not (encoded.std(axis=0).any() and sample.std(axis=0).any()):
             raise DataError("No number differs between rows, or between those of the population.")
         center, scale = sample.mean(axis=0), np.maximum(sample.std(axis=0), 1e-12)

@@ -68,7 +68,7 @@ def unkeyed_best(
     """Return the way whose buckets are most often among the rows', how often, of how many."""
     cells = [(name, value) for name, words in tried.items() for value in words[:sample]]
     place = np.repeat(np.arange(len(tried)), [len(words[:sample]) for words in tried.values()])
-    there = seen(target)
+    there = seen_buckets(target)
     best, most, n_schemes = None, 0, 0
     hashed: dict[HashScheme, tuple[NDArray[np.uint64], int]] = {}
     for scheme in schemes:
@@ -82,7 +82,7 @@ def unkeyed_best(
     return best, most, n_schemes
 
 
-def seen(target: HashingTarget) -> Ints:
+def seen_buckets(target: HashingTarget) -> Ints:
     """Return the buckets that rows have, each with its column's place, ascending."""
     places = np.arange(target.buckets.shape[1], dtype=np.int64) << 32
     return np.unique(target.buckets.astype(np.int64) | places)
@@ -95,7 +95,7 @@ def n_seen(there: Ints, place: Ints, buckets: NDArray[np.uint32]) -> int:
     return int((there[at] == keys).sum())
 
 
-def named(
+def count_named(
     target: HashingTarget, scheme: Hashed, tried: dict[str, list[str]]
 ) -> tuple[int, int, int]:
     """Return how many cells are named rightly, how many values are, and how many are claimed."""
@@ -196,7 +196,7 @@ class Dictionary(
                 if (hits := guessed.hits(target)) > most:
                     most, hashed = hits, _Guessed(target, secret, tried)
         details = {"ways": float(n_schemes), "hits of the best way": float(most)}
-        return read_outcome(self.name, target, named(target, hashed, tried), **details)
+        return read_outcome(self.name, target, count_named(target, hashed, tried), **details)
 
 
 class _Guessed:
@@ -216,7 +216,9 @@ class _Guessed:
         """Return how many buckets of the candidates are seen."""
         pairs = [(place, self(name, words)) for place, (name, words) in self._enumerated()]
         places = np.concatenate([np.full(len(buckets), place) for place, buckets in pairs])
-        return n_seen(seen(target), places, np.concatenate([buckets for _, buckets in pairs]))
+        return n_seen(
+            seen_buckets(target), places, np.concatenate([buckets for _, buckets in pairs])
+        )
 
     def _enumerated(self) -> list[tuple[int, tuple[str, list[str]]]]:
         return [(at, each) for at, each in enumerate(self._tried.items()) if each[1]]
@@ -311,7 +313,7 @@ class BruteForce(
         def scheme(name: str, values: list[str]) -> NDArray[np.uint32]:
             return found.buckets(name, values, target.bits)
 
-        return read_outcome(self.name, target, named(target, scheme, tried), **details)
+        return read_outcome(self.name, target, count_named(target, scheme, tried), **details)
 
     def _known(self, target: HashingTarget, rng: np.random.Generator) -> list[tuple[str, str, int]]:
         """Return known cells of different values: column, value and bucket."""

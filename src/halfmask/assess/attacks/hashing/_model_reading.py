@@ -17,10 +17,10 @@ from halfmask.assess.attacks._hashing_target import HashingTarget
 from halfmask.assess.attacks._trainer_target import (
     PUBLIC,
     TrainerTarget,
+    ask_trainer,
     labels_of,
     matrix_of,
-    picked,
-    predicted,
+    pick_rows,
 )
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class ModelStealing(
         n = min(self.n_queries, len(public), target.quota or self.n_queries)
         places = np.random.default_rng(random_state).choice(len(public), n, replace=False)
         places = np.sort(places)
-        asked = picked(public, places, labels=labels_of(public)[places])
+        asked = pick_rows(public, places, labels=labels_of(public)[places])
         buckets = np.unique(asked.flat()[1]).astype(np.int64)
         known, judged = matrix_of(asked, buckets), matrix_of(target.holdout, buckets)
-        model = predicted(trainer, target.holdout) >= 0.5
-        answered = _answers(target, predicted(trainer, asked))
+        model = ask_trainer(trainer, target.holdout) >= 0.5
+        answered = _answers(target, ask_trainer(trainer, asked))
         copied = _copied(known, answered, judged, random_state) >= 0.5
         without = _copied(known, labels_of(asked).astype(np.float64), judged, random_state) >= 0.5
         return self._make_outcome(

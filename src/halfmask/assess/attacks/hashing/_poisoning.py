@@ -15,9 +15,9 @@ from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
 from halfmask.assess.attacks._trainer_target import (
     PUBLIC,
     TrainerTarget,
+    ask_trainer,
     labels_of,
-    picked,
-    predicted,
+    pick_rows,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Trained:
         return float(self.right.mean())
 
 
-def trained(target: TrainerTarget, stream: list[tuple[str, HashedRows]]) -> Trained:
+def train_on(target: TrainerTarget, stream: list[tuple[str, HashedRows]]) -> Trained:
     """Train on a stream; a batch that the trainer refuses is lost to its client alone."""
     refused = 0
     # around the whole stream: a crash is no refusal
@@ -56,7 +56,7 @@ def trained(target: TrainerTarget, stream: list[tuple[str, HashedRows]]) -> Trai
                 trainer.learn(rows, client=client)
             except HalfmaskError:
                 refused += 1
-    predicted_positive = predicted(trainer, target.holdout) >= 0.5
+    predicted_positive = ask_trainer(trainer, target.holdout) >= 0.5
     right = predicted_positive == (labels_of(target.holdout) == 1)
     return Trained(right=right, refused=refused)
 
@@ -74,7 +74,7 @@ def batches_of(target: TrainerTarget, rows: HashedRows) -> list[tuple[str, Hashe
     return [(INTRUDER, rows.slice(start, start + size)) for start in starts]
 
 
-def woven(
+def weave_streams(
     honest: list[tuple[str, HashedRows]], poison: list[tuple[str, HashedRows]], place: str
 ) -> list[tuple[str, HashedRows]]:
     """Return both streams as one: the poison ``"last"``, ``"late"``, or ``"spread"`` evenly."""
@@ -140,16 +140,16 @@ class LabelFlip(PoisoningAttack, name="hashing/label-flip"):
     def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
-        before = trained(target, list(target.stream))
+        before = train_on(target, list(target.stream))
         poison = batches_of(target, _flipped(public, n_poisoned(target, self.share), rng))
-        after = trained(target, woven(list(target.stream), poison, "spread"))
+        after = train_on(target, weave_streams(list(target.stream), poison, "spread"))
         under = {"accuracy under attack": after.accuracy}
         return self._loss(before, after, under, rng)
 
 
 def _flipped(rows: HashedRows, n: int, rng: np.random.Generator) -> HashedRows:
     places = rng.choice(len(rows), n, replace=n > len(rows))
-    return picked(rows, places, labels=1 - labels_of(rows)[places])
+    return pick_rows(rows, places, labels=1 - labels_of(rows)[places])
 
 
 _PLACES = ("last", "late", "spread")
@@ -186,7 +186,7 @@ class WorstCasePoisoning(PoisoningAttack, name="hashing/worst-case-poisoning"):
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         honest = list(target.stream)
-        before = trained(target, honest)
+        before = train_on(target, honest)
         n = n_poisoned(target, self.share)
         recipes = {
             "random": _random(public, n, rng),
@@ -198,9 +198,9 @@ class WorstCasePoisoning(PoisoningAttack, name="hashing/worst-case-poisoning"):
             recipes.items(), self.weights, _PLACES
         ):
             claimed = None if weight == 1 else weight
-            rows = picked(public, places, labels=labels, weight=claimed)
-            stream = woven(honest, batches_of(target, rows), where)
-            after[f"{recipe}, weight {weight:g}, {where}"] = trained(target, stream)
+            rows = pick_rows(public, places, labels=labels, weight=claimed)
+            stream = weave_streams(honest, batches_of(target, rows), where)
+            after[f"{recipe}, weight {weight:g}, {where}"] = train_on(target, stream)
         worst = min(after, key=lambda each: after[each].accuracy)
         under = {f"accuracy under {each}": found.accuracy for each, found in after.items()}
         return self._loss(before, after[worst], under, rng)
@@ -217,7 +217,7 @@ def _surest(target: TrainerTarget, rows: HashedRows, n: int) -> _Recipe:
         surrogate = target.make()
         surrogate.learn(rows, client="public")
     labels = labels_of(rows)
-    order = np.argsort(np.abs(predicted(surrogate, rows) - labels), kind="stable")
+    order = np.argsort(np.abs(ask_trainer(surrogate, rows) - labels), kind="stable")
     places = np.resize(order[: max(1, min(n, len(rows) // 2))], n)
     return places, 1 - labels[places]
 

@@ -12,7 +12,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import ModelQueries, pool_labels
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, given
-from halfmask.assess.attacks._rows import joined, taken
+from halfmask.assess.attacks._rows import join_rows, take_rows
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.membership._scores import (
     LEAST,
@@ -149,10 +149,12 @@ def _trained(target: ModelTarget, number: int, random_state: int) -> Shadow:
     queries = ModelQueries.of(target)
     labels, truth = pool_labels(target), queries.truth
     inside = balanced_splits(len(labels), number // 2 * 2 + 2, random_state=random_state)[number]
-    everyone = joined(target.members, target.non_members)
+    everyone = join_rows(target.members, target.non_members)
     who = f"Shadow model {number + 1}"
     places = np.flatnonzero(inside)
-    model = _train(target, taken(everyone, places), labels[places], (random_state, 5, number), who)
+    model = _train(
+        target, take_rows(everyone, places), labels[places], (random_state, 5, number), who
+    )
     given = {ORIGINAL: queries.answers(model, everyone, 0, who=who)}
     if target.trained_rows is not None:
         changed = queries.answers(model, target.trained_rows, 0, who=who)

@@ -184,6 +184,7 @@ class RankLinkage(LinkageAttack, name="tables/record-linkage-rank"):
     Examples
     --------
     >>> import polars as pl
+    >>> from halfmask.assess.attacks import TableTarget
     >>> original = pl.DataFrame({"income": [10.0, 20.0, 30.0, 40.0]})
     >>> target = TableTarget(released=original * 7 + 1000, original=original)
     >>> RankLinkage().run(target, random_state=0)[0].success.value

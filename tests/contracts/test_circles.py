@@ -12,10 +12,6 @@ KNOWN = [
     {"events.description._field_proposal", "events.description._policy_text"},
     {"events.policy._policy", "events.policy._together"},
     {"trainer.defences._defences", "trainer.defences._defended", "trainer.defences._saving"},
-    {
-        *("training._checked", "training._estimator"),
-        *("training._predicting", "training._preparing"),
-    },
 ]
 
 

@@ -10,10 +10,6 @@ KNOWN = [
     {"assess.attacks._picture", "assess.attacks._report"},
     {"events.description._field_proposal", "events.description._policy_text"},
     {"trainer.defences._defences", "trainer.defences._defended"},
-    {
-        *("training._checked", "training._estimator"),
-        *("training._predicting", "training._preparing"),
-    },
 ]
 
 

@@ -33,11 +33,6 @@ class AlphaKAnonymity(Guarantee):
     column
         The sensitive column.
 
-    Raises
-    ------
-    ParameterError
-        When ``alpha`` or ``k`` is out of range.
-
     See Also
     --------
     KAnonymity : The same without a sensitive column.

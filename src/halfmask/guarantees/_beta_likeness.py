@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import decimal, number_between
+from halfmask._validation import decimal
 from halfmask.guarantees._exact import at_most, log_below, share_ratios
 from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
@@ -34,11 +33,6 @@ class BasicBetaLikeness(Guarantee):
         The largest gain, a number above 0: with 1, a share at most doubles.
     column
         The sensitive column.
-
-    Raises
-    ------
-    ParameterError
-        When ``beta`` isn't a finite number above 0.
 
     See Also
     --------
@@ -78,9 +72,6 @@ class BasicBetaLikeness(Guarantee):
     beta: float = field(metadata={"gt": 0})
     column: str
 
-    def __post_init__(self) -> None:
-        number_between(0.0, math.inf, owner="BasicBetaLikeness", low_open=True, beta=self.beta)
-
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""
         return Criterion(rule="basic-beta", column=self.column, thresholds=(float(self.beta),))
@@ -109,11 +100,6 @@ class EnhancedBetaLikeness(Guarantee):
         The largest gain, a number above 0.
     column
         The sensitive column.
-
-    Raises
-    ------
-    ParameterError
-        When ``beta`` isn't a finite number above 0.
 
     See Also
     --------
@@ -148,9 +134,6 @@ class EnhancedBetaLikeness(Guarantee):
 
     beta: float = field(metadata={"gt": 0})
     column: str
-
-    def __post_init__(self) -> None:
-        number_between(0.0, math.inf, owner="EnhancedBetaLikeness", low_open=True, beta=self.beta)
 
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import decimal, number_between
+from halfmask._validation import decimal
 from halfmask.guarantees._exact import log_below, share_ratios
 from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
@@ -35,11 +34,6 @@ class DeltaDisclosurePrivacy(Guarantee):
         What every level must be below, a number above 0.
     column
         The sensitive column.
-
-    Raises
-    ------
-    ParameterError
-        When ``delta`` isn't a finite number above 0.
 
     See Also
     --------
@@ -77,11 +71,6 @@ class DeltaDisclosurePrivacy(Guarantee):
 
     delta: float = field(metadata={"gt": 0})
     column: str
-
-    def __post_init__(self) -> None:
-        number_between(
-            0.0, math.inf, owner="DeltaDisclosurePrivacy", low_open=True, delta=self.delta
-        )
 
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask._validation import decimal, number_between
+from halfmask._validation import check_fields, decimal
 from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
@@ -31,11 +31,6 @@ class DeltaPresence(Guarantee):
         be left out: everyone must fit a class.
     delta_max
         The largest probability, below 1.
-
-    Raises
-    ------
-    ParameterError
-        When the bounds aren't numbers in their range.
 
     See Also
     --------
@@ -74,14 +69,10 @@ class DeltaPresence(Guarantee):
     delta_max: float = field(metadata={"gt": 0, "lt": 1})
 
     def __post_init__(self) -> None:
-        owner = "DeltaPresence"
-        number_between(0.0, 1.0, owner=owner, high_open=True, delta_min=self.delta_min)
-        number_between(
-            0.0, 1.0, owner=owner, low_open=True, high_open=True, delta_max=self.delta_max
-        )
+        check_fields(self)
         if self.delta_min >= self.delta_max:
             raise ParameterError(
-                f"The 'delta_min' parameter of {owner} must be below 'delta_max'. "
+                "The 'delta_min' parameter of DeltaPresence must be below 'delta_max'. "
                 f"Got {self.delta_min!r} and {self.delta_max!r}."
             )
 

@@ -29,11 +29,6 @@ class DistinctLDiversity(Guarantee):
     column
         The sensitive column.
 
-    Raises
-    ------
-    ParameterError
-        When ``l`` isn't an integer of at least 1.
-
     See Also
     --------
     EntropyLDiversity : Counts how frequent the values are, too.

@@ -39,11 +39,6 @@ class EntropyLDiversity(Guarantee):
     column
         The sensitive column.
 
-    Raises
-    ------
-    ParameterError
-        When ``l`` isn't a number of at least 1.
-
     See Also
     --------
     DistinctLDiversity : Counts values only.

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ParameterError
+from halfmask._validation import check_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -110,6 +111,10 @@ class Guarantee(ABC):
     """Whether it stays monotone in persons: one may be in both of the classes that are merged."""
 
     column: str | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Raise unless the parameters keep to the bounds of their fields, as in policies."""
+        check_fields(self)
 
     @property
     def parameters(self) -> dict[str, float | int | str]:

@@ -27,11 +27,6 @@ class KAnonymity(Guarantee):
     k
         The least number of rows in a class, 1 or more.
 
-    Raises
-    ------
-    ParameterError
-        When ``k`` isn't an integer of at least 1.
-
     See Also
     --------
     DistinctLDiversity : Protects a sensitive column as well.

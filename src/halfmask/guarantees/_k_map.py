@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from halfmask._validation import decimal, integer_at_least, number_between, one_of
+from halfmask._validation import check_fields, decimal, integer_at_least, one_of
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ class KMap(Guarantee):
     ----------
     k
         The least number of people that fit a class, 1 or more.
-
-    Raises
-    ------
-    ParameterError
-        When ``k`` isn't an integer of at least 1.
 
     See Also
     --------
@@ -94,11 +89,6 @@ class EstimatedKMap(Guarantee):
         How many rows ``k`` people give: ``"poisson"``, or ``"zero-truncated-poisson"``, which
         leaves out that there is none.
 
-    Raises
-    ------
-    ParameterError
-        When a parameter is out of its range.
-
     See Also
     --------
     KMap : Counts the people of a population that is given.
@@ -133,15 +123,8 @@ class EstimatedKMap(Guarantee):
     estimator: CellSizeEstimator
 
     def __post_init__(self) -> None:
-        owner = "EstimatedKMap"
-        integer_at_least(2, owner=owner, k=self.k)
-        number_between(
-            0.0, 1.0, owner=owner, low_open=True, sampling_fraction=self.sampling_fraction
-        )
-        number_between(
-            0.0, 1.0, owner=owner, low_open=True, high_open=True, significance=self.significance
-        )
-        one_of(get_args(CellSizeEstimator), owner=owner, estimator=self.estimator)
+        check_fields(self)
+        one_of(get_args(CellSizeEstimator), owner="EstimatedKMap", estimator=self.estimator)
 
     @property
     def min_rows(self) -> int:

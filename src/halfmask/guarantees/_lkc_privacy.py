@@ -33,11 +33,6 @@ class LKCPrivacy(SubsetGuarantee):
     column
         The sensitive column.
 
-    Raises
-    ------
-    ParameterError
-        When a parameter is out of range.
-
     See Also
     --------
     SubsetKAnonymity : The same without a sensitive column.

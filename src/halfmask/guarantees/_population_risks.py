@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfmask._errors import ParameterError
-from halfmask._validation import decimal, number_between
+from halfmask._validation import decimal
 from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 from halfmask.guarantees._table_guarantee import TableGuarantee
@@ -37,11 +37,6 @@ class LargestJournalistRisk(Guarantee):
     ----------
     risk
         The largest risk, above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        When ``risk`` isn't a number above 0 and below 1.
 
     See Also
     --------
@@ -70,9 +65,6 @@ class LargestJournalistRisk(Guarantee):
 
     risk: float = field(metadata={"gt": 0, "lt": 1})
 
-    def __post_init__(self) -> None:
-        _check_risk(type(self).__name__, self.risk)
-
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
         people = _people(classes)
         return 1 / people, at_most(np.ones_like(people), people, decimal(self.risk))
@@ -90,11 +82,6 @@ class MarketerThreshold(TableGuarantee):
     ----------
     risk
         The largest risk, above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        When ``risk`` isn't a number above 0 and below 1.
 
     See Also
     --------
@@ -122,9 +109,6 @@ class MarketerThreshold(TableGuarantee):
 
     risk: float = field(metadata={"gt": 0, "lt": 1})
 
-    def __post_init__(self) -> None:
-        _check_risk(type(self).__name__, self.risk)
-
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
         return _mean_at_most(classes, self.risk)
 
@@ -144,11 +128,6 @@ class AverageJournalistRisk(TableGuarantee):
     ----------
     risk
         The largest average risk, above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        When ``risk`` isn't a number above 0 and below 1, or people are shared and weren't counted.
 
     See Also
     --------
@@ -177,9 +156,6 @@ class AverageJournalistRisk(TableGuarantee):
 
     risk: float = field(metadata={"gt": 0, "lt": 1})
 
-    def __post_init__(self) -> None:
-        _check_risk(type(self).__name__, self.risk)
-
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
         mean, kept = _mean_at_most(classes, self.risk)
         people = _fitting(classes)
@@ -203,11 +179,6 @@ class JournalistRecordsAtRisk(TableGuarantee):
         The largest share of rows at risk, from 0 to below 1.
     risk
         The threshold, above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        When a parameter is out of its range.
 
     See Also
     --------
@@ -236,11 +207,6 @@ class JournalistRecordsAtRisk(TableGuarantee):
     share: float = field(metadata={"ge": 0, "lt": 1})
     risk: float = field(metadata={"gt": 0, "lt": 1})
 
-    def __post_init__(self) -> None:
-        owner = type(self).__name__
-        number_between(0.0, 1.0, owner=owner, high_open=True, share=self.share)
-        _check_risk(owner, self.risk)
-
     def _at_risk(self, classes: Classes) -> Ints:
         people = _people(classes)
         safe = at_most(np.ones_like(people), people, decimal(self.risk))
@@ -256,10 +222,6 @@ class JournalistRecordsAtRisk(TableGuarantee):
         rows = classes.sizes[ordered]
         excess = int(rows.sum()) - floor(decimal(self.share) * classes.rows)
         return ordered[np.cumsum(rows) - rows < excess]
-
-
-def _check_risk(owner: str, risk: float) -> None:
-    number_between(0.0, 1.0, owner=owner, low_open=True, high_open=True, risk=risk)
 
 
 def _people(classes: Classes) -> Ints:

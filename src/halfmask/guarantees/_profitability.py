@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import ceil, floor, inf
+from math import ceil, floor
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from halfmask._validation import decimal, number_between
+from halfmask._validation import decimal
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 
 if TYPE_CHECKING:
@@ -59,11 +59,6 @@ class ProfitabilityProsecutor(Guarantee):
     adversary_cost
         What an attack on one row costs the attacker.
 
-    Raises
-    ------
-    ParameterError
-        When an amount is negative, or the benefit is 0.
-
     See Also
     --------
     ProfitabilityProsecutorNoAttack : No attack may pay, whatever the publisher earns.
@@ -101,21 +96,6 @@ class ProfitabilityProsecutor(Guarantee):
     publisher_loss: float = field(metadata={"ge": 0})
     adversary_gain: float = field(metadata={"ge": 0})
     adversary_cost: float = field(metadata={"ge": 0})
-
-    def __post_init__(self) -> None:
-        owner, benefit = type(self).__name__, self.publisher_benefit
-        number_between(
-            0.0, inf, owner=owner, low_open=True, high_open=True, publisher_benefit=benefit
-        )
-        number_between(
-            0.0,
-            inf,
-            owner=owner,
-            high_open=True,
-            publisher_loss=self.publisher_loss,
-            adversary_gain=self.adversary_gain,
-            adversary_cost=self.adversary_cost,
-        )
 
     @property
     def min_rows(self) -> int:
@@ -168,11 +148,6 @@ class ProfitabilityProsecutorNoAttack(Guarantee):
     adversary_cost
         What an attack on one row costs the attacker, above 0.
 
-    Raises
-    ------
-    ParameterError
-        When an amount isn't above 0.
-
     See Also
     --------
     ProfitabilityProsecutor : Attacks may pay, if the publisher earns more than they cost.
@@ -201,17 +176,6 @@ class ProfitabilityProsecutorNoAttack(Guarantee):
 
     adversary_gain: float = field(metadata={"gt": 0})
     adversary_cost: float = field(metadata={"gt": 0})
-
-    def __post_init__(self) -> None:
-        number_between(
-            0.0,
-            inf,
-            owner=type(self).__name__,
-            low_open=True,
-            high_open=True,
-            adversary_gain=self.adversary_gain,
-            adversary_cost=self.adversary_cost,
-        )
 
     @property
     def min_rows(self) -> int:
@@ -243,11 +207,6 @@ class ProfitabilityJournalist(ProfitabilityProsecutor):
     ----------
     publisher_benefit, publisher_loss, adversary_gain, adversary_cost
         As of `ProfitabilityProsecutor`.
-
-    Raises
-    ------
-    ParameterError
-        When an amount is negative, or the benefit is 0.
 
     See Also
     --------
@@ -293,11 +252,6 @@ class ProfitabilityJournalistNoAttack(ProfitabilityProsecutorNoAttack):
     ----------
     adversary_gain, adversary_cost
         As of `ProfitabilityProsecutorNoAttack`.
-
-    Raises
-    ------
-    ParameterError
-        When an amount isn't above 0.
 
     See Also
     --------

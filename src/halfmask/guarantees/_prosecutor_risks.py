@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import decimal, number_between
+from halfmask._validation import decimal
 from halfmask.guarantees._exact import at_most
 from halfmask.guarantees._guarantee import Guarantee, Levels, Met
 from halfmask.guarantees._table_guarantee import Ints, TableGuarantee, sizes_around, smallest_first
@@ -30,11 +30,6 @@ class LargestRisk(Guarantee):
     ----------
     risk
         The largest risk, above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        When ``risk`` isn't a number above 0 and below 1.
 
     See Also
     --------
@@ -68,9 +63,6 @@ class LargestRisk(Guarantee):
 
     risk: float = field(metadata={"gt": 0, "lt": 1})
 
-    def __post_init__(self) -> None:
-        number_between(0.0, 1.0, owner="LargestRisk", low_open=True, high_open=True, risk=self.risk)
-
     @property
     def min_rows(self) -> int:
         """1 over the risk, rounded up."""
@@ -93,11 +85,6 @@ class AverageRisk(TableGuarantee):
     ----------
     risk
         The largest average risk, above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        When ``risk`` isn't a number above 0 and below 1.
 
     See Also
     --------
@@ -133,9 +120,6 @@ class AverageRisk(TableGuarantee):
 
     risk: float = field(metadata={"gt": 0, "lt": 1})
 
-    def __post_init__(self) -> None:
-        number_between(0.0, 1.0, owner="AverageRisk", low_open=True, high_open=True, risk=self.risk)
-
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
         total, units = _total_risk(classes)
         return float(total / units), total <= decimal(self.risk) * units
@@ -168,11 +152,6 @@ class SampleUniques(TableGuarantee):
     share
         The largest share of unique rows, from 0 to below 1.
 
-    Raises
-    ------
-    ParameterError
-        When ``share`` isn't a number from 0 to below 1.
-
     See Also
     --------
     RecordsAtRisk : The same for rows in small classes.
@@ -204,9 +183,6 @@ class SampleUniques(TableGuarantee):
 
     share: float = field(metadata={"ge": 0, "lt": 1})
 
-    def __post_init__(self) -> None:
-        number_between(0.0, 1.0, owner="SampleUniques", high_open=True, share=self.share)
-
     def _level_of_table(self, classes: Classes) -> tuple[float, bool]:
         unique, units = _uniques(classes)
         return unique / units, unique <= decimal(self.share) * units
@@ -237,11 +213,6 @@ class RecordsAtRisk(TableGuarantee):
         The largest share of rows at risk, from 0 to below 1.
     risk
         The prosecutor risk above which a row is at risk, above 0 and below 1.
-
-    Raises
-    ------
-    ParameterError
-        When a parameter is out of its range.
 
     See Also
     --------
@@ -278,11 +249,6 @@ class RecordsAtRisk(TableGuarantee):
 
     share: float = field(metadata={"ge": 0, "lt": 1})
     risk: float = field(metadata={"gt": 0, "lt": 1})
-
-    def __post_init__(self) -> None:
-        owner = "RecordsAtRisk"
-        number_between(0.0, 1.0, owner=owner, high_open=True, share=self.share)
-        number_between(0.0, 1.0, owner=owner, low_open=True, high_open=True, risk=self.risk)
 
     @property
     def _least(self) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from halfmask._validation import decimal, integer_at_least, number_between
+from halfmask._validation import decimal
 from halfmask.guarantees._exact import below
 from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
@@ -35,11 +34,6 @@ class RecursiveCLDiversity(Guarantee):
         out, the class is still not given away.
     column
         The sensitive column.
-
-    Raises
-    ------
-    ParameterError
-        When ``c`` isn't a number above 0, or ``l`` not an integer of at least 2.
 
     See Also
     --------
@@ -80,10 +74,6 @@ class RecursiveCLDiversity(Guarantee):
     c: float = field(metadata={"gt": 0})
     l: int = field(metadata={"ge": 2})
     column: str
-
-    def __post_init__(self) -> None:
-        number_between(0.0, math.inf, owner="RecursiveCLDiversity", low_open=True, c=self.c)
-        integer_at_least(2, owner="RecursiveCLDiversity", l=self.l)
 
     def criterion(self) -> Criterion:
         """Return the guarantee as numbers, for the compiled engine."""

@@ -29,11 +29,6 @@ class SubsetKAnonymity(SubsetGuarantee):
     m
         How many quasi-identifiers an attacker knows at most, 1 or more.
 
-    Raises
-    ------
-    ParameterError
-        When ``k`` or ``m`` isn't an integer of at least 1.
-
     See Also
     --------
     KAnonymity : For an attacker who knows all quasi-identifiers.

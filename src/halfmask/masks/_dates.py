@@ -35,11 +35,6 @@ class CoarsenedDates(CheckedMask):
         ``"year"``, ``"quarter"``, ``"month"``, ``"week"``, ``"day"`` or ``"hour"``. Weeks start on
         Monday. Dates without a time can be coarsened to a week or more.
 
-    Raises
-    ------
-    ParameterError
-        If it is none of them.
-
     Notes
     -----
     **Guarantees.** What is written is the last start of the unit that isn't after the date. Dates

@@ -52,11 +52,6 @@ class FormatPreserving(Pseudonym):
     domain, scope
         Where a value has the same pseudonym; see `Pseudonym`.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
-
     Notes
     -----
     **Guarantees.** Each format's values are permuted under the key: different values stay

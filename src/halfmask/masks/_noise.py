@@ -50,11 +50,6 @@ class RandomNoise(CheckedMask):
     low, high
         What would be beyond them is written as the bound.
 
-    Raises
-    ------
-    ParameterError
-        If one of them can't be.
-
     Notes
     -----
     **Guarantees.** The noise of a row is independent of its number and of the other rows, and

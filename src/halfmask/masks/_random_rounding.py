@@ -45,11 +45,6 @@ class RandomRounding(CheckedMask):
     base
         Above 0, such as 1000 or 0.5.
 
-    Raises
-    ------
-    ParameterError
-        If the base isn't a number above 0.
-
     Notes
     -----
     Unbiased random rounding (Nargundkar and Saveland 1972). A number between two

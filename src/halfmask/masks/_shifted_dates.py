@@ -36,11 +36,6 @@ class ShiftedDates(Pseudonym):
         Where a person has the same number of days; see `Pseudonym`. Give a domain if dates of a
         person are in several tables.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
-
     Notes
     -----
     **Guarantees.** Dates of one person keep the days between them, exactly, and times of day stay.

@@ -54,11 +54,6 @@ class Substitutes(Pseudonym):
     domain, scope
         Where a value has the same substitute; see `Pseudonym`.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
-
     Notes
     -----
     **Guarantees.** Equal values have equal substitutes under one key and domain. No value is its

@@ -39,11 +39,6 @@ class KeyedTokens(Pseudonym):
     domain, scope
         Where a value has the same token; see `Pseudonym`.
 
-    Raises
-    ------
-    ParameterError
-        If there are fewer or more digits.
-
     Notes
     -----
     **Guarantees.** Equal values have equal tokens under one key and domain. Without the key a token

@@ -32,11 +32,6 @@ class Pseudonym(CheckedMask):
         ``"table"``: pseudonyms of this table alone. ``"release"``: of all tables under one key.
         ``"vault"``: of all releases with the key in a vault.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
-
     Examples
     --------
     >>> Pseudonym(domain="customer", scope="vault")

@@ -24,16 +24,34 @@ from halfmask.training._recount import labels_known
 from halfmask.training._representatives import representative_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.training._estimator import AnonymizedEstimator
+    from halfmask.data import Hierarchy, HierarchyRule
+    from halfmask.guarantees import Guarantee
+
+
+class EstimatorSettings:
+    """The settings of an `AnonymizedEstimator`, as they were given."""
+
+    estimator: Any
+    guarantees: Sequence[Guarantee]
+    quasi_identifiers: Sequence[str | int] | None
+    split_targets: Any
+    representative: str
+    predict_on: str
+    encoder: Any
+    hierarchies: Mapping[str, Hierarchy | HierarchyRule] | None
+    cv: int
+    membership_penalty: float
+    random_state: int | np.random.RandomState | None
+    verbose: int
 
 
 def checked(
-    model: AnonymizedEstimator,
+    model: EstimatorSettings,
     X: Any,  # noqa: ANN401 # any table, scikit-learn's name
     labels: NDArray[Any],
 ) -> pl.DataFrame:

@@ -16,7 +16,8 @@ from halfmask.training._candidates import RAW, TRANSFORMED, Partitioned, partiti
 from halfmask.training._checked import flat, unweighted
 from halfmask.training._encoding import as_table, columns_match
 from halfmask.training._fitting import fitted, progress_printed, tell
-from halfmask.training._preparing import PredictMixin, prepared
+from halfmask.training._predicting import PredictMixin
+from halfmask.training._preparing import prepared
 from halfmask.training._recount import RedactedReprMixin, recounted
 from halfmask.training._representatives import CENTROID, CHOSEN
 from halfmask.training._selection import best_of, scored

@@ -6,30 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from sklearn.utils.metaestimators import available_if
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.anonymize.given_rows import named
 from halfmask.training._candidates import TrainingData
-from halfmask.training._checked import checked, flat, seed_of
+from halfmask.training._checked import checked, seed_of
 from halfmask.training._encoding import Encoding
-from halfmask.training._fitting import asking
 from halfmask.training._split_targets import split_targets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
-    from halfmask.training._estimator import AnonymizedEstimator
-
+    from halfmask.training._checked import EstimatorSettings
 
 #: The name under which guarantees judge y.
 LABEL = "label"
 
 
 def prepared(
-    model: AnonymizedEstimator,
+    model: EstimatorSettings,
     X: Any,  # noqa: ANN401 # any table
     labels: NDArray[Any],
 ) -> TrainingData:
@@ -80,7 +77,7 @@ def names_of(quasi_identifiers: Sequence[str | int] | None, columns: list[str]) 
     return [name for name in columns if name in names]
 
 
-def _generalize(names: list[str], model: AnonymizedEstimator, columns: list[str]) -> None:
+def _generalize(names: list[str], model: EstimatorSettings, columns: list[str]) -> None:
     """Raise if a hierarchy is of a column that no class recodes: it would be without effect."""
     others = [name for name in model.hierarchies or {} if name in columns and name not in names]
     if others:
@@ -91,7 +88,7 @@ def _generalize(names: list[str], model: AnonymizedEstimator, columns: list[str]
 
 
 def _with_labels(
-    table: pl.DataFrame, labels: NDArray[Any], model: AnonymizedEstimator
+    table: pl.DataFrame, labels: NDArray[Any], model: EstimatorSettings
 ) -> pl.DataFrame:
     """Return the table with labels, if a guarantee is about them: numbers by size, else text."""
     if LABEL not in {guarantee.column for guarantee in model.guarantees}:
@@ -105,75 +102,3 @@ def _with_labels(
     return table.with_columns(
         pl.Series(LABEL, values if values.dtype.kind in "iuf" else values.astype(str))
     )
-
-
-def _has(method: str) -> Any:  # noqa: ANN401 # scikit-learn ships no types
-    def check(self: PredictMixin) -> bool:
-        return hasattr(getattr(self, "model_", self.estimator), method)
-
-    return available_if(check)
-
-
-class PredictMixin:
-    """Predicts by the trained model, in the ways that it can; its errors are shown by kind only."""
-
-    estimator: Any
-    model_: Any
-
-    def rows_for_model(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return encoded rows, transformed if the estimator was asked to.
-
-        Parameters
-        ----------
-        X
-            The rows: a frame or an array, with the columns of the fit.
-        """
-        raise NotImplementedError
-
-    def _predicted(self, way: str, X: Any) -> NDArray[Any]:  # noqa: ANN401 # the same
-        rows = self.rows_for_model(X)
-        with asking(self.model_, "predict", rows):
-            predicted: NDArray[Any] = getattr(self.model_, way)(rows)
-        return predicted
-
-    @_has("predict")  # type: ignore[untyped-decorator] # scikit-learn ships no types
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401 # any table
-        """Return the model's predictions."""
-        return self._predicted("predict", X)
-
-    @_has("predict_proba")  # type: ignore[untyped-decorator] # the same
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return the probabilities of ``classes_``."""
-        return self._predicted("predict_proba", X)
-
-    @_has("predict_log_proba")  # type: ignore[untyped-decorator] # the same
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return the logarithms of :meth:`predict_proba`."""
-        return self._predicted("predict_log_proba", X)
-
-    @_has("decision_function")  # type: ignore[untyped-decorator] # the same
-    def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
-        """Return the model's scores."""
-        return self._predicted("decision_function", X)
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: ANN401 # any table
-        """Return the model's own score (accuracy, or R²).
-
-        Parameters
-        ----------
-        X
-            The rows: a frame or an array, with the columns of the fit.
-        y
-            Their labels or numbers.
-        sample_weight
-            A weight for each row; ``None``: all alike.
-
-        Raises
-        ------
-        DataError
-            If the model can't be scored on them.
-        """
-        rows, labels = self.rows_for_model(X), flat(y)
-        weighted = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight)}
-        with asking(self.model_, "score", rows):
-            return float(self.model_.score(rows, labels, **weighted))

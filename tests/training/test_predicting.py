@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from halfmask._errors import DataError
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator
-from halfmask.training._preparing import PredictMixin
+from halfmask.training._predicting import PredictMixin
 
 CANARY = "xqcanary"
 WAYS = ["predict", "predict_proba", "predict_log_proba", "decision_function"]

@@ -162,7 +162,8 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         """Return rows, and each label as its place among the declared classes."""
         self.classes_: NDArray[Any] = declared_classes(classes, owner=type(self).__name__)
         rows, labels = validated(self, X, y)
-        check_classification_targets(labels)
+        if None not in labels.tolist():  # scikit-learn takes missing labels for numbers
+            check_classification_targets(labels)
         return rows, codes_of(labels, self.classes_, owner=type(self).__name__)
 
 

@@ -241,7 +241,7 @@ def protect_to(
     _check_policy(policy, "protect_to")
     kind = kind_named(policy.kind)
     if persons is not None:
-        kind.check_input("persons", owner="protect_to")
+        kind.check_input("persons")
     # Before hours of work, or a charge.
     if isinstance(out, str) and is_object_address(out):
         check_object_folder(out, overwrite=overwrite)

@@ -182,17 +182,16 @@ class ReleaseKind(Generic[Facts]):
                 self.check_input(each.name)
         return self.make(table, policy, inputs)
 
-    def check_input(self, name: str, *, owner: str = "protect") -> None:
+    def check_input(self, name: str) -> None:
         """Raise if this kind has no use for an input.
 
         Parameters
         ----------
         name
             The name of one that is given.
-        owner
-            The function that it is a parameter of.
         """
         if name in self.refuses:
+            owner = "write" if name == "persons" else "protect"
             raise ParameterError(
                 f"The {name!r} parameter of {owner} doesn't go with {self.about}.",
                 hint=self.refuses[name],
@@ -341,7 +340,7 @@ class Release(Generic[Facts]):
         from halfmask.release._publishing import publish_verified  # noqa: PLC0415 # the verifier
 
         if persons is not None:
-            self.kind.check_input("persons", owner="write")
+            self.kind.check_input("persons")
         job = WriteJob(out=out, overwrite=overwrite, persons=persons, progress=progress or silent)
         with self.kind.files(self, job) as files:
             manifest, verification = publish_verified(

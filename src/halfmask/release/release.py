@@ -163,17 +163,16 @@ class ReleaseKind(Generic[Facts]):
                 self.check_input(each.name)
         return self.make(table, policy, inputs)
 
-    def check_input(self, name: str, *, owner: str = "protect") -> None:
+    def check_input(self, name: str) -> None:
         """Raise if this kind has no use for an input.
 
         Parameters
         ----------
         name
             The name of one that is given.
-        owner
-            The function that it is a parameter of.
         """
         if name in self.refuses:
+            owner = "write" if name == "persons" else "protect"
             raise ParameterError(
                 f"The {name!r} parameter of {owner} doesn't go with {self.about}.",
                 hint=self.refuses[name],

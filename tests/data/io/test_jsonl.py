@@ -247,3 +247,11 @@ def test_numbers_that_are_declared_texts_keep_their_digits(tmp_path):
 
     assert table["id"].to_list() == [str(it) for it in ids]
     assert table["n"].to_list() == ["1", "2.5", None]
+
+
+def test_a_number_beyond_floats_is_said(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"a": 1e400}\n')
+
+    with pytest.raises(DataError, match="a number that no float holds"):
+        open_table(path)

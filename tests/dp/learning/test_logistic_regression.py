@@ -173,3 +173,9 @@ def test_a_label_that_is_not_declared_is_refused_without_its_value():
     with pytest.raises(SchemaError, match="1 rows") as caught:
         _model().fit(X, [*Y[:-1], 77])
     assert "77" not in str(caught.value)
+
+
+def test_a_missing_label_is_refused_by_its_own_name():
+    """scikit-learn takes it for a regression target."""
+    with pytest.raises(SchemaError, match="labels of 1 rows"):
+        _model(classes=["no", "yes"]).fit(X, ["no", None, *["yes"] * (len(X) - 2)])

@@ -152,7 +152,8 @@ def _parse(block: bytes, types: dict[str, pa.DataType], *, unexpected: str, what
     if changed and changed[1]:
         raise _report_mixed_types(changed[1], changed[2], changed[3])
     raise DataError(
-        f"{what} has a line that is no JSON object, or one with a key twice.",
+        f"{what} has a line that is no JSON object, or one with a key twice or a number that no "
+        "float holds.",
         hint="Write one object a line: JSON lines are no array.",
     )
 

@@ -327,7 +327,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc
         """Return rows, and each label as its place among the declared classes."""
         self.classes_ = declared_classes(self.classes, owner=self._owner)
         rows, labels = self._validated(X, y)
-        check_classification_targets(labels)
+        if None not in labels.tolist():  # scikit-learn takes missing labels for numbers
+            check_classification_targets(labels)
         return rows, codes_of(labels, self.classes_, owner=self._owner)
 
     @property

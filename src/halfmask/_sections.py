@@ -167,7 +167,7 @@ class OneOf:
         kind = self.kinds[name]
         if issubclass(kind, Section):
             return kind
-        return _made(kind, name, self)  # type: ignore[arg-type] # classes have hashes
+        return _make_section(kind, name, self)  # type: ignore[arg-type] # classes have hashes
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -184,47 +184,47 @@ class OneOf:
 
 
 @cache
-def _made(kind: type[Any], name: str, choice: OneOf) -> type[Choice]:
+def _make_section(kind: type[Any], name: str, choice: OneOf) -> type[Choice]:
     hints = get_type_hints(kind)
     keys: dict[str, Any] = {choice.key: (Literal[name], ...)}
     keys |= choice.more(kind) if choice.more is not None else {}
     given = [it for it in fields(kind) if it.init and it.name not in choice.without]
     for entry in sorted(given, key=_rank):
-        keys[entry.name] = _key(hints[entry.name], entry, choice)
+        keys[entry.name] = _make_key(hints[entry.name], entry, choice)
     about = getattr(kind, "sentence", None) or (kind.__doc__ or "").partition("\n")[0]
     made = create_model(f"{kind.__name__}Section", __base__=Choice, __doc__=about, **keys)
     made.made_type, made.key = kind, choice.key
     return made
 
 
-def _key(hint: object, entry: DataclassField[Any], choice: OneOf) -> tuple[Any, Any]:
+def _make_key(hint: object, entry: DataclassField[Any], choice: OneOf) -> tuple[Any, Any]:
     """Return the type and the field of a key, as pydantic makes a model of them."""
     if hint in choice.nested:
         nested = choice.nested[hint]
         short: Any = Union[Literal[tuple(nested.kinds)], Annotated[Choice, nested]]  # noqa: UP007
-        named = BeforeValidator(partial(_by_name, nested.key), json_schema_input_type=short)
-        made = Field(default_factory=partial(_default_of, entry, nested), **entry.metadata)
+        named = BeforeValidator(partial(_expand_name, nested.key), json_schema_input_type=short)
+        made = Field(default_factory=partial(_make_default, entry, nested), **entry.metadata)
         return Annotated[Choice, nested, named], made
     if entry.default_factory is not MISSING:
-        return _strict(hint), Field(default_factory=entry.default_factory, **entry.metadata)
+        return _make_strict(hint), Field(default_factory=entry.default_factory, **entry.metadata)
     given = ... if entry.default is MISSING else entry.default
-    return _strict(hint), Field(given, **entry.metadata)
+    return _make_strict(hint), Field(given, **entry.metadata)
 
 
-def _strict(hint: object) -> Any:  # noqa: ANN401 # a type
+def _make_strict(hint: object) -> Any:  # noqa: ANN401 # a type
     """Return a type of which no value is made by conversion, but lists that become tuples."""
     if hint is float:
-        return Annotated[Number, BeforeValidator(_exact)]
+        return Annotated[Number, BeforeValidator(_refuse_inexact)]
     if hint in (int, str, bool):
         return Annotated[hint, Strict()]
     origin: Any = get_origin(hint)
     if origin is None or origin is Literal:
         return hint
-    inner = tuple(it if it is ... else _strict(it) for it in get_args(hint))
+    inner = tuple(it if it is ... else _make_strict(it) for it in get_args(hint))
     return Union[inner] if origin in (Union, UnionType) else origin[inner]  # noqa: UP007
 
 
-def _exact(number: object) -> object:
+def _refuse_inexact(number: object) -> object:
     """Refuse an integer that no float holds: another one would be used."""
     if isinstance(number, int) and not isinstance(number, bool):
         try:
@@ -238,12 +238,12 @@ def _exact(number: object) -> object:
     return number
 
 
-def _by_name(key: str, choice: object) -> object:
+def _expand_name(key: str, choice: object) -> object:
     """Take the name of a kind alone for a section that gives nothing else."""
     return {key: choice} if isinstance(choice, str) else choice
 
 
-def _default_of(entry: DataclassField[Any], choice: OneOf) -> Section:
+def _make_default(entry: DataclassField[Any], choice: OneOf) -> Section:
     """Return the section of what a field is made of by default."""
     make: Any = entry.default_factory
     kind = getattr(make(), choice.key)

@@ -111,3 +111,23 @@ def test_kinds_that_were_registered_later_are_known(monkeypatch):
     step = made(text).rules["x"].step
     assert step is not None
     assert step.made() == Later()
+
+
+def test_a_parameter_may_have_any_name(monkeypatch):
+    @dataclass(frozen=True)
+    class Odd:
+        """Has names that sections use themselves."""
+
+        key: str
+        about: int = 1
+        copy: bool = False
+        model_name: str = "x"
+
+    monkeypatch.setitem(KINDS, "odd", Odd)
+    step = made('[rules.x.step]\ndo = "odd"\nkey = "k"\nabout = 2').rules["x"].step
+
+    assert step is not None
+    assert step.made() == Odd(key="k", about=2)
+    assert step.parameters == {"key": "k", "about": 2, "copy": False, "model_name": "x"}
+    with pytest.raises(PolicyError, match="step lacks the key 'key'"):
+        made('[rules.x.step]\ndo = "odd"')

@@ -291,12 +291,11 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'halfmask' has no attribute {name!r}")
     try:
         found = getattr(importlib.import_module(f"halfmask.{_ROOMS[name]}"), name)
+        return globals().setdefault(name, found)  # the next time it is there
     except ModuleNotFoundError as error:
         from halfmask._optional import missing  # noqa: PLC0415 # only where an import fails
 
         raise missing(error) or error from None
-    globals()[name] = found  # the next time it is there
-    return found
 
 
 def __dir__() -> list[str]:

@@ -68,6 +68,9 @@ class Section(BaseModel):
 class Choice(Section):
     """A section that names a kind of thing and gives its parameters."""
 
+    # Kinds of others may have parameters of any type and name.
+    model_config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
+
     made_type: ClassVar[type[Any]]
     key: ClassVar[str]
     if TYPE_CHECKING:
@@ -99,12 +102,13 @@ class Choice(Section):
     @property
     def parameters(self) -> dict[str, Any]:
         """The keys other than the name and the column."""
-        return self.model_dump(exclude={self.key, "column"})
+        return self.model_dump(by_alias=True, exclude={self.key, "column"})
 
     def made(self, **more: object) -> Any:  # noqa: ANN401 # of any kind
         """Return the value that the section describes."""
-        known = {entry.name for entry in fields(self.made_type) if entry.init}
-        given = {name: getattr(self, name) for name in type(self).model_fields if name in known}
+        keys = type(self).model_fields
+        known = {it.name: _attribute_of(it.name) for it in fields(self.made_type) if it.init}
+        given = {name: getattr(self, own) for name, own in known.items() if own in keys}
         chosen = {name: it.made() for name, it in given.items() if isinstance(it, Choice)}
         return self.made_type(**{**given, **chosen}, **more)
 
@@ -161,13 +165,13 @@ class OneOf:
     def kinds_having(self, key: str) -> list[str]:
         """Return the kinds whose section has a key."""
         pairs = zip(self.kinds, self.sections(), strict=True)
-        return [name for name, section in pairs if key in section.model_fields]
+        return [name for name, section in pairs if _attribute_of(key) in section.model_fields]
 
     def _section(self, name: str) -> type[Section]:
         kind = self.kinds[name]
         if issubclass(kind, Section):
             return kind
-        return _made(kind, name, self)  # type: ignore[arg-type] # classes have hashes
+        return _make_section(kind, name, self)  # type: ignore[arg-type] # classes have hashes
 
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
@@ -183,48 +187,56 @@ class OneOf:
         return handler.generate_schema(Annotated[union, Discriminator(by)])
 
 
+def _attribute_of(key: str) -> str:
+    """Return what a key of a dataclass is called in its section: some names are taken."""
+    return f"{key}_" if hasattr(Choice, key) or key in Choice.__annotations__ else key
+
+
 @cache
-def _made(kind: type[Any], name: str, choice: OneOf) -> type[Choice]:
+def _make_section(kind: type[Any], name: str, choice: OneOf) -> type[Choice]:
     hints = get_type_hints(kind)
     keys: dict[str, Any] = {choice.key: (Literal[name], ...)}
     keys |= choice.more(kind) if choice.more is not None else {}
     given = [it for it in fields(kind) if it.init and it.name not in choice.without]
     for entry in sorted(given, key=_rank):
-        keys[entry.name] = _key(hints[entry.name], entry, choice)
+        keys[_attribute_of(entry.name)] = _make_key(hints[entry.name], entry, choice)
     about = getattr(kind, "sentence", None) or (kind.__doc__ or "").partition("\n")[0]
     made = create_model(f"{kind.__name__}Section", __base__=Choice, __doc__=about, **keys)
     made.made_type, made.key = kind, choice.key
     return made
 
 
-def _key(hint: object, entry: DataclassField[Any], choice: OneOf) -> tuple[Any, Any]:
+def _make_key(hint: object, entry: DataclassField[Any], choice: OneOf) -> tuple[Any, Any]:
     """Return the type and the field of a key, as pydantic makes a model of them."""
+    about = dict(entry.metadata)
+    if _attribute_of(entry.name) != entry.name:
+        about["alias"] = entry.name
     if hint in choice.nested:
         nested = choice.nested[hint]
         short: Any = Union[Literal[tuple(nested.kinds)], Annotated[Choice, nested]]  # noqa: UP007
-        named = BeforeValidator(partial(_by_name, nested.key), json_schema_input_type=short)
-        made = Field(default_factory=partial(_default_of, entry, nested), **entry.metadata)
+        named = BeforeValidator(partial(_expand_name, nested.key), json_schema_input_type=short)
+        made = Field(default_factory=partial(_make_default, entry, nested), **about)
         return Annotated[Choice, nested, named], made
     if entry.default_factory is not MISSING:
-        return _strict(hint), Field(default_factory=entry.default_factory, **entry.metadata)
+        return _make_strict(hint), Field(default_factory=entry.default_factory, **about)
     given = ... if entry.default is MISSING else entry.default
-    return _strict(hint), Field(given, **entry.metadata)
+    return _make_strict(hint), Field(given, **about)
 
 
-def _strict(hint: object) -> Any:  # noqa: ANN401 # a type
+def _make_strict(hint: object) -> Any:  # noqa: ANN401 # a type
     """Return a type of which no value is made by conversion, but lists that become tuples."""
     if hint is float:
-        return Annotated[Number, BeforeValidator(_exact)]
+        return Annotated[Number, BeforeValidator(_refuse_inexact)]
     if hint in (int, str, bool):
         return Annotated[hint, Strict()]
     origin: Any = get_origin(hint)
     if origin is None or origin is Literal:
         return hint
-    inner = tuple(it if it is ... else _strict(it) for it in get_args(hint))
+    inner = tuple(it if it is ... else _make_strict(it) for it in get_args(hint))
     return Union[inner] if origin in (Union, UnionType) else origin[inner]  # noqa: UP007
 
 
-def _exact(number: object) -> object:
+def _refuse_inexact(number: object) -> object:
     """Refuse an integer that no float holds: another one would be used."""
     if isinstance(number, int) and not isinstance(number, bool):
         try:
@@ -238,12 +250,12 @@ def _exact(number: object) -> object:
     return number
 
 
-def _by_name(key: str, choice: object) -> object:
+def _expand_name(key: str, choice: object) -> object:
     """Take the name of a kind alone for a section that gives nothing else."""
     return {key: choice} if isinstance(choice, str) else choice
 
 
-def _default_of(entry: DataclassField[Any], choice: OneOf) -> Section:
+def _make_default(entry: DataclassField[Any], choice: OneOf) -> Section:
     """Return the section of what a field is made of by default."""
     make: Any = entry.default_factory
     kind = getattr(make(), choice.key)

@@ -9,7 +9,7 @@ import pytest
 
 from halfmask.claims.claim import weakness_sentence
 from halfmask.microdata import Policy, protect, protect_to
-from halfmask.microdata._claims import released_guarantees, supports
+from halfmask.microdata._claims import list_supports, released_guarantees
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     GROUPS,
     ILLNESSES,
@@ -66,7 +66,7 @@ def test_support_files_hold_values_that_occur(tmp_path):
     assert {line.split(";")[0] for line in text.split()} == set(ILLNESSES)
     assert "UNUSED" not in text
     assert [claim.support for claim in release.claims] == ["support/0.csv"] * 2
-    assert len(supports(release.source.guarantees)) == 1
+    assert len(list_supports(release.source.guarantees)) == 1
 
 
 def test_guarantees_of_the_values_that_leave():

@@ -9,7 +9,7 @@ from halfmask._progress import silent
 from halfmask.data import open_table
 from halfmask.engines import LocalEngine
 from halfmask.microdata import protect, protect_to
-from halfmask.microdata._prepared import read_batches, summarized
+from halfmask.microdata._prepared import read_batches, summarize_table
 from halfmask.microdata.opening import protection_of
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
@@ -53,7 +53,7 @@ def test_a_summary_of_batches_is_that_of_the_table(shares):
     source, wanted = open_table(people()), policy()
     protection = protection_of(wanted, wanted.schema())
 
-    found = summarized(
+    found = summarize_table(
         source,
         protection,
         sampled=False,

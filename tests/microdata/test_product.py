@@ -18,7 +18,7 @@ import halfmask
 from halfmask._errors import ReleaseError, VerificationError
 from halfmask.claims import read_manifest, table_manifest
 from halfmask.microdata import _classes, _writing, protect, protect_to
-from halfmask.microdata._claims import finite
+from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.release import _publishing
@@ -240,7 +240,7 @@ def test_what_isnt_verified_is_not_there(tmp_path, monkeypatch, release):
 
 def test_the_manifest_has_plain_numbers(tmp_path, release):
     """Whatever is infinite or not a number is null: the manifest is strict JSON."""
-    said = finite({"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": (True, "x")})
+    said = drop_infinite({"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": (True, "x")})
     assert said == {"a": None, "b": [None, {"c": 1.5}], "d": [True, "x"]}
 
     release.write(tmp_path / "out")

@@ -24,12 +24,12 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
+from halfmask.claims import DataFile
 from halfmask.microdata._class_measures import ClassMeasures
 from halfmask.microdata._detail_kept import DetailKept, GuaranteeCost
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import (
     ColumnFact,
-    FileFact,
     GuaranteeFact,
     ReportFacts,
     RiskFact,
@@ -160,7 +160,15 @@ def facts_of(**changes):
         "label": "pay",
         "weaknesses": ("Homogeneity: what a whole class has in common is not hidden.",),
         "unprotected": ("Insensitive columns are written as they were.",),
-        "files": (FileFact(name="data/part-00000.parquet", sha256="cd" * 32, bytes=999, rows=42),),
+        "files": (
+            DataFile(
+                name="data/part-00000.parquet",
+                format="parquet",
+                sha256="cd" * 32,
+                n_bytes=999,
+                n_rows=42,
+            ),
+        ),
     }
     return ReportFacts(**{**fields, **changes})
 
@@ -431,7 +439,7 @@ def test_hostile_words_stay_words_wherever_they_stand():
             replace(column, name=HOSTILE, kind=HOSTILE, treatment=HOSTILE, distribution=picture),
             plain.columns[2],
         ),
-        files=(FileFact(name=HOSTILE, sha256=HOSTILE, bytes=1, rows=None),),
+        files=(DataFile(name=HOSTILE, format="csv", sha256=HOSTILE, n_bytes=1, n_rows=0),),
     )
 
     html = render_report(hostile)

@@ -68,7 +68,7 @@ def test_rows_and_files_are_those_of_the_manifest(facts, written):
     manifest = written.manifest
 
     assert (facts.rows_in, facts.rows_out) == (written.rows["in"], written.rows["out"])
-    assert [(f.name, f.sha256, f.bytes, f.rows) for f in facts.files] == [
+    assert [(f.name, f.sha256, f.n_bytes, f.n_rows) for f in facts.files] == [
         (f.name, f.sha256, f.n_bytes, f.n_rows) for f in manifest.files
     ]
     assert facts.policy_sha256 == manifest.policy_sha256

@@ -53,5 +53,4 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'halfmask.microdata' has no attribute {name!r}")
     found = getattr(importlib.import_module(f"halfmask.microdata.{_HOMES[name]}"), name)
-    globals()[name] = found  # the next time it is there
-    return found
+    return globals().setdefault(name, found)  # the next time it is there

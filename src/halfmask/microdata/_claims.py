@@ -70,7 +70,7 @@ def _check_stated(
 
 def write_supports(prepared: Prepared, folder: Path) -> None:
     """Write the files that order the values of sensitive columns."""
-    for support in supports(prepared.guarantees):
+    for support in list_supports(prepared.guarantees):
         path = folder / support.name
         path.parent.mkdir(exist_ok=True)
         path.write_text(support.text, encoding="utf-8", newline="")
@@ -90,7 +90,7 @@ def class_details(
         ),
         support=tuple(
             SupportFile(name=each.name, column=each.column, sha256=each.sha256)
-            for each in supports(prepared.guarantees)
+            for each in list_supports(prepared.guarantees)
         ),
         columns=tuple(columns),
         row_masks=tuple(
@@ -102,8 +102,8 @@ def class_details(
             **prepared.policy.method.model_dump(mode="json", exclude_none=True),
             **prepared.plan.partition.details(prepared.plan.quasi_identifiers),
         },
-        risk=finite(facts.risk.to_dict()),
-        utility=finite(facts.utility.to_dict()),
+        risk=drop_infinite(facts.risk.to_dict()),
+        utility=drop_infinite(facts.utility.to_dict()),
     ).to_details()
 
 
@@ -160,12 +160,12 @@ def class_weaknesses(prepared: Prepared) -> list[str]:
     return [weakness_sentence(name) for name in dict.fromkeys(named)]
 
 
-def finite(values: Mapping[str, object]) -> dict[str, Any]:
+def drop_infinite(values: Mapping[str, object]) -> dict[str, Any]:
     """Return numbers as JSON has them: an infinite one, or none, is null.
 
     Examples
     --------
-    >>> finite({"largest": float("inf"), "shares": (0.5, float("nan"))})
+    >>> drop_infinite({"largest": float("inf"), "shares": (0.5, float("nan"))})
     {'largest': None, 'shares': [0.5, None]}
     """
 
@@ -195,7 +195,7 @@ class Support:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
+def list_supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:
     """Return the files that order the values of sensitive columns, one for each tree."""
     made: dict[str, Support] = {}
     for guarantee in guarantees:
@@ -271,7 +271,7 @@ def make_claims(
     guarantees: Sequence[Guarantee], classes: Classes, quasi_identifiers: Sequence[str]
 ) -> tuple[ClassClaim, ...]:
     """Judge the released classes, and state each guarantee with what was counted for it."""
-    support_of = {each.column: each.name for each in supports(guarantees)}
+    support_of = {each.column: each.name for each in list_supports(guarantees)}
     claims = []
     for guarantee in guarantees:
         judgement = guarantee.judge(classes)

@@ -30,7 +30,7 @@ from halfmask.microdata._class_measures import cell_extents, class_measures, lab
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._person_file import PersonFile, check_person_file
-from halfmask.microdata._prepared import Prepared, drawn, fit_classes, summarized
+from halfmask.microdata._prepared import Prepared, fit_classes, redraw, summarize_table
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
@@ -139,7 +139,7 @@ def _summarized(
     inputs: Inputs,
 ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
     """Return the table's summary, rows to compare models on, and rows to search columns in."""
-    found = summarized(
+    found = summarize_table(
         source,
         protection,
         sampled=source.n_rows > MAX_ROWS,
@@ -202,7 +202,9 @@ def _learn(
         if masks_of(name) and all(mask.is_matchable for mask in masks_of(name))
     ]
     raw = (
-        drawn(unmasked, masked, share=_learning_share(unmasked, protection), engine=prepared.engine)
+        redraw(
+            unmasked, masked, share=_learning_share(unmasked, protection), engine=prepared.engine
+        )
         if masked
         else None
     )

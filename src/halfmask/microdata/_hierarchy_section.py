@@ -127,7 +127,7 @@ def hierarchy_of(
     return read_hierarchy(folder / section.file, column=column, delimiter=section.delimiter or ";")
 
 
-def built(column: Column) -> Hierarchy:
+def build_listed(column: Column) -> Hierarchy:
     """Return a column's hierarchy, built where its rule needs no values to."""
     made = column.hierarchy
     if isinstance(made, Hierarchy):

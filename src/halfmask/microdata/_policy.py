@@ -15,7 +15,7 @@ from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._sections import Choice, in_old_keys
 from halfmask.data import Column, Schema
-from halfmask.microdata._hierarchy_section import built, hierarchy_of
+from halfmask.microdata._hierarchy_section import build_listed, hierarchy_of
 from halfmask.microdata._policy_checks import asks_for_tree, check_policy
 from halfmask.microdata._policy_sections import PolicySections
 
@@ -290,7 +290,7 @@ class Policy(PolicySections):
             more: dict[str, object] = {}
             if known is not None and asks_for_tree(section, self.columns):
                 column = known[str(section.about)]
-                more["hierarchy"] = None if column.hierarchy is None else built(column)
+                more["hierarchy"] = None if column.hierarchy is None else build_listed(column)
             made.append(section.made(**more))
         return tuple(made)
 

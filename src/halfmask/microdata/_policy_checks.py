@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
 from halfmask.masks import TableMask, check_claimed_once, traits_of
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
-from halfmask.microdata._hierarchy_section import built
+from halfmask.microdata._hierarchy_section import build_listed
 from halfmask.microdata._synthesis_section import check_synthesis
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _with_hierarchy(mask: AnyTableMask, schema: Schema) -> AnyTableMask:
             f"Both the mask {mask.name!r} and the column {column.name!r} have a hierarchy.",
             hint="Leave one of them out.",
         )
-    tree = built(column)
+    tree = build_listed(column)
     rows = zip(*(tree.labels(level) for level in range(tree.height)), strict=True)
     return replace(mask, hierarchy=tuple(rows))  # type: ignore[type-var] # as its trait says
 

@@ -55,7 +55,7 @@ class TableSummary:
         )
 
 
-def summarized(
+def summarize_table(
     source: Source,
     protection: Protection,
     *,
@@ -81,7 +81,7 @@ def summarized(
     )
 
 
-def counted(
+def count_in_cells(
     source: Source, protection: Protection, fitted: Fitted, *, engine: Engine, progress: Progress
 ) -> CellCounts:
     """Count all rows in the cells."""
@@ -126,8 +126,8 @@ def _summarize(
     )
 
 
-def drawn(source: Source, columns: Sequence[str], *, share: float, engine: Engine) -> pl.DataFrame:
-    """Draw the rows again that `summarized` draws for a share, of a table of as many rows."""
+def redraw(source: Source, columns: Sequence[str], *, share: float, engine: Engine) -> pl.DataFrame:
+    """Draw the rows again that `summarize_table` draws for a share, of a table of as many rows."""
     return pl.concat(map_table(engine, source, columns, partial(_sample, share=share)))
 
 
@@ -162,7 +162,7 @@ def fit_classes(
     ]
     raw_released, counts = None, None
     if not summary.complete:
-        counts = counted(source, protection, fitted, engine=engine, progress=progress)
+        counts = count_in_cells(source, protection, fitted, engine=engine, progress=progress)
     plan, fitted, counts = protection.plan_counted(fitted, counts)
     if summary.complete:
         kept = fitted.cell_of_row >= 0

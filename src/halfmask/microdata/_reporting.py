@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         InformationLoss,
         ModelUtility,
     )
-    from halfmask.claims import Manifest
+    from halfmask.claims import DataFile, Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
     from halfmask.microdata._class_measures import ClassMeasures
@@ -110,16 +110,6 @@ class ColumnFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileFact:
-    """One file of the release, by its name inside of the folder."""
-
-    name: str
-    sha256: str
-    bytes: int
-    rows: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
     """Everything that the report shows."""
 
@@ -148,7 +138,7 @@ class ReportFacts:
     weaknesses: tuple[str, ...] = ()
     unprotected: tuple[str, ...] = ()
     of_persons: bool = False
-    files: tuple[FileFact, ...] = ()
+    files: tuple[DataFile, ...] = ()
 
     def __post_init__(self) -> None:
         integer_at_least(0, owner="ReportFacts", rows_in=self.rows_in, rows_out=self.rows_out)
@@ -251,10 +241,7 @@ def report_facts(
         weaknesses=manifest.weaknesses,
         unprotected=(*_unprotected(prepared), *_respelled(prepared)),
         of_persons=prepared.persons is not None,
-        files=tuple(
-            FileFact(name=file.name, sha256=file.sha256, bytes=file.n_bytes, rows=file.n_rows)
-            for file in manifest.files
-        ),
+        files=tuple(manifest.files),
     )
 
 

@@ -16,10 +16,10 @@ from halfmask.data import open_table
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
-from halfmask.microdata._claims import finite
+from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
 from halfmask.microdata._policy_checks import with_hierarchies
-from halfmask.microdata._prepared import drawn
+from halfmask.microdata._prepared import redraw
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.mask_section import stated_parameters
@@ -98,7 +98,7 @@ def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
     """Return columns, techniques, risk and utility."""
     rows: MaskedRows = release.source
     measured = release.facts.assessment
-    numbers = {} if measured is None else finite(measured.to_dict())
+    numbers = {} if measured is None else drop_infinite(measured.to_dict())
     return MaskedDetails(
         rows=RowsRead(n_in=rows.n_in, n_out=rows.n_out),
         columns=tuple(released_columns(rows)),
@@ -156,7 +156,7 @@ def _assessed(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
         return None
     share = min(1.0, ASSESSED_ROWS / rows.n_out)
     before, after = (
-        drawn(source, compared, share=share, engine=rows.engine)
+        redraw(source, compared, share=share, engine=rows.engine)
         for source in (rows.table.unmasked, rows.table.masked)
     )
     known = [name for name in compared if policy.columns[name].role == "quasi_identifier"]

@@ -21,7 +21,7 @@ from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import open_table, orders_of
-from halfmask.microdata._claims import finite
+from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._report import association_chart, distribution_chart, percent
 from halfmask.microdata._synthesis_section import (
     BlendedSection,
@@ -185,8 +185,8 @@ def details(release: Release[SynthesisFacts]) -> Mapping[str, Json]:
         rows=LearntRows(**{f"n_{name}": count for name, count in rows.counts.items()}),
         columns=tuple(rows.columns()),
         synthesis=Synthesis(extent=rows.section.kind, parameters=rows.parameters()),
-        risk={} if measured is None else finite(_risk(rows, measured)),
-        utility={} if measured is None else finite(measured.utility()),
+        risk={} if measured is None else drop_infinite(_risk(rows, measured)),
+        utility={} if measured is None else drop_infinite(measured.utility()),
     ).to_details()
 
 

@@ -33,7 +33,9 @@ class _Erase:
 
 
 KINDS = {"blur": _Blur, "erase": _Erase}
-ONE = OneOf(kinds=KINDS, key="do", beyond="It does nothing.", elsewhere=({"wash"}, "Wash {}."))
+ONE = OneOf(
+    kinds=KINDS, key="do", beyond="It does nothing.", elsewhere=({"wash": None}, "Wash {}.")
+)
 
 
 class _Rule(Section):

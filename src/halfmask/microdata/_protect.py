@@ -195,8 +195,8 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     Traceback (most recent call last):
     halfmask._errors.GuaranteeNotMetError: ...
     """
-    asked = {"sensitive": sensitive, "label": label, "k": k, "l": l, "person": person}
-    asked["hierarchies"] = hierarchies
+    asked: dict[str, object] = {"sensitive": sensitive, "label": label, "k": k, "l": l}
+    asked |= {"person": person, "hierarchies": hierarchies}
     if policy is None or quasi_identifiers is not None or any(asked.values()):
         from halfmask.microdata._made_policy import policy_of  # noqa: PLC0415 # describes a table
 
@@ -236,7 +236,7 @@ def protect_to(
     _check_policy(policy, "protect_to")
     kind = kind_named(policy.kind)
     if persons is not None:
-        kind.check_input("persons", owner="protect_to")
+        kind.check_input("persons")
     if not kind.has_report:
         _check_out(out, overwrite=overwrite, is_charged=given.get("ledger") is not None)
     release = protect(table, policy, **given)

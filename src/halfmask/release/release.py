@@ -335,7 +335,7 @@ class Release(Generic[Facts]):
             If the folder exists, or can't be written; nothing is left.
         """
         if persons is not None:
-            self.kind.check_input("persons", owner="write")
+            self.kind.check_input("persons")
         if report is not None and not self.kind.has_report:
             raise ParameterError(
                 "The 'report' parameter of write is for databases.", hint="The report is in 'out'."

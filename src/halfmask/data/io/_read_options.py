@@ -167,8 +167,8 @@ class ReadOptions:
     def _check_mappings(self) -> None:
         for name, (what, types) in _BY_COLUMN.items():
             given = {} if getattr(self, name) is None else getattr(self, name)
-            fits = partial(_is_of, types)
-            mapping_of(what, fits, owner="ReadOptions", **{name: given})
+            named: dict[str, Any] = {name: given}
+            mapping_of(what, partial(_is_of, types), owner="ReadOptions", **named)
             object.__setattr__(self, name, dict(given))
 
     def _check_formats(self) -> None:

@@ -160,7 +160,7 @@ def _wanted(
     *,
     overwrite: bool,
 ) -> tuple[Policy, Mapping[str, object], AbstractContextManager[None]]:
-    """Return the policy, or make one; then also what is said of it, and where it is kept."""
+    """Return the policy, or make one; then also what to tell of it, and where it is kept."""
     if policy is not None:
         return read_policy(policy), {}, nullcontext()
     where = chosen.policy_path(out, overwrite=overwrite)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._partition import Partition
-    from halfmask.anonymize._range_grid import RangeGrid
     from halfmask.anonymize._summary import Summary
+    from halfmask.anonymize.coding import RangeGrid
     from halfmask.anonymize.lattice import NodePeople
     from halfmask.anonymize.method import Method
     from halfmask.data import Column, Schema

@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._validation import one_of
-from halfmask.anonymize._range_grid import RangeGrid
+from halfmask.anonymize.coding import RangeGrid
 from halfmask.data import Unit, as_text
 
 if TYPE_CHECKING:

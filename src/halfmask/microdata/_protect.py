@@ -194,8 +194,8 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     Traceback (most recent call last):
     halfmask._errors.GuaranteeNotMetError: ...
     """
-    asked = {"sensitive": sensitive, "label": label, "k": k, "l": l, "person": person}
-    asked["hierarchies"] = hierarchies
+    asked: dict[str, Any] = {"sensitive": sensitive, "label": label, "k": k, "l": l}
+    asked |= {"person": person, "hierarchies": hierarchies}
     if policy is None or quasi_identifiers is not None or any(asked.values()):
         from halfmask.microdata._made_policy import policy_of  # noqa: PLC0415 # describes a table
 

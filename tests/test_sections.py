@@ -33,9 +33,7 @@ class _Erase:
 
 
 KINDS = {"blur": _Blur, "erase": _Erase}
-ONE = OneOf(
-    kinds=KINDS, key="do", beyond="It does nothing.", elsewhere=({"wash": None}, "Wash {}.")
-)
+ONE = OneOf(kinds=KINDS, key="do", beyond="It does nothing.", elsewhere=({"wash": 0}, "Wash {}."))
 
 
 class _Rule(Section):

@@ -166,7 +166,8 @@ class ReadOptions:
 
     def _check_mappings(self) -> None:
         for name, (what, types) in _BY_COLUMN.items():
-            given = {} if getattr(self, name) is None else getattr(self, name)
+            given: Any = getattr(self, name)
+            given = {} if given is None else given
             fits = partial(_is_of, types)
             mapping_of(what, fits, owner="ReadOptions", **{name: given})
             object.__setattr__(self, name, dict(given))

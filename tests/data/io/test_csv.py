@@ -159,7 +159,7 @@ def test_no_read_returns_more_bytes_than_were_asked_for(end, more):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch, end):
     """Arrow drops the line feed of a cell where a block ends before it, in quotes, too."""
-    monkeypatch.setattr("halfmask.data.io._csv_batches._COPIED", 16)
+    monkeypatch.setattr("halfmask.data.io._csv._COPIED", 16)
     rows = [f'{n},"line {n}\r\n of {n}"{end}' for n in range(40)]
     content = f"a,b{end}" + "".join(rows)
 
@@ -172,7 +172,7 @@ def test_a_file_is_read_whatever_the_size_of_a_block(tmp_path, monkeypatch, end)
 
 def test_blocks_of_blank_lines_repeat_no_row(tmp_path, monkeypatch):
     monkeypatch.setattr("halfmask.data.io._csv.BLOCK", 64)
-    monkeypatch.setattr("halfmask.data.io._csv_batches._COPIED", 16)
+    monkeypatch.setattr("halfmask.data.io._csv._COPIED", 16)
 
     table = read(tmp_path, "a,b\n" + "1,2\n" * 9 + "\n" * 500 + "3,4\n" + "\n" * 300)
 

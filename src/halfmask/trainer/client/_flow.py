@@ -68,7 +68,7 @@ def rebatch(
     Examples
     --------
     >>> parts = [HashedRows(indices=np.ones((n, 3), np.uint32), bits=3) for n in (5, 1, 4)]
-    >>> [len(each) for each in rebatched(parts, 4)]
+    >>> [len(each) for each in rebatch(parts, 4)]
     [4, 4, 2]
     """
     held: list[HashedRows] = []

@@ -33,7 +33,7 @@ def pad_body(body: bytes, filler: bytes) -> bytes:
 
     Examples
     --------
-    >>> len(padded(b"{}", b" "))
+    >>> len(pad_body(b"{}", b" "))
     4096
     """
     return body + filler * (-len(body) % BLOCK_BYTES)

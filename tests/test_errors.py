@@ -161,6 +161,7 @@ class TestAHintOfTwoNames:
             "Declare it under [input], or xy.",
         )
 
+    @pytest.mark.slow
     def test_stands_in_every_message_that_has_an_option(self):
         """Outside of the command line, an option is the second of two names."""
         alone = re.compile(r"(?<![-\w])--[a-z]{2}[a-z-]*")

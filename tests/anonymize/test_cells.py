@@ -53,6 +53,7 @@ def test_ranges_are_those_of_the_values(cells):
     assert high.tolist() == [max(codes, default=-1) for codes in held]
 
 
+@pytest.mark.slow
 @given(cells_of_codes)
 def test_missing_cells_are_seen(cells):
     assert column_of(cells).mixes_missing().tolist() == [N_VALUES in codes for codes in cells]
@@ -65,6 +66,7 @@ def test_values_that_leave_are_known(cells):
     assert found.tolist() == [any(code in codes for codes in cells) for code in range(N_VALUES)]
 
 
+@pytest.mark.slow
 @given(cells_of_codes, st.booleans())
 def test_rows_are_counted_alike_by_row_and_by_pair(cells, paired):
     counted = column_of(cells, paired=paired).counted()
@@ -116,6 +118,7 @@ def described(counts: CellCounts):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(cuts=st.sets(st.integers(0, 200), max_size=5), seed=st.integers(0, 99))
 def test_counts_of_batches_add_up_to_those_of_the_table(cuts, seed):

@@ -50,6 +50,7 @@ def test_a_number_never_seen_takes_the_next_smaller_ones_place():
     assert codes(coding, [5, 10, 19, 20, 29, 31, 2**40]) == [0, 0, 0, 1, 1, 2, 2]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     values=st.sets(st.integers(-(2**62), 2**62), min_size=1, max_size=20),
@@ -64,6 +65,7 @@ def test_codes_of_integers_by_table_or_search(values, cells):
     assert codes(coding, cells) == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     start=st.integers(-(2**62), 2**62),

@@ -361,6 +361,7 @@ def test_the_tables_of_brute_force_make_most_models_suppress():
     assert len(suppressing) > 0.6 * len(models())
 
 
+@pytest.mark.slow
 def test_several_guarantees_on_two_columns_find_what_brute_force_finds():
     guarantees = [
         KAnonymity(k=3),

@@ -195,6 +195,7 @@ def test_a_number_that_names_one_column_and_counts_to_another_is_refused(names):
         named(1, names)
 
 
+@pytest.mark.slow
 def test_frames_of_numbered_columns_are_protected_where_they_are_named():
     for fit in (
         lambda ids: Anonymizer(guarantees=TWO, quasi_identifiers=ids).fit(DROPPED),

@@ -49,6 +49,7 @@ def trees(draw, leaves):
     return Hierarchy.from_rows(rows, column="s")
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(data=st.data(), leaves=st.integers(1, 6), t=st.integers(0, 100))
 def test_the_kernel_never_passes_what_a_judge_fails(data, leaves, t):
@@ -213,6 +214,7 @@ def _grown(codes, guarantees, guides, ill):
     )
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000), st.integers(50, 600), st.integers(1, 6), st.booleans())
 @settings(max_examples=40, deadline=None)
 def test_branches_in_threads_give_the_cells_of_one_thread(seed, n, k, guided):

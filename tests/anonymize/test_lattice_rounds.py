@@ -209,6 +209,7 @@ def test_a_release_in_rounds_is_verified_and_names_the_levels_of_each(tmp_path):
     assert f"level {levels} of 3" in report
 
 
+@pytest.mark.slow
 def test_rounds_lose_much_less_on_adult(shared_data):
     frame = pl.read_csv(
         shared_data / "arx" / "adult_arx_30162.csv", separator=";", infer_schema=False
@@ -237,6 +238,7 @@ def test_rounds_lose_much_less_on_adult(shared_data):
     assert finest[3] > 2 * finest[1]
 
 
+@pytest.mark.slow
 def test_rounds_count_persons_where_a_person_is_the_unit():
     kinds = Counter[str]()
     for seed in range(8):

@@ -62,6 +62,7 @@ def test_cells_of_numbers_are_the_groups_of_mdav():
     assert len(pairs) == len(set(cells)) == len(set(group)) == 75
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),

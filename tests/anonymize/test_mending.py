@@ -230,6 +230,7 @@ def test_after_suppression_closeness_is_judged_against_what_is_left():
     assert counts.classes.rows == int(fitted.partition.sizes.sum())
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 9), min_size=1, max_size=40),
@@ -319,6 +320,7 @@ def test_each_class_comes_first_and_the_table_last():
     assert joined(fitted) == joined(alone)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 9), min_size=1, max_size=40),

@@ -384,6 +384,7 @@ def test_a_category_of_a_hundred_thousand_values():
     assert max(sizes) < 100
 
 
+@pytest.mark.slow
 def test_three_hundred_columns():
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({f"c{i}": rng.integers(0, 3, 300) for i in range(300)})

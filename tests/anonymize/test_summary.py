@@ -48,6 +48,7 @@ def described(summary):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(rows=tables)
 def test_adding_is_associative_and_commutative(rows):

@@ -78,6 +78,7 @@ PROMISES = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

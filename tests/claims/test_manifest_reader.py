@@ -64,6 +64,7 @@ MANIFESTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(MANIFESTS)
 def test_a_manifest_of_any_kind_is_read_as_it_was_written(manifest):

@@ -30,6 +30,7 @@ def test_what_is_no_strict_json_is_refused_and_not_quoted(raw):
         parse_manifest(raw)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 def test_random_bytes_are_refused(raw):

@@ -19,6 +19,7 @@ HEAVY = ("polars", "pyarrow", "numba", "numpy", "pydantic", "sklearn", "altair",
 COMMANDS = ("describe", "protect", "verify", "schema")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["protect", "--help"], ["protect"]])
 def test_help_loads_nothing_heavy(start, words):
     """Help, the version and wrong words cost no more than typer."""

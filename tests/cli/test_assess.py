@@ -53,6 +53,7 @@ def test_a_codec_in_a_vault_is_attacked_and_the_report_holds_no_cell(home, capsy
         assert "secretville" not in text
 
 
+@pytest.mark.slow
 def test_two_files_are_compared_row_by_row(home, capsys):
     assert _run(home, str(home / "sent.parquet"), "--json") == 0
     told = json.loads(capsys.readouterr().out)

@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 
+@pytest.mark.slow
 def test_shows_each_column_with_its_reason(run, desk):
     """People read roles, kinds and reasons; nothing of the table's cells."""
     answer = run("describe", desk.table)
@@ -28,6 +29,7 @@ def test_one_row_is_no_rows(run, desk):
     assert "1 row, 1 column\n" in run("describe", table).out
 
 
+@pytest.mark.slow
 def test_answers_programs(run, desk):
     """With --json one object says the same."""
     answer = run("describe", desk.table, "--json")
@@ -47,6 +49,7 @@ def test_verbose_counts(run, desk):
     assert "missing" in run("describe", desk.table, "-v").out
 
 
+@pytest.mark.slow
 def test_writes_a_policy_that_protect_takes(run, desk):
     """The proposal is a policy as it stands, and says how the table was read."""
     new = desk.folder / "new.toml"
@@ -66,6 +69,7 @@ def test_writes_a_policy_that_protect_takes(run, desk):
     assert taken.status == 0 or taken.json["code"] == "guarantee-not-met"
 
 
+@pytest.mark.slow
 def test_dates_written_by_day_are_proposed_and_read(run, desk):
     """What describe finds of dates stands beside what was said of reading, and protect takes it."""
     new = desk.folder / "new.toml"
@@ -83,6 +87,7 @@ def test_dates_written_by_day_are_proposed_and_read(run, desk):
     assert taken.status == 0
 
 
+@pytest.mark.slow
 def test_policy_without_options_says_nothing_of_input(run, desk):
     """Where nothing was said of reading, the policy says nothing."""
     run("describe", desk.table, "--out", desk.folder / "new.toml")
@@ -90,6 +95,7 @@ def test_policy_without_options_says_nothing_of_input(run, desk):
     assert "input" not in tomllib.loads((desk.folder / "new.toml").read_text())
 
 
+@pytest.mark.slow
 def test_policy_on_standard_output(run, desk):
     """--out - shows the policy and nothing else."""
     answer = run("describe", desk.table, "--out", "-")
@@ -97,6 +103,7 @@ def test_policy_on_standard_output(run, desk):
     assert tomllib.loads(answer.out)["halfmask"] == 1
 
 
+@pytest.mark.slow
 def test_an_edited_policy_stays(run, desk):
     """A policy that exists is not replaced unless that is asked for."""
     before = desk.policy.read_text()
@@ -118,11 +125,13 @@ def test_reads_standard_input(start, desk):
     assert (answer.status, answer.json["rows"]) == (0, 80)
 
 
+@pytest.mark.slow
 def test_looks_at_a_sample(run, desk):
     """--sample bounds the rows that are looked at."""
     assert run("describe", desk.table, "--sample", "10", "--json").json["rows_looked_at"] == 10
 
 
+@pytest.mark.slow
 def test_reads_a_format_that_is_said(run, desk):
     """--format says what the name doesn't."""
     plain = desk.folder / "people"
@@ -131,6 +140,7 @@ def test_reads_a_format_that_is_said(run, desk):
     assert len(run("describe", plain, "--format", "tsv", "--json").json["columns"]) == 4
 
 
+@pytest.mark.slow
 def test_names_that_a_terminal_would_obey(run, desk):
     """A column's name can't steer the terminal."""
     desk.table.write_text(desk.table.read_text().replace("illness", "ill\x1b[2Jness"))
@@ -170,6 +180,7 @@ def test_alike_columns_are_one_line_of_at_most_80_letters(run, desk, monkeypatch
     assert all(f"\n{name}: " in whole for name in names)
 
 
+@pytest.mark.slow
 def test_the_brief_reason_holds_no_value(run, desk):
     """What the short column says comes from names and forms, not from cells."""
     answer = run("describe", desk.table)

@@ -540,6 +540,7 @@ def test_help_explains_every_option_and_loads_nothing_heavy(start, command):
     assert not loaded & {"cryptography", "polars", "pyarrow", "numpy", "numba", "sklearn"}
 
 
+@pytest.mark.slow
 def test_numbers_beside_a_marker_are_said_and_read_by_options(run, home):
     """One NA makes names of all numbers; --categorical of another column must not silence that."""
     rows = ["age,town", "NA,CANARY-x", *(f"{i},CANARY-{i % 3}" for i in range(60))]

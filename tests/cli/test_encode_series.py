@@ -83,6 +83,7 @@ def fitted(desk, run):
     return desk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_there_and_back_is_what_python_does(fitted, run, ending):
     codec = fitted.codec()
@@ -105,6 +106,7 @@ def test_there_and_back_is_what_python_does(fitted, run, ending):
             assert token in sent.err
 
 
+@pytest.mark.slow
 def test_forecasts_come_home_with_their_times(fitted, run):
     codec = fitted.codec()
     rng = np.random.default_rng(1)

@@ -49,6 +49,7 @@ def test_describe_shows_paths_and_reasons(run, events):
     assert CANARY not in run("events", "describe", events, "-v").out
 
 
+@pytest.mark.slow
 def test_describe_answers_programs(run, events):
     """With --json one object says the same."""
     answer = run("events", "describe", events, "--json", "--sample", 100)
@@ -155,6 +156,7 @@ def test_a_release_that_no_policy_takes(run, events, tmp_path, name):
     assert not (tmp_path / "p.toml").exists()
 
 
+@pytest.mark.slow
 def test_a_release_that_is_named(run, events, tmp_path):
     """It stands in the policy as it was given."""
     named = run("events", "describe", events, "-o", tmp_path / "p.toml", "--release", 'a "word"')
@@ -183,6 +185,7 @@ fails = "field"
 """
 
 
+@pytest.mark.slow
 def test_verify_says_what_is_promised_and_by_which_policy(run, events, tmp_path):
     """The promises are read line by line; another policy's are told from them."""
     policy, out = tmp_path / "policy.toml", tmp_path / "out.jsonl"

@@ -34,6 +34,7 @@ def test_answers_programs(run, desk):
     assert all("CANARY" not in str(each) for each in (said["points"], said["guarantees"]))
 
 
+@pytest.mark.slow
 def test_each_policy_is_one_that_protect_takes(run, desk):
     run("explore", desk.table, desk.policy, desk.out, *FEW)
     files = sorted((desk.out / "policies").iterdir())

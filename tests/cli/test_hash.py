@@ -155,6 +155,7 @@ def test_a_name_that_ends_in_a_slash_is_a_folder(run, home):
     assert "Let OUT end in /" in file.err
 
 
+@pytest.mark.slow
 def test_a_pipe_in_and_a_pipe_out(home):
     table = home.rows.write_csv().encode()
     words = home.hash("-", "--fit", "--label", "pays", table="-")

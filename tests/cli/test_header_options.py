@@ -48,6 +48,7 @@ def test_every_command_refuses_a_first_row_that_is_a_person(headless, sealed, ru
         assert not out.exists(), words
 
 
+@pytest.mark.slow
 def test_what_describe_was_told_stands_in_the_policy_and_protect_reads_the_same(headless, run):
     table, policy = headless.table, headless.table.parent / "proposed.toml"
     table.write_text("A title\n" + table.read_text().replace("\n", "\n#note, 1\n", 1))
@@ -134,6 +135,7 @@ def test_names_that_were_made_are_said_once_on_standard_error(desk, sealed, run)
     assert "column_1" in run("describe", desk.table, "--json").json["columns"][0]["name"]
 
 
+@pytest.mark.slow
 def test_column_names_are_written_as_in_csv(desk, run):
     names = ["--header", "--column-names", 'who,"age, in years",town,illness']
 

@@ -67,6 +67,7 @@ def test_compares_models_where_there_is_a_label(run, desk):
     assert "trained on raw rows" in answer.out
 
 
+@pytest.mark.slow
 def test_three_last_lines_say_what_was_lost_and_what_is_at_risk(run, desk):
     """They are the numbers of the tables above, on one line of a terminal each."""
     _labelled(desk)
@@ -156,6 +157,7 @@ def test_a_promise_that_the_verifier_denies_fails(run, desk, monkeypatch):
     assert desk.names() == ["people.csv", "policy.toml"]
 
 
+@pytest.mark.slow
 def test_the_key_fixes_the_order(run, desk):
     """The same key gives the same order of rows; without one it is another each time."""
     key = desk.folder / "key"
@@ -258,6 +260,7 @@ def test_strict_passes_where_no_unchanged_column_singles_out(run, desk):
     assert "Risk for an attacker who knows 2 quasi-identifiers and no other column" in answer.out
 
 
+@pytest.mark.slow
 def test_says_what_was_lost(run, desk):
     """A guarantee that one rare value can't carry is named with what it costs, in orange words."""
     header, *rows = desk.table.read_text().splitlines()
@@ -281,6 +284,7 @@ def test_says_what_was_lost(run, desk):
     assert any("costs most of the detail" in warning for warning in answer.json["warnings"])
 
 
+@pytest.mark.slow
 def test_programs_hear_of_columns_that_give_the_label_away(run, desk):
     """What the terminal warns of stands in the JSON object, too."""
     header, *rows = desk.table.read_text().splitlines()

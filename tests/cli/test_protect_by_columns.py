@@ -89,6 +89,7 @@ def test_hierarchies_of_a_folder_are_named_in_the_policy(desk, run):
     assert again.json["verification"]["claims"] == answer.json["verification"]["claims"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("table")
 def test_a_hierarchy_of_no_column_leaves_nothing(desk, run):
     trees = desk.folder / "trees"
@@ -103,6 +104,7 @@ def test_a_hierarchy_of_no_column_leaves_nothing(desk, run):
     assert desk.names() == ["people.csv", "policy.toml", "trees"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize("before", [None, b"an older \xff policy"])
 def test_the_policy_is_there_before_its_release_and_goes_with_it(desk, run, monkeypatch, before):

@@ -32,6 +32,7 @@ def files(tmp_path):
     return tmp_path / "people.csv", tmp_path / "policy.toml", tmp_path / "out"
 
 
+@pytest.mark.slow
 def test_claims_and_measured_risk_are_shown(files, run):
     """The release is verified, and the page has what attacks found."""
     done = run("protect", *files)
@@ -43,6 +44,7 @@ def test_claims_and_measured_risk_are_shown(files, run):
     assert "CANARY" not in done.out + (files[-1] / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_json_has_what_the_manifest_has(files, run):
     """For programs."""
     done = run("protect", *files, "--json")
@@ -65,6 +67,7 @@ def test_options_about_classes_are_refused(files, run, option):
     assert not files[-1].exists()
 
 
+@pytest.mark.slow
 def test_people_who_are_found_again_are_a_warning_and_an_error_with_strict(files, run):
     """Three ticks say nothing of them: what was counted are the techniques."""
     files[1].write_text(POLICY.replace("base = 10", "base = 1"))
@@ -78,6 +81,7 @@ def test_people_who_are_found_again_are_a_warning_and_an_error_with_strict(files
     assert (strict.status, json.loads(strict.out)["error"]) == (1, warning)
 
 
+@pytest.mark.slow
 def test_strict_passes_where_nobody_is_found_again(files, run):
     """Ages in two groups leave a hundred rows that look alike."""
     files[1].write_text(POLICY.replace("base = 10", "base = 100"))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from halfmask.microdata import Policy
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "policy.schema.json"
 
 
+@pytest.mark.slow
 def test_it_prints_the_schema(run):
     answer = run("schema")
 

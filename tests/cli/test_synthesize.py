@@ -36,6 +36,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_it_writes_a_release_and_shows_what_was_measured(files, capsys):
     assert main(["synthesize", "people.csv", "policy.toml", "out"]) == 0
     shown = capsys.readouterr().out
@@ -45,6 +46,7 @@ def test_it_writes_a_release_and_shows_what_was_measured(files, capsys):
     assert (files / "out" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_copied_rows_are_counted_for_the_owner_and_not_checked_for_a_receiver(files, capsys):
     people = (files / "people.csv").read_text().replace("\n20,", "\n?,")
     (files / "people.csv").write_text(people)
@@ -67,6 +69,7 @@ def test_copied_rows_are_counted_for_the_owner_and_not_checked_for_a_receiver(fi
     assert "--originals" in told["hint"]
 
 
+@pytest.mark.slow
 def test_json_and_the_same_key(files, capsys):
     (files / "key").write_bytes(bytes(32))
     (files / "key").chmod(0o600)

@@ -127,6 +127,7 @@ def test_destroy(run, room):
     assert not room.where.exists()
 
 
+@pytest.mark.slow
 def test_destroy_asks(start, run, room):
     """Without --yes and without a terminal, nothing is destroyed."""
     answer = start(*room.words("destroy", "--json"))
@@ -145,6 +146,7 @@ def test_destroy_does_as_told(run, room, monkeypatch, said):
     assert room.where.exists() != said
 
 
+@pytest.mark.slow
 def test_a_passphrase_from_a_private_file(run, tmp_path, monkeypatch):
     """Not from one that others may read; and it is never repeated."""
     _make_cheap(monkeypatch)
@@ -180,6 +182,7 @@ def test_a_passphrase_from_standard_input(start, tmp_path):
     assert said.json["lock"] == "passphrase"
 
 
+@pytest.mark.slow
 def test_a_passphrase_that_is_asked_for(run, tmp_path, monkeypatch):
     """Twice where it is new, hidden, on standard error."""
     _make_cheap(monkeypatch)
@@ -197,6 +200,7 @@ def test_a_passphrase_that_is_asked_for(run, tmp_path, monkeypatch):
     assert all(it["hide_input"] and it["err"] for it in asked)
 
 
+@pytest.mark.slow
 def test_nobody_to_ask(start, tmp_path):
     """Without a terminal the command doesn't wait."""
     answer = start("vault", "create", tmp_path / "vault", "--json")

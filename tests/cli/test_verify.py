@@ -131,6 +131,7 @@ def test_what_is_no_release(run, desk, break_it):
     assert "CANARY" not in answer.err + programs.out
 
 
+@pytest.mark.slow
 def test_where_the_terminal_has_no_ticks(start, released):
     """In ASCII a tick is a word, and no name fails the command."""
     code = (
@@ -187,6 +188,7 @@ def test_events_that_were_changed_do_not_verify(run, tmp_path):
     assert run("verify", str(tmp_path / "cells.jsonl")).status == 1
 
 
+@pytest.mark.slow
 def test_a_population_with_hierarchies_by_rule_is_counted_by_the_policy(run, tmp_path):
     """No file has such a hierarchy, and nobody could count the claim again."""
     everybody, table, policy = (tmp_path / it for it in ("all.csv", "table.csv", "policy.toml"))
@@ -210,6 +212,7 @@ def test_a_population_with_hierarchies_by_rule_is_counted_by_the_policy(run, tmp
     assert run(*words).status != 0  # without the rules, and "?" isn't missing
 
 
+@pytest.mark.slow
 def test_claims_about_a_population(run, desk, tmp_path):
     """Without the population nothing is confirmed and nothing is broken; with it, either is."""
     everybody = tmp_path / "people.csv"

@@ -32,6 +32,7 @@ def called(tree):
     }
 
 
+@pytest.mark.slow
 def test_nothing_is_pickled(modules):
     for path, tree in modules.items():
         assert not imported(tree) & FORBIDDEN_MODULES, path
@@ -43,6 +44,7 @@ def test_nothing_is_pickled(modules):
         assert not pickling, path
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_nor_run_from_text(modules):
     for path, tree in modules.items():
         assert not called(tree) & FORBIDDEN_CALLS, path
@@ -67,6 +69,7 @@ def test_modules_are_private_unless_another_room_imports_them(modules):
         assert name.strip("_") not in NAMES_OF_NOTHING, path
 
 
+@pytest.mark.slow
 def test_no_secret_is_in_a_repr(modules):
     """A field of a key or token isn't shown, unless the class writes its repr itself."""
     # Names of fields of events, and what a client and the trainer know of a batch, are no secrets.

@@ -105,6 +105,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=5))
 def test_no_number_that_is_found_has_lost_a_digit(texts):
     dtype = judged(texts)
@@ -122,6 +123,7 @@ def test_no_number_that_is_found_has_lost_a_digit(texts):
         assert values == texts
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=6), st.integers(0, 6), st.randoms())
 def test_neither_batches_nor_order_change_the_type(texts, cut, random):
     shuffled = random.sample(texts, len(texts))

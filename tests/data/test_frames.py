@@ -48,6 +48,7 @@ def test_a_frame_comes_back_from_pyarrow_as_it_was(table):
     assert to_polars(like(table, pa.record_batch({"x": [1]}))).equals(table)
 
 
+@pytest.mark.slow
 @given(tables())
 def test_a_frame_comes_back_from_pandas_with_the_same_values(table):
     back = to_polars(like(table, pd.DataFrame({"x": [1]})))
@@ -61,6 +62,7 @@ def test_a_frame_comes_back_from_pandas_with_the_same_values(table):
             assert back[column.name].null_count() == len(column)
 
 
+@pytest.mark.slow
 @given(tables())
 def test_polars_frames_come_back_as_the_kind_they_were(table):
     assert like(table, pl.DataFrame()).equals(table)

@@ -69,6 +69,7 @@ def test_integers_stay_exact():
         read(["5,5"], "1.234,5", dtypes={"pay": "integer"})
 
 
+@pytest.mark.slow
 @given(st.integers(-(10**9), 10**9), st.integers(0, 99), st.sampled_from([",", ".", " ", "'"]))
 def test_every_number_comes_back(whole, cents, group):
     point = "." if group == "," else ","

@@ -115,6 +115,7 @@ def test_what_somebody_called_text_is_not_watched():
     watch.warn()
 
 
+@pytest.mark.slow
 def test_eight_digits_in_a_column_of_numbers_are_dates():
     table = pl.DataFrame({"seen": [20200101 + i % 28 for i in range(60)], "n": range(60)})
 

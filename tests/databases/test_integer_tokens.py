@@ -65,6 +65,7 @@ def test_linked_columns_join_in_the_type_of_the_parent(postgres, tmp_path, paren
     assert found.left_out == ((widened,) if written[0] != child else ())
 
 
+@pytest.mark.slow
 def test_columns_of_one_domain_or_name_join(postgres, tmp_path):
     """Of one name the narrow ones are widened; a text in the domain makes texts of all."""
     made = (

@@ -86,6 +86,7 @@ def test_dates_of_a_person_move_together_in_all_tables(shop, tmp_path):
     assert not {dt.date(1990, 1, 1) + dt.timedelta(n) for n in range(1, 31)} >= set(born)
 
 
+@pytest.mark.slow
 def test_pseudonyms_keep_their_form_and_join(shop, tmp_path):
     found = copy(shop, tmp_path)
 

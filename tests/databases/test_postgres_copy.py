@@ -116,6 +116,7 @@ def test_all_types_are_copied_exactly(shop, tmp_path):
         assert different == [(0,)]
 
 
+@pytest.mark.slow
 def test_settings_of_the_user_do_not_change_what_is_copied(shop, tmp_path):
     settings = {
         "bytea_output": "escape",
@@ -153,6 +154,7 @@ def test_no_raw_value_is_in_a_masked_column(shop, tmp_path):
     assert not any(CANARY[:8] in it.read_text() for it in (tmp_path / "report").iterdir())
 
 
+@pytest.mark.slow
 def test_keys_indexes_and_sequences_are_made_again(shop, tmp_path):
     found = copy(shop, tmp_path)
 
@@ -352,6 +354,7 @@ def test_tables_that_can_not_be_copied_are_refused_by_name(postgres, tmp_path, s
         copy(postgres, tmp_path, policy)
 
 
+@pytest.mark.slow
 def test_cycles_of_references_are_copied(postgres, tmp_path):
     postgres.run(
         "CREATE SCHEMA src;\nCREATE TABLE src.a (id int PRIMARY KEY, b int);\n"

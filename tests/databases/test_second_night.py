@@ -39,6 +39,7 @@ def copy(postgres, folder, *, overwrite=True, source="src", target="masked"):
     )
 
 
+@pytest.mark.slow
 def test_the_next_copy_of_postgresql_replaces_the_last(postgres, tmp_path):
     postgres.run(TABLES)
     copy(postgres, tmp_path)

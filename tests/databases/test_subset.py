@@ -134,6 +134,7 @@ def expected(keys, sizes, cells, chosen):  # noqa: C901 - three loops over sets,
             kept[name].discard(row)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(databases(), st.sets(st.integers(1, 6), min_size=1))
 def test_the_kept_rows_are_those_of_a_naive_reference(tmp_path_factory, database, chosen):

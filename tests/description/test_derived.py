@@ -128,6 +128,7 @@ def test_one_text_in_nearly_all_rows_follows_from_nothing(others):
     assert describe(table)["else"].role == "insensitive"
 
 
+@pytest.mark.slow
 def test_what_stands_in_a_full_name_is_a_name():
     table = people().with_columns(
         pl.Series("client name", [f"zo{i} ka{i % 290}" for i in range(N)]),

@@ -31,6 +31,7 @@ def people():
     )
 
 
+@pytest.mark.slow
 def test_it_is_a_whole_policy_that_says_what_was_proposed():
     description = describe(people())
 
@@ -125,6 +126,7 @@ def test_comments_that_offer_a_choice_are_valid_when_they_are_taken():
     assert "?" in policy["input"]["missing"]
 
 
+@pytest.mark.slow
 @given(st.lists(names, min_size=1, max_size=4, unique=True))
 def test_any_name_of_a_column_is_quoted_right(columns):
     frame = pl.DataFrame({name: [1, 2, 3] for name in columns})
@@ -151,6 +153,7 @@ def test_a_sensitive_column_with_an_awkward_name_is_named_in_its_guarantee():
     assert len(policy["guarantees"]) == 2
 
 
+@pytest.mark.slow
 def test_how_dates_are_written_stands_under_input():
     days = [f"{i % 28 + 1}.3.19{i % 70 + 10}" for i in range(N)]
     moments = [f"2020-01-{i % 28 + 1:02d}T10:00:00Z" for i in range(N)]

@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,11 +30,13 @@ def naive(frame, names):
     return sum(n for n in rows.values() if n == 1) / frame.height
 
 
+@pytest.mark.slow
 @given(tables, st.lists(st.sampled_from(NAMES), unique=True, min_size=1))
 def test_the_share_of_unique_rows_agrees_with_a_naive_count(frame, names):
     assert share_unique(frame, names) == naive(frame, names)
 
 
+@pytest.mark.slow
 @given(tables)
 def test_every_minimal_set_of_a_narrow_table_is_found(frame):
     found = single_out(frame, NAMES).sets
@@ -92,6 +95,7 @@ def test_no_columns_single_nobody_out():
     assert share_unique(frame, []) == 0.0
 
 
+@pytest.mark.slow
 @given(tables)
 def test_what_is_left_no_longer_singles_out_together(frame):
     share, found = single_out_together(frame, NAMES)

@@ -137,6 +137,7 @@ def _files(root: Path, paths: tuple[str, ...]) -> list[Path]:
     return sorted(it for it in found if it.relative_to(root).as_posix() not in PENDING)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("word", RETIRED, ids=lambda word: word.instead)
 def test_a_retired_word_stands_nowhere(word, repository):
     """Each file that is looked through has none of its lines with the word."""

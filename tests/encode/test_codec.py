@@ -302,6 +302,7 @@ def test_codes_of_categories_and_classes_are_any_permutation_alike():
         assert sum((count - 50) ** 2 / 50 for count in counts) < 20.5  # 0.1 % of five degrees
 
 
+@pytest.mark.slow
 def test_a_hidden_missing_cell_has_any_rank():
     rows = pl.DataFrame({"n": [1, 2, 3, None]})
     ranks = set()

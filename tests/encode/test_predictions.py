@@ -212,6 +212,7 @@ def test_siblings_are_asked_only_where_they_are(table, secret):
         codec.combine_siblings(np.zeros((2, 4)), np.zeros((3, 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "kept"), [("trees", True), ("distances", False)])
 def test_only_trees_are_sent_a_target_the_right_way_up(known, learner, kept):
     """Boosting breaks ties by the sign of its target; other learners can't tell."""

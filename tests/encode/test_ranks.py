@@ -40,6 +40,7 @@ def _code(x, values, null_at):
     return place(nearest) + (1 if x > values[nearest] else -1)
 
 
+@pytest.mark.slow
 @given(
     values=st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True),
     cells=st.lists(st.integers(-60, 60), max_size=10),
@@ -56,6 +57,7 @@ def test_codes_are_those_of_the_definition(values, cells, null_at):
 
 
 # Thousandths: between two neighbouring floats there is no middle.
+@pytest.mark.slow
 @given(
     values=st.lists(
         st.integers(-(10**6), 10**6).map(lambda it: it / 1000), min_size=2, max_size=30, unique=True

@@ -28,6 +28,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.slow
 @FEW
 @given(table=tables(CELLS), **CHOICES)
 def test_any_table_comes_back_bit_by_bit_from_trees(table, missing, rows, batch):
@@ -54,6 +55,7 @@ def test_any_table_comes_back_from_a_matrix(table, learner, missing, rows, batch
     assert is_back(back, table)
 
 
+@pytest.mark.slow
 @FEW
 @given(
     table=tables(CELLS),
@@ -76,6 +78,7 @@ def test_what_leaves_comes_back_and_all_else_is_refused(
     assert "Column 'column " in said if said else is_back(back, table)
 
 
+@pytest.mark.slow
 @FEW
 @given(
     table=tables(NARROW),
@@ -113,6 +116,7 @@ WHOLE = st.sampled_from([-(2**63), 2**63 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 0,
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(
     floats=st.lists(ODD, min_size=2, max_size=12),

@@ -90,6 +90,7 @@ def test_a_folder_without_files(tmp_path, job):
     assert [path.name for path in tmp_path.iterdir()] == ["people"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("make", [protect, mask])
 def test_a_file_that_vanishes_between_plan_and_apply(folder, tmp_path, make):
@@ -111,6 +112,7 @@ def test_a_file_that_vanishes_while_parts_are_written(folder, tmp_path, job):
     assert [path.name for path in tmp_path.iterdir()] == ["people"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_disk_that_fills_up_while_parts_are_put_aside(folder, tmp_path, job):
     with pytest.raises(ReleaseError, match=r"the disk is full\. Nothing was left behind"):
@@ -118,6 +120,7 @@ def test_a_disk_that_fills_up_while_parts_are_put_aside(folder, tmp_path, job):
     assert [path.name for path in tmp_path.iterdir()] == ["people"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_disk_that_fills_up_while_files_are_written(folder, tmp_path, monkeypatch, job):
     """The rows are aside by then."""
@@ -131,6 +134,7 @@ def test_a_disk_that_fills_up_while_files_are_written(folder, tmp_path, monkeypa
     assert [path.name for path in tmp_path.iterdir()] == ["people"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/sys").is_dir(), reason="needs a folder that not even root may write")
 def test_an_output_that_cannot_be_written(folder, job):
     with pytest.raises(ReleaseError, match=r"can't be written"):

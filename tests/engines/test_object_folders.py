@@ -177,6 +177,7 @@ def test_two_writers_at_once(bucket, folder, monkeypatch):
     assert "bucket/releases/out/manifest.json" in bucket.names()
 
 
+@pytest.mark.slow
 def test_writers_that_look_at_an_empty_place_at_once(bucket, folder, monkeypatch):
     """Both looked at an empty place: a writer that lists two markers removes its own, and ends."""
     real = _object_folder.check_object_folder

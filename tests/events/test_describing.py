@@ -146,6 +146,7 @@ def test_a_map_of_thousands_of_names_is_left_out():
     assert found["ok"].rule is None or found["ok"].rule["do"] == "keep"
 
 
+@pytest.mark.slow
 def test_records_keep_their_names():
     """Fields that most objects have are fields, however many there are."""
     events = [{"a": {f"field{i}": i for i in range(100)}} for _ in range(50)]
@@ -188,6 +189,7 @@ def test_times_may_be_numbers(start, unit):
     assert found["n"].kind != "time"
 
 
+@pytest.mark.slow
 def test_what_a_rule_cannot_do_is_left_out():
     """Times that aren't ISO 8601, amounts as texts, several types: no rule that fails."""
     events = [
@@ -208,6 +210,7 @@ def test_what_a_rule_cannot_do_is_left_out():
     assert out.apply(lines(events)) == b"{}\n" * 60
 
 
+@pytest.mark.slow
 def test_a_stray_time_makes_the_rule_go():
     """What reads as a date and is none makes the rule fail, so it isn't proposed."""
     events = [{"time": f"2014-09-{i % 28 + 1:02}T10:00:00Z"} for i in range(400)]
@@ -255,6 +258,7 @@ def test_it_tells_what_singles_out():
     assert found.share_unique > 0.9
 
 
+@pytest.mark.slow
 def test_the_guarantee_that_it_suggests_is_one():
     """What stands in comments can be uncommented."""
     events = [

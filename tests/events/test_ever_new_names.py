@@ -57,6 +57,7 @@ def test_numbers_stay_known_and_have_a_limit(monkeypatch):
     assert again.apply(line(0)) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 300])
 def test_memory_of_a_block_grows_with_its_fields_alone(monkeypatch, rows):
     """Bytes are counted: fields that a block finds one by one cost each their own."""

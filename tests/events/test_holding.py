@@ -155,6 +155,7 @@ WINDOWS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(drawn=TIMED, windows=WINDOWS, k=st.integers(2, 3), data=st.data())
 def test_sessions_leave_if_enough_show_the_same(drawn, windows, k, data):
@@ -187,6 +188,7 @@ def test_sessions_leave_if_enough_show_the_same(drawn, windows, k, data):
     assert verdict.claims[0].counted == "entities"
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(drawn=TIMED, k=st.integers(2, 3), fails=st.sampled_from(["field", "event", "element"]))
 def test_values_of_few_entities_are_left_out(drawn, k, fails):

@@ -265,6 +265,7 @@ NUMBERS = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(NUMBERS, NUMBERS)
 def test_verifier_and_run_agree_on_numbers(one, other):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def column(objects):
     return Values.of(Level.of_events(len(objects)), objects)
 
 
+@pytest.mark.slow
 @given(COLUMNS)
 def test_numbers_are_those_of_a_dictionary(objects):
     columns = [column(each) for each in objects]

@@ -9,6 +9,7 @@ import itertools
 import json
 from collections import defaultdict
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,6 +107,7 @@ def test_each_class_of_a_part_has_k_persons(rows, k, delay):
     assert verdict.holds
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(
     rows=st.lists(row, min_size=1, max_size=30),

@@ -211,6 +211,7 @@ ANY = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     st.dictionaries(KEYS, ANY, max_size=5),

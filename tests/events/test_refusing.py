@@ -204,6 +204,7 @@ def test_depth_is_limited(paths):
         assert scan_block(b"\n".join(nested + fields), PathTree(paths), deep).n_events == 6
 
 
+@pytest.mark.slow
 def test_a_line_of_100_megabytes_is_refused_and_the_next_is_read():
     line = b'{"a": "%b"}' % (b"x" * 100_000_000)
 

@@ -318,6 +318,7 @@ def test_each_bad_line_is_counted_and_noted_once(tmp_path, vault, block_bytes):
     assert summary.lines == len(lines)
 
 
+@pytest.mark.slow
 def test_dead_letters_are_cut_back_too(tmp_path, vault):
     lines, _ = with_bad(LINES)
     path = tmp_path / "in.jsonl"
@@ -650,6 +651,7 @@ min-events = 2
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_what_stands_between_rules_and_output_goes_on_too(given, tmp_path, vault, stage):
     said = POLICY.to_toml().replace('session = "session"', 'session = "session"\nentity = "who"')

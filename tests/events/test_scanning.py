@@ -141,6 +141,7 @@ def test_no_bytes_break_the_scan(data):
         assert b"\n" not in data[bad.start : bad.stop]
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(documents(), min_size=1, max_size=4), st.integers(0, 2**32))
 def test_bad_lines_take_nothing_with_them(events, seed):

@@ -51,6 +51,7 @@ def test_orders_are_the_same_for_the_same_seed():
     assert first != other
 
 
+@pytest.mark.slow
 def test_the_shop_shows_no_person_and_no_rare_visit(orders, tmp_path):
     """Nothing personal leaves, and each day's pairs of goods are in the visits of five people."""
     path, said = orders
@@ -99,6 +100,7 @@ def test_daily_sales_are_those_of_a_plain_count(orders, tmp_path):
     assert len(expected) < len(people)
 
 
+@pytest.mark.slow
 def test_who_gets_the_shop_counts_its_visits(orders, tmp_path):
     """A hash of 64 bits tells visits apart, so guarantees can be recounted in them."""
     path, _ = orders

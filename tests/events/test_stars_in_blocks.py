@@ -31,6 +31,7 @@ def written(rules, events, cuts):
     return b"".join(transform.apply(lines_of(events[i:j])) for i, j in pairwise(ends) if i < j)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.data(), EVENTS, st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=2, unique=True))
 def test_lines_are_alike_in_blocks_of_any_size(data, events, patterns):

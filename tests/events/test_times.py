@@ -251,6 +251,7 @@ def test_own_clocks_go_through_several_actions_and_shifts():
     assert first["v"].endswith("T00:00:00")
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(TIMES, min_size=1, max_size=8), st.integers(-23 * 60, 23 * 60))
 def test_own_clocks_are_those_of_datetime(times, minutes):

@@ -86,6 +86,7 @@ def _all():
     return transform_of(ALL, stream=STREAM, tables=TABLES)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(EVENTS)
 def test_nothing_unnamed_leaves(events):
@@ -101,6 +102,7 @@ def test_nothing_unnamed_leaves(events):
             assert set(item) <= {"id", "n", "tags", "more"}
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(EVENTS, st.lists(st.integers(0, 12), max_size=3), st.booleans())
 def test_blocks_and_breaks_dont_matter(events, cuts, broken):

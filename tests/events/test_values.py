@@ -28,6 +28,7 @@ def _event_values(objects):
     return Values.of(Level.of_events(len(objects)), objects)
 
 
+@pytest.mark.slow
 @given(st.lists(LEAVES, max_size=12))
 def test_objects_come_back(objects):
     values = _event_values(objects)
@@ -38,6 +39,7 @@ def test_objects_come_back(objects):
     assert [type(value) for value in objects] == [type(value) for value in found]
 
 
+@pytest.mark.slow
 @given(st.lists(LEAVES, max_size=12))
 def test_distinct_numbers_tokens_by_first_appearance(objects):
     values = _event_values(objects)
@@ -53,6 +55,7 @@ def test_distinct_numbers_tokens_by_first_appearance(objects):
     assert list(expected) == tokens
 
 
+@pytest.mark.slow
 def test_many_distinct_tokens_outgrow_every_table():
     rng = np.random.default_rng(5)
     drawn = rng.integers(0, 30_000, 50_000)
@@ -67,6 +70,7 @@ def test_many_distinct_tokens_outgrow_every_table():
     assert tokens[0] == values.token(0)
 
 
+@pytest.mark.slow
 @given(st.lists(LEAVES, max_size=12))
 def test_codes_and_tokens_make_the_same_values(objects):
     values = _event_values(objects)
@@ -82,6 +86,7 @@ def test_equal_bytes_of_other_kinds_are_other_tokens():
     assert list(range(9)) == codes.tolist()
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.integers(0, 18), st.randoms())
 def test_decimals_are_written_exactly(units, decimals, random):
     level = Level.of_events(len(units))

@@ -52,6 +52,7 @@ def written(it):
     return write_block(OutputShape(it.names), it.columns, events=it.events)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(events=st.lists(EVENT, max_size=8), data=st.data())
 def test_parts_joined_are_what_they_were(events, data):
@@ -67,6 +68,7 @@ def test_parts_joined_are_what_they_were(events, data):
     assert joined.packed() == Held.unpacked(joined.packed()).packed()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(events=st.lists(EVENT, max_size=8), data=st.data())
 def test_a_part_has_the_events_and_elements_that_stay(events, data):

@@ -46,6 +46,7 @@ def _without_arrays(value):
     return "no array" if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(documents(), st.integers(0, 2**32))
 def test_all_paths_kept_give_the_canonical_dump(event, seed):

@@ -34,6 +34,7 @@ def same(left: object, right: object) -> bool:
     return all(nothing) or (left == right and not any(nothing))
 
 
+@pytest.mark.slow
 @given(rows=st.lists(st.tuples(*CELLS.values()), max_size=25), columns=st.data())
 def test_rows_share_a_class_exactly_when_all_their_cells_are_equal(rows, columns):
     frame = pl.DataFrame(rows, schema=DTYPES, orient="row")
@@ -102,6 +103,7 @@ def test_cells_that_are_no_plain_values_are_refused(cells):
         value_codes(frame["odd"])
 
 
+@pytest.mark.slow
 @given(st.lists(CELLS["whole"], max_size=20))
 def test_numbers_are_coded_by_size_and_missing_comes_last(cells):
     codes, n_values = value_codes(pl.Series("n", cells, dtype=pl.Int64))

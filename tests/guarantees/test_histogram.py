@@ -78,6 +78,7 @@ def test_merged_classes_have_the_rows_of_both(rows):
     assert as_counter(merged) == Counter((int(into[i]), v) for i, v in rows)
 
 
+@pytest.mark.slow
 @given(tables)
 def test_values_that_do_not_occur_are_left_out(rows):
     kept = sorted({v for _, v in rows})

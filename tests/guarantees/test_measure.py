@@ -185,6 +185,7 @@ def test_more_columns_than_rows():
 cell = st.none() | st.sampled_from(["a", "b", "c"])
 
 
+@pytest.mark.slow
 @given(rows=st.lists(st.tuples(cell, cell, cell, cell), min_size=1, max_size=25))
 def test_counts_are_those_of_comparing_all_pairs(rows):
     table = pl.DataFrame(rows, schema=dict.fromkeys("wxyz", pl.String), orient="row")

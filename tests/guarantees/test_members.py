@@ -62,6 +62,7 @@ def same(members, naive, n_values):
     assert set(members.persons.rows()) == {(c, p) for c, p, _ in naive.rows}
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.booleans())
 def test_counts_merges_and_sums_are_those_of_sets(seed, wide):
     draw = random.Random(seed)

@@ -132,6 +132,7 @@ def agree(judgement, expected, failing):
         assert worst([worst(missed), *rest]) == worst(missed)
 
 
+@pytest.mark.slow
 @given(ROWS, st.integers(1, 6))
 def test_k_is_the_number_of_rows(rows, k):
     sizes = [counts.total() for counts in counts_by_class(rows).values()]
@@ -143,6 +144,7 @@ def test_k_is_the_number_of_rows(rows, k):
     assert judgement.rows_failing == sum(size for size in sizes if size < k)
 
 
+@pytest.mark.slow
 @given(ROWS, st.sampled_from([0.05, 0.09, 0.1, 0.2, 0.33, 1 / 3, 0.5]))
 @example([(0, "a", 0)] * 10, 0.1)
 @example([(0, "a", 0)] * 3, 1 / 3)
@@ -152,6 +154,7 @@ def test_the_largest_risk_is_one_over_the_rows_of_a_class(rows, risk):
     agree(judged(rows, LargestRisk(risk=risk)), found, sum(x > typed(risk) for x in found))
 
 
+@pytest.mark.slow
 @given(ROWS, st.integers(1, 5))
 def test_distinct_l_is_the_number_of_values(rows, l):
     found = [len(counts) for counts in counts_by_class(rows).values()]
@@ -159,6 +162,7 @@ def test_distinct_l_is_the_number_of_values(rows, l):
     agree(judged(rows, DistinctLDiversity(l=l, column="s")), found, sum(x < l for x in found))
 
 
+@pytest.mark.slow
 @given(ROWS, THRESHOLDS | st.floats(1, 6))
 @example([(0, "a", v) for v in (0, 0, 0, 1)], 1.76)  # the level is 1.7548
 @example([(0, "a", v) for v in (0, 0, 0, 0, 1, 2, 3, None)], 4.0)  # exp(H) is 4, unevenly
@@ -176,6 +180,7 @@ def test_entropy_l_is_the_exponential_of_the_entropy(rows, l):
     agree(judged(rows, EntropyLDiversity(l=l, column="s")), levels, failing)
 
 
+@pytest.mark.slow
 @given(ROWS, THRESHOLDS, st.integers(2, 4))
 @example([(0, "a", v) for v in (0, 1, 2)], 0.5, 2)
 @example([(0, "a", 0), *[(0, "a", 1)] * 10], 10.0, 2)  # r1 = c * r2: strictly less is asked
@@ -190,6 +195,7 @@ def test_recursive_c_is_the_most_frequent_over_the_rarer(rows, c, l):
     )
 
 
+@pytest.mark.slow
 @given(ROWS, THRESHOLDS)
 @example([(0, "a", v) for v in range(5)] + [(1, "a", v) for v in (0, 0, 0, 1, 2)], 0.2)
 def test_equal_distance_is_half_of_the_absolute_differences(rows, t):
@@ -212,6 +218,7 @@ def test_ordered_distance_cumulates_differences_in_the_order_of_the_values(rows,
     )
 
 
+@pytest.mark.slow
 @given(ROWS, st.sampled_from([0.1, 0.25, 0.3, 1 / 3, 0.5, 0.7, 0.99]), st.integers(1, 5))
 @example([(0, "a", v) for v in (0, 0, 0, 1, 1, 2, 2, 3, 3, 4)], 0.3, 10)  # alpha itself
 @example([(0, "a", v) for v in (0, 1, 2)], 1 / 3, 2)
@@ -238,6 +245,7 @@ def naive_ratios(rows: list[Row]) -> list[list[tuple[Fraction, Fraction]]]:
     ]
 
 
+@pytest.mark.slow
 @given(ROWS, st.sampled_from([0.05, 0.3, 0.7, 1.0, 2.5]))
 @example([(0, "a", 0), (0, "a", 1), (1, "a", 0)], 0.7)  # the second class lacks a value
 def test_delta_bounds_the_log_of_the_ratio_of_shares_both_ways(rows, delta):
@@ -252,6 +260,7 @@ def test_delta_bounds_the_log_of_the_ratio_of_shares_both_ways(rows, delta):
     )
 
 
+@pytest.mark.slow
 @given(ROWS, st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0, 3.0]))
 @example([(0, "a", 0), (0, "a", 0), (1, "a", 1), (1, "a", 1)], 1.0)  # a share doubles: beta itself
 def test_beta_bounds_what_becomes_more_frequent(rows, beta):
@@ -264,6 +273,7 @@ def test_beta_bounds_what_becomes_more_frequent(rows, beta):
     )
 
 
+@pytest.mark.slow
 @given(ROWS, st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.0, 3.0]))
 @example([(0, "a", 0), (0, "a", 0), (1, "a", 1), (1, "a", 1)], 3.0)  # 1 is above log(2)
 @example([(0, "a", 0), (1, "a", 0)], 0.1)  # one value: nothing to gain

@@ -49,6 +49,7 @@ def test_a_row_is_released_if_the_game_pays(sizes, benefit, loss, gain, cost):
     assert judgement.levels.tolist() == pytest.approx([float(each) for each in lost])
 
 
+@pytest.mark.slow
 @given(SIZES, ABOVE_ZERO, ABOVE_ZERO)
 @example([3], 0.3, 0.1)
 @example([75, 76], 300, 4)

@@ -42,6 +42,7 @@ def combinations_of(rows, size):
     return found
 
 
+@pytest.mark.slow
 @given(rows=ROWS, k=st.integers(1, 6), m=st.integers(1, 3))
 def test_the_rarest_combination_of_at_most_m_values_is_found(rows, k, m):
     found = combinations_of(rows, m)
@@ -64,6 +65,7 @@ def test_the_rarest_combination_of_at_most_m_values_is_found(rows, k, m):
     )
 
 
+@pytest.mark.slow
 @given(
     rows=ROWS,
     k=st.integers(1, 4),
@@ -85,6 +87,7 @@ def test_the_surest_value_of_at_most_l_values_is_found(rows, k, l, c):
     assert judged.holds == (enough and max(shares) <= Fraction(c).limit_denominator(20))
 
 
+@pytest.mark.slow
 @given(rows=ROWS, k=st.integers(2, 5))
 def test_over_all_columns_it_is_k_anonymity_and_weaker_over_fewer(rows, k):
     levels = [
@@ -97,6 +100,7 @@ def test_over_all_columns_it_is_k_anonymity_and_weaker_over_fewer(rows, k):
     assert levels[2] == min(sizes.values())
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     rows=st.lists(st.sampled_from(SIMILAR), min_size=6, max_size=40),

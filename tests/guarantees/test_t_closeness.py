@@ -92,6 +92,7 @@ def distances(rows, **how) -> dict[int, float]:
     return dict(zip(occurring, judgement.levels.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @given(ROWS, trees())
 def test_hierarchical_distance_is_the_sum_of_the_paper(rows, tree):
     whole = Counter(value for _, value in rows)
@@ -127,6 +128,7 @@ def test_distances_are_the_least_cost_of_moving_one_distribution_to_the_other(ro
         assert found == pytest.approx(by_transport(p, q, ground), abs=1e-7)
 
 
+@pytest.mark.slow
 @given(ROWS, trees(rooted=True), st.lists(st.integers(0, 1), min_size=3, max_size=3))
 def test_hierarchical_distance_is_monotone(rows, tree, into):
     frame = pl.DataFrame(rows, schema={"q": pl.Int64, "s": pl.String}, orient="row")

@@ -136,6 +136,7 @@ def test_merging_any_two_classes_of_any_small_table_raises_no_level(n):
                     assert naive_level(guarantee, [*merged, sizes[i] + sizes[j]]) <= before
 
 
+@pytest.mark.slow
 @given(SIZES, BOUNDS)
 def test_bounds_of_nothing_are_those_of_every_class(sizes, risk):
     """No row at risk is the largest risk; no unique row is 2-anonymity."""

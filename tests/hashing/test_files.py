@@ -246,6 +246,7 @@ def leaks(data, texts, values):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["quantiles", "log"])
 def test_no_byte_of_the_table_leaves(tmp_path, numbers):
     name, town, rare, label, word, other = (canary() for _ in range(6))

@@ -150,6 +150,7 @@ COLUMNS[pl.Datetime("ns")] = st.datetimes(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), dtype=st.sampled_from(list(COLUMNS)))
 def test_cells_of_any_type_are_hashed_as_in_a_file(tmp_path_factory, data, dtype):

@@ -49,6 +49,7 @@ def contract():
             yield pytest.param(estimator, check, name, id=f"{variant}-{name}")
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("estimator", "check", "name"), list(contract()))
 def test_scikit_learn_takes_it_for_a_transformer(estimator, check, name):
     if name in EXPECTED:

@@ -27,6 +27,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
 def test_codes_come_home(kind, data):

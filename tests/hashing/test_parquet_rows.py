@@ -128,6 +128,7 @@ def test_each_distinct_text_of_a_small_dictionary_is_hashed_once(tmp_path, monke
     assert lengths == [len(ROWS[name].drop_null().unique()) for name in ("town", "road")]
 
 
+@pytest.mark.slow
 def test_required_columns(tmp_path):
     present = ROWS.select(["town", "zip", "age", "pays"]).drop_null()
     fields = [pa.field(f.name, f.type, nullable=False) for f in present.schema]
@@ -162,6 +163,7 @@ def test_labels(tmp_path):
     assert same(hasher(), without, frame=ROWS.drop_columns(["pays"]))
 
 
+@pytest.mark.slow
 def test_wrong_labels_are_told_of(tmp_path):
     path = tmp_path / "a.parquet"
     missing = ROWS.set_column(7, "pays", pa.array([None, *ROWS["pays"].to_pylist()[1:]]))
@@ -190,6 +192,7 @@ def test_progress_ends_at_all(tmp_path):
     assert told[-1] == 1.0
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_meanwhile(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(ROWS, path, row_group_size=500)

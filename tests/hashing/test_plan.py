@@ -61,6 +61,7 @@ def edges_of(plan, place):
     return edges.tolist()
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", CELLS)
 @BOTH
 @given(data=st.data())

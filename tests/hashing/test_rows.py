@@ -76,6 +76,7 @@ def test_slices_are_those_of_the_rows(rows, start, stop):
         assert HashedRows.from_batch(sliced).equals(some)
 
 
+@pytest.mark.slow
 @given(rows=some_rows(), cuts=st.lists(st.integers(0, 6), max_size=3))
 def test_parts_are_joined_in_order(rows, cuts):
     bounds = [0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]
@@ -103,6 +104,7 @@ def test_parts_of_different_forms_are_not_joined():
         HashedRows.concat([])
 
 
+@pytest.mark.slow
 @given(rows=some_rows().filter(lambda it: it.bits < 8))
 def test_a_matrix_adds_up_what_is_there_twice(rows):
     dense = rows.to_csr().toarray()

@@ -28,6 +28,7 @@ def pair(dtype):
     return Pair((codes, codes), np.ones(3, np.uint8))
 
 
+@pytest.mark.slow
 def test_a_kernel_is_compiled_for_codes_of_all_widths_at_once():
     kernel = njit(lambda pair, wide: pair.lanes[0][0, 0] + pair.flags[0] + wide[0, 0])
     wide, run = np.ones((1, 1)), in_all_widths(kernel)

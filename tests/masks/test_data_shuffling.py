@@ -41,6 +41,7 @@ def own_relation(before, after, given):
     return np.corrcoef(*rest)[0, 1]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     cells=st.lists(st.none() | st.integers(-(2**62), 2**62), min_size=120, max_size=200),

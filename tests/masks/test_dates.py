@@ -28,6 +28,7 @@ def start(date, to):
     return date if to == "day" else date.replace(month=month, day=1)
 
 
+@pytest.mark.slow
 @given(
     dates=st.lists(st.none() | st.dates(dt.date(1, 1, 10)), max_size=30),
     to=st.sampled_from(["year", "quarter", "month", "week"]),
@@ -39,6 +40,7 @@ def test_dates_start_their_unit(dates, to):
     assert found.to_list() == [None if it is None else start(it, to) for it in dates]
 
 
+@pytest.mark.slow
 @given(
     times=st.lists(st.none() | st.datetimes(dt.datetime(1700, 1, 1)), max_size=30),  # noqa: DTZ001 # local
     to=st.sampled_from(["year", "quarter", "month", "week", "day", "hour"]),

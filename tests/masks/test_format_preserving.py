@@ -45,6 +45,7 @@ def kind(character):
     return character if not character.isalpha() else "A" if character.isupper() else "a"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     values=st.lists(
@@ -93,6 +94,7 @@ def test_cards_are_valid_again(payloads):
     assert plan(mask).reverse(found).to_list() == cards
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(values=st.lists(st.from_regex(r"[0-9]{13}", fullmatch=True), min_size=1, max_size=20))
 def test_wrong_cards_stay_wrong_where_that_is_asked(values):
@@ -105,6 +107,7 @@ def test_wrong_cards_stay_wrong_where_that_is_asked(values):
     assert plan(mask).reverse(found).to_list() == values
 
 
+@pytest.mark.slow
 def test_ibans_are_valid_again():
     """Country, structure, modulo 97, and the national check digits of Spain, Belgium, Norway."""
     iban = pytest.importorskip("stdnum.iban")
@@ -137,6 +140,7 @@ def test_many_ibans_of_many_countries_are_judged_as_stdnum_judges_them():
     assert plan(mask).reverse(found).to_list() == values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "values"),
     [
@@ -268,6 +272,7 @@ class _Rare:
         return np.full(len(numbers), self._asked == 1)
 
 
+@pytest.mark.slow
 @given(first=st.binary(min_size=32, max_size=32), second=st.binary(min_size=32, max_size=32))
 def test_other_keys_write_other_values_and_none_is_shown(first, second):
     """A repr is what a log holds."""

@@ -47,6 +47,7 @@ tables = st.lists(cell, min_size=4, max_size=40)
 trees = st.sampled_from([None, TREE])
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(cells=tables, k=st.integers(2, 4), m=st.integers(1, 4), tree=trees)
 def test_no_set_of_m_items_is_rare(cells, k, m, tree):
@@ -156,6 +157,7 @@ def least_cut(cells, tree, k, m):
 SMALL = tuple((it, "left" if it in "ab" else "right") for it in "abcd")
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     cells=st.lists(

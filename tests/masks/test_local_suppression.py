@@ -51,6 +51,7 @@ cell = st.none() | st.integers(0, 3)
 tables = st.lists(st.tuples(cell, cell, cell, cell), min_size=3, max_size=30)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(rows=tables, k=st.integers(2, 3), size=st.none() | st.integers(1, 4))
 def test_k_rows_agree_with_every_row(rows, k, size):
@@ -67,6 +68,7 @@ def test_k_rows_agree_with_every_row(rows, k, size):
             assert before == after
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(rows=tables, k=st.integers(2, 3), size=st.none() | st.integers(1, 4))
 def test_its_claim_is_what_the_verifier_counts(rows, k, size):
@@ -114,6 +116,7 @@ def fewest(rows, k):
 small = st.integers(0, 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(small, small), min_size=3, max_size=5)
@@ -126,6 +129,7 @@ def test_no_more_than_three_times_the_fewest_cells(rows, k):
     assert cells(table, suppressed(table, k=k)) <= 3 * fewest(rows, k)
 
 
+@pytest.mark.slow
 def test_on_average_few_cells_more_than_the_fewest():
     """All tables of four rows of two columns with three values: 10% more at most."""
     used = least = 0
@@ -178,6 +182,7 @@ def test_two_cheap_cells_are_suppressed_before_a_dear_one():
     assert suppressed(table, k=2, importance={"a": 3.0})["a"].null_count() == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(rows=tables, seed=st.randoms(use_true_random=False))
 def test_the_number_of_cells_does_not_depend_on_the_order_of_rows(rows, seed):

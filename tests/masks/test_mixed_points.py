@@ -115,6 +115,7 @@ def flat(cells):
     return [cell for each in cells for cell in each]
 
 
+@pytest.mark.slow
 @given(groups)
 def test_means_of_integers_are_exact_and_rounded_half_to_even(cells):
     column = pl.Series("n", flat(cells), dtype=pl.Int64)
@@ -125,6 +126,7 @@ def test_means_of_integers_are_exact_and_rounded_half_to_even(cells):
     assert found.to_list() == [round(Fraction(sum(each), len(each))) for each in cells]
 
 
+@pytest.mark.slow
 @given(groups)
 def test_means_of_decimals_keep_the_last_place(cells):
     column = pl.Series("n", [Decimal(it).scaleb(-3) for it in flat(cells)], dtype=pl.Decimal(25, 3))
@@ -161,6 +163,7 @@ def test_means_have_the_type_of_the_column(cells, dtype, mean):
     assert found.to_list() == [mean, None]
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40), st.integers(1, 5))
 def test_a_mean_of_floats_lies_between_the_ends_of_its_group(cells, n_groups):
     group = np.arange(len(cells)) % min(n_groups, len(cells))

@@ -16,6 +16,7 @@ from masks.masking import masked  # type: ignore[import-not-found] # beside, not
 ORDER = ("none", "primary", "secondary", "tertiary", "doctor")
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.none() | st.sampled_from(ORDER), max_size=20),
     bounds=st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(

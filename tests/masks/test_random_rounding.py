@@ -18,6 +18,7 @@ from halfmask.masks import RandomRounding
 from masks.masking import masked  # type: ignore[import-not-found] # beside, not in a package
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.none() | st.integers(-(2**61), 2**61), min_size=1, max_size=30),
     base=st.integers(1, 10_000),
@@ -32,6 +33,7 @@ def test_whole_numbers_become_a_multiple_next_to_them(cells, base):
         assert got in ({below} if cell == below else {below, below + base})
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.none() | st.integers(-(10**20), 10**20), min_size=1, max_size=20),
     base=st.sampled_from([0.05, 0.5, 7.0]),
@@ -51,6 +53,7 @@ def test_decimals_become_a_multiple_next_to_them(cells, base):
             assert abs(Fraction(got) - Fraction(amount)) < exact
 
 
+@pytest.mark.slow
 @given(cells=st.lists(st.none() | st.integers(-(10**6), 10**6), min_size=1, max_size=20))
 def test_floats_that_are_multiples_stay(cells):
     """0.3 is three tenths, though a float can't say so."""

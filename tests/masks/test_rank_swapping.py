@@ -32,6 +32,7 @@ def farthest(before, after):
     return int(np.maximum(low - own_high + 1, own_low - high + 1).max(initial=0))
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     cells=st.lists(st.none() | st.integers(-(2**62), 2**62), max_size=60),
@@ -54,6 +55,7 @@ def test_values_of_each_stratum_stay_and_ranks_are_near(cells, share, stratum):
         assert distance <= max(1, int(Fraction(str(share)) * before.count()))
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(n=st.integers(1, 200), share=st.floats(0.005, 1.0))
 def test_each_cell_but_one_has_a_partner(n, share):

@@ -14,6 +14,7 @@ from halfmask.masks import Redaction
 from masks.masking import masked  # type: ignore[import-not-found] # beside, not in a package
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.none() | st.text(), max_size=20),
     sign=st.characters(exclude_categories=["Cs"]),

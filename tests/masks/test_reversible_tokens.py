@@ -20,6 +20,7 @@ def plan(key=KEY):
     return ReversibleTokens().fit("x", pl.String(), None, key)
 
 
+@pytest.mark.slow
 @given(values=st.lists(st.none() | st.text(max_size=40), min_size=1, max_size=20))
 def test_the_key_reverses_and_equal_values_have_equal_tokens(values):
     """Any text, such as one that ends in the padding's own bytes."""

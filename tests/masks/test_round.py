@@ -82,6 +82,7 @@ def test_decimals_may_not_have_too_many_places():
         Rounding(base=1e-20).written("pay", pl.Decimal(10, 2))
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.none() | st.integers(-(2**62), 2**62), min_size=1, max_size=30),
     digits=st.integers(1, 15),
@@ -99,6 +100,7 @@ def test_whole_numbers_keep_their_leading_digits(cells, digits):
             assert got == round(Fraction(cell, unit)) * unit
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.none() | st.integers(-(10**25), 10**25), min_size=1, max_size=20),
     digits=st.integers(1, 15),

@@ -41,6 +41,7 @@ def test_a_simple_sample_has_exactly_its_size(n_rows, fraction):
     assert kept(SimpleSampling(n=n_rows), table).all()
 
 
+@pytest.mark.slow
 def test_each_row_and_pair_of_a_simple_sample_has_its_probability():
     """3 of 8 rows: 3/8 for a row, 3/28 for a pair; a sample that leans to the front would fail."""
     table, runs = pl.DataFrame({"x": range(8)}), 4000

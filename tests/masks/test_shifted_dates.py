@@ -28,6 +28,7 @@ def stays(rows):
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     rows=st.lists(

@@ -51,6 +51,7 @@ def test_the_choice_is_the_keyed_hash_of_the_value():
         assert got == pool.texts(np.array([number]))[0]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(values=st.lists(st.none() | st.text(max_size=5), min_size=1, max_size=30))
 def test_equal_values_have_equal_substitutes_in_any_batch(values):
@@ -94,6 +95,7 @@ def test_the_test_above_has_power():
     assert moved > 5
 
 
+@pytest.mark.slow
 def test_unique_substitutes_are_all_different():
     """For more values than a shared pool could serve; the same in every pass."""
     table = pl.DataFrame({"x": [f"person {i}" for i in range(20_000)] * 2})

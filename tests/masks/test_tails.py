@@ -100,6 +100,7 @@ def test_whole_numbers_between_bounds_with_places_are_floats_or_refused():
         masked(mask, pl.Series("n", [-(2**53) - 1]))
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(st.integers(-20, 20), min_size=1, max_size=40),
     shares=st.tuples(st.none() | st.floats(0.01, 0.5), st.none() | st.floats(0.01, 0.5)),

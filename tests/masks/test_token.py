@@ -104,6 +104,7 @@ def integer_tokens(cells, dtype, key=KEY):
     return KeyedTokens(integers=True).fit("id", dtype(), None, key).apply(column, 0)
 
 
+@pytest.mark.slow
 @given(dtype=st.sampled_from(WIDTHS), data=st.data())
 def test_tokens_of_integers_are_integers_of_the_same_width_and_sign(dtype, data):
     """Different ones of different ones, in any batch."""

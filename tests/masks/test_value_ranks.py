@@ -54,6 +54,7 @@ def test_runs_of_near_numbers_are_sorted(n, spread):
     np.testing.assert_array_equal(numbers[rows], np.sort(numbers))
 
 
+@pytest.mark.slow
 @given(cells=st.lists(st.none() | st.integers(-5, 5), min_size=1, max_size=40))
 def test_scores_are_normal_quantiles_of_mean_ranks(cells):
     """As scipy ranks them; missing where the cell is."""

@@ -52,6 +52,7 @@ def test_a_constant_column(tmp_path, kind):
     assert rows.height >= 90
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.Float64, pl.Date])
 def test_a_column_that_is_all_missing(tmp_path, kind, dtype):

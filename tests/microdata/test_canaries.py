@@ -271,6 +271,7 @@ def test_nothing_of_a_frame_leaks(desk, canaries, tmp_path, kind, output):
     assert canaries.seen_in(written, repr(release), repr(release.utility), repr(wanted)) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recoding", ["ranges", "centroid", "representative"])
 def test_nothing_of_a_file_leaks(desk, canaries, tmp_path, recoding):
     """With other recodings a rare category may be named, for its row leaves; nothing else may."""
@@ -281,6 +282,7 @@ def test_nothing_of_a_file_leaks(desk, canaries, tmp_path, recoding):
     assert canaries.leaked(tmp_path / "out") <= {"rare town"}
 
 
+@pytest.mark.slow
 def test_nothing_leaks_through_parts_and_samples(desk, canaries, tmp_path, monkeypatch):
     """The ways that large tables take, spilled parts and samples, leak nothing either."""
     monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 60)

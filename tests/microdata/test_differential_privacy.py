@@ -128,6 +128,7 @@ def test_neither_exact_counts_nor_original_values_are_told(tmp_path, monkeypatch
             getattr(release, name)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_same_draws")
 def test_python_and_the_command_line_give_the_same(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -23,6 +23,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 1)), min_size=1),
     st.sampled_from([1 << 62, 5, 1]),

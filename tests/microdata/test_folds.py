@@ -98,6 +98,7 @@ def test_a_table_in_memory_is_folded_once_by_the_engine_it_is_given(tmp_path):
     assert one.equals(other)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_batches")
 def test_a_key_fixes_the_release_of_a_sampled_table(monkeypatch, tmp_path):
     for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):

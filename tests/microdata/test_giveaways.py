@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from microdata.learned_people import (  # type: ignore[import-not-found] # beside, not in a package
     codes,
@@ -16,6 +17,7 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 )
 
 
+@pytest.mark.slow
 def test_a_column_that_gives_the_label_away_is_named():
     table = people()
     table = table.with_columns(note=codes(table))
@@ -38,6 +40,7 @@ def test_a_column_that_nearly_gives_it_away_is_named_with_its_share():
     assert 0.98 < score < 1.0
 
 
+@pytest.mark.slow
 def test_numbers_give_numbers_and_classes_away():
     table = people(1_000)
     number = table.with_columns(pay=pl.col("spent") * 3 + 1)
@@ -48,6 +51,7 @@ def test_numbers_give_numbers_and_classes_away():
     assert compared(split).giveaways == (("pay", 1.0),)
 
 
+@pytest.mark.slow
 def test_a_quasi_identifier_gives_nothing_away_since_it_is_recoded():
     table = people(1_000).with_columns(spent=pl.col("age") * 2.0)
     assert "age" not in dict(compared(table, "spent").giveaways)

@@ -69,6 +69,7 @@ def test_rows_held_out_are_in_no_release(split):
     assert (model.train_rows, model.released_rows, model.test_rows) == (180, 180, 60)
 
 
+@pytest.mark.slow
 def test_a_peeking_comparison_shows(monkeypatch):
     """A label that nothing tells can only be learnt from the test rows themselves.
 
@@ -115,6 +116,7 @@ def test_the_same_rows_are_raw_and_released(split):
     assert not np.array_equal(rows["raw"].features, rows["released"].features)
 
 
+@pytest.mark.slow
 def test_the_label_is_no_feature(split):
     """A model that predicts a column doesn't see it, nor any other label."""
     compared(people(), columns={"spent": {"label": True}})
@@ -185,6 +187,7 @@ def test_a_label_that_is_a_quasi_identifier():
     assert compared(people(), label="smoker", method={"name": "guided"}) is None
 
 
+@pytest.mark.slow
 def test_a_label_that_is_sensitive():
     """A sensitive column can be the label: guarantees are kept in the comparison, too."""
     promises = promise("distinct-l-diversity", "illness", l=3)
@@ -214,6 +217,7 @@ def test_columns_without_values():
     assert compared(table).raw.accuracy > 0.5
 
 
+@pytest.mark.slow
 def test_the_same_table_gives_the_same_figure():
     """The split and the models are the same each time, whatever the key."""
     wanted = policy(columns={"buys": {"label": True}})

@@ -78,6 +78,7 @@ def test_what_is_not_clear_is_refused(said):
         protect(PEOPLE, **said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["salary", "disease"])
 def test_a_column_nobody_named_whose_values_are_all_different_is_dropped(name):
     """It would single out every row unchanged, whatever its name says."""
@@ -145,6 +146,7 @@ def test_an_identifier_named_as_sensitive_is_refused(column, values):
         make_policy(table, quasi_identifiers=["age"], sensitive=[column], k=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [PEOPLE["email"], PHONES], ids=["mail", "phone"])
 def test_an_identifier_named_as_a_quasi_identifier_is_warned_of(values):
     """Sets of a class would list the addresses; `describe` would have dropped the column."""
@@ -157,6 +159,7 @@ def test_an_identifier_named_as_a_quasi_identifier_is_warned_of(values):
     assert not any("@x.org" in str(each.message) or "+49" in str(each.message) for each in said)
 
 
+@pytest.mark.slow
 def test_a_sensitive_column_that_may_identify_is_warned_of():
     table = PEOPLE.with_columns(pl.Series("x", FREE))
 
@@ -165,6 +168,7 @@ def test_a_sensitive_column_that_may_identify_is_warned_of():
     assert made.policy.columns["x"].role == "sensitive"
 
 
+@pytest.mark.slow
 def test_names_that_can_be_read_once_are_kept():
     """A generator that a check had read would name no column."""
     names: Any = (iter(["illness"]), iter(["thing"]))

@@ -200,6 +200,7 @@ def test_a_policy_with_masks_is_written_and_read_back():
     assert other.sha256 != said.sha256
 
 
+@pytest.mark.slow
 def test_a_model_learns_from_masked_rows_and_is_tested_on_raw_ones():
     """Noise in the label costs the learner of the release, not that of the raw rows."""
     rng = np.random.default_rng(5)

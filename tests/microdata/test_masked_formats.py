@@ -97,6 +97,7 @@ def test_all_techniques_are_claimed_and_counted(people, tmp_path, fmt, text):
     assert "CANARY" not in manifest
 
 
+@pytest.mark.slow
 def test_each_claim_is_due(people, tmp_path):
     """Without any one of them, but that of microaggregation, the release doesn't hold."""
     hm.mask(people, policy(), key=bytes(32)).write(tmp_path / "out")

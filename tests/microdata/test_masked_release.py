@@ -59,6 +59,7 @@ def policy(more="", text=TEXT):
     return Policy.from_toml(text.replace("MORE", more))
 
 
+@pytest.mark.slow
 def test_a_release_of_masks_alone_is_verified_on_disk(people, tmp_path):
     """Each technique that can be counted has its claim; the identifier is dropped."""
     release = hm.mask(people, policy(), key=KEY).write(tmp_path / "out")
@@ -81,6 +82,7 @@ def test_a_release_of_masks_alone_is_verified_on_disk(people, tmp_path):
     assert any(line.startswith("no-privacy-model:") for line in json.loads(said)["weaknesses"])
 
 
+@pytest.mark.slow
 def test_risk_and_utility_are_measured_with_three_arms(people):
     """Coarser numbers are found less often, and cost more."""
     fine, coarse = (
@@ -97,6 +99,7 @@ def test_risk_and_utility_are_measured_with_three_arms(people):
     assert "code" not in fine.assessment.columns  # a token says nothing of a value
 
 
+@pytest.mark.slow
 def test_the_report_says_on_how_many_rows_it_was_measured(people, tmp_path, monkeypatch):
     """A part of a large table: there groups are smaller."""
     hm.mask(people, policy(), key=KEY).write(tmp_path / "whole")
@@ -110,6 +113,7 @@ def test_the_report_says_on_how_many_rows_it_was_measured(people, tmp_path, monk
     assert f"measured on {part.assessment.rows} of 400 rows, drawn at random" in pages[1]
 
 
+@pytest.mark.slow
 def test_masks_of_several_columns_and_of_rows(people, tmp_path):
     """A sample states how many rows were read; columns are compared with their own rows."""
     said = policy(
@@ -129,6 +133,7 @@ def test_masks_of_several_columns_and_of_rows(people, tmp_path):
     assert hm.verify(tmp_path / "out").holds
 
 
+@pytest.mark.slow
 def test_a_technique_that_changes_between_passes_gets_no_release(people, tmp_path, monkeypatch):
     """Power: the claims are of what is written, and the verifier counts it."""
     plan = type(Rounding(base=1).fit("age", pl.Int64(), None, KEY))
@@ -140,6 +145,7 @@ def test_a_technique_that_changes_between_passes_gets_no_release(people, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_rows_in_the_same_order(people):
     """Another key gives other tokens."""
     first, again, other = (hm.mask(people, policy(), key=it).data for it in (KEY, KEY, bytes(32)))
@@ -148,6 +154,7 @@ def test_the_same_key_gives_the_same_rows_in_the_same_order(people):
     assert not set(first["code"]) & set(other["code"])
 
 
+@pytest.mark.slow
 def test_frames_of_other_libraries_come_back(people):
     """As the table came in."""
     found = hm.mask(people.to_pandas(), policy(), key=KEY).data
@@ -181,6 +188,7 @@ def test_bad_input_is_refused(people, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replace", ["type", "token"])
 def test_details_in_texts_are_replaced_and_counted_on_the_page(people, tmp_path, replace):
     """The names of the identifier column are found in the texts of other rows."""
@@ -205,6 +213,7 @@ def test_details_in_texts_are_replaced_and_counted_on_the_page(people, tmp_path,
     assert "free-text:" in said
 
 
+@pytest.mark.slow
 def test_codes_that_are_called_categorical_are_not_measured_as_numbers():
     """A difference of sexes is none, and neither is a mean of towns."""
     rng = np.random.default_rng(0)

@@ -128,6 +128,7 @@ def class_keeps(guarantee, people, whole):
     return verdicts[guarantee["model"]](**given)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("model", MODELS)
 def test_each_class_keeps_the_guarantee_in_persons(model, method):

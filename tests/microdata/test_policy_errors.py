@@ -175,6 +175,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(place=st.sampled_from(PLACES), value=VALUES)
 def test_whatever_is_put_anywhere_is_taken_or_refused_in_our_words(place, value):

@@ -151,6 +151,7 @@ def test_labels_of_every_format_are_read_back(fmt, tmp_path):
     assert (check.counted, check.holds) == (release.claims[0].evidence.achieved, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fmt", ["parquet", "csv"])
 def test_ranges_in_two_columns_are_read_back(fmt, tmp_path):
     persons = people(400)
@@ -172,6 +173,7 @@ def test_ranges_in_two_columns_are_read_back(fmt, tmp_path):
     assert (check.counted, check.holds) == (made[0].claims[0].evidence.achieved, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mondrian", "mdav"])
 def test_nodes_of_a_hierarchy_cover_people_whom_the_table_lacks(method, tmp_path):
     """A node covers all of its leaves, not those of the table alone."""

@@ -48,6 +48,7 @@ def facts(written):
     return report_facts(written, written.manifest, written.verification)
 
 
+@pytest.mark.slow
 def test_promises_are_what_the_verifier_counted(facts, written):
     """Each promise says what was asked, and what was counted on disk, by how many rows."""
     checks = written.verification.claims
@@ -63,6 +64,7 @@ def test_promises_are_what_the_verifier_counted(facts, written):
     assert {each.quasi_identifiers for each in facts.guarantees} == {QUASI}
 
 
+@pytest.mark.slow
 def test_rows_and_files_are_those_of_the_manifest(facts, written):
     """Rows in and out, files, hashes and versions."""
     manifest = written.manifest
@@ -77,6 +79,7 @@ def test_rows_and_files_are_those_of_the_manifest(facts, written):
     assert facts.n_dropped == 1
 
 
+@pytest.mark.slow
 def test_risks_are_those_that_were_counted(facts, written):
     """Risks before and after are the numbers that stand in the manifest."""
     said = json.loads(json.dumps(written.manifest.details["risk"]))
@@ -93,6 +96,7 @@ def test_risks_are_those_that_were_counted(facts, written):
     assert sum(share.after for share in facts.class_sizes) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_columns_and_what_is_unprotected(facts):
     """Each column that leaves has its treatment; columns that nothing protects are named."""
     treated = {column.name: column.treatment for column in facts.columns}
@@ -108,6 +112,7 @@ def test_columns_and_what_is_unprotected(facts):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_page_shows_those_numbers(facts, written, tmp_path):
     """The three numbers that matter stand on the page as they were counted."""
     page = html.unescape((tmp_path / "out" / "report.html").read_text())

@@ -36,6 +36,7 @@ def table(n, first=0):
     )
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=4))
 def test_each_piece_comes_back_in_the_order_of_the_parts(tmp_path_factory, sizes):
     folder, first = tmp_path_factory.mktemp("aside"), 0
@@ -75,6 +76,7 @@ def many(monkeypatch):
     monkeypatch.setattr("halfmask.microdata._classes.render_report", lambda _facts: "")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many")
 @pytest.mark.parametrize("divided", [False, True], ids=["frame", "parquet"])
 def test_a_part_of_the_table_is_one_file_aside(tmp_path, monkeypatch, divided):

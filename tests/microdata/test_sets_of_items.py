@@ -94,6 +94,7 @@ def test_on_the_command_line(baskets, tmp_path, capsys):
     assert manifest["claims"][1]["evidence"]["largest_set"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["frame", "parquet", "jsonl"])
 def test_lists_are_read_as_sets(baskets, tmp_path, form):
     """With the separator under [input]: the release is that of the texts."""

@@ -41,6 +41,7 @@ def _released(ages: list[int], *, recoding: str, hierarchy: object = None) -> Re
     return release
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("recoding", "hierarchy"),
     [

@@ -93,6 +93,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_written_and_verified(tmp_path, kind):
     release = made(kind)
@@ -142,6 +143,7 @@ def test_partial_keeps_the_other_columns_and_rows_that_are_many():
     assert not drawn.filter(sizes < 3).equals(learnt.filter(sizes < 3))
 
 
+@pytest.mark.slow
 def test_same_key_same_rows_and_another_key_others():
     unattacked = policy("control_fraction = 0\n" + KINDS["full"])
     one, again, other = (
@@ -383,6 +385,7 @@ def survey_policy(more: str) -> Policy:
     return Policy.from_toml(f"halfmask = 1\n{''.join(columns)}[synthesis]\n{more}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["trees", "forest"])
 def test_each_copy_of_an_honest_survey_is_at_chance_whatever_the_key(tmp_path, monkeypatch, model):
     """Six of eight keys were refused, or one copy of three had half again as many as chance."""
@@ -403,6 +406,7 @@ def test_each_copy_of_an_honest_survey_is_at_chance_whatever_the_key(tmp_path, m
     assert (tmp_path / "out" / "report.html").read_text().count("by chance") >= 1
 
 
+@pytest.mark.slow
 def test_rows_that_many_people_have_are_nobodys(tmp_path):
     """A rare category isn't written, so that all drawn rows equal rows of many people."""
     n = 2_000
@@ -436,6 +440,7 @@ def test_without_rows_set_aside_it_is_said_that_nothing_was_attacked(tmp_path, m
     assert made("full").assessment.findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["partial", "risky cells"])
 def test_partial_rows_state_whom_their_unchanged_cells_single_out(tmp_path, kind):
     """A naive count: of rows that were changed the kept cells, of others all."""

@@ -37,6 +37,7 @@ class Watched(LocalEngine):
         return LocalEngine.map(self, given, apply)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize(
     "section", ['kind = "full"\nrows = 250', 'kind = "hybrid"\noriginal_share = 0.5']

@@ -73,6 +73,7 @@ def parts(request, monkeypatch, in_batches):  # noqa: ARG001 # parts come of bat
     return request.param
 
 
+@pytest.mark.slow
 def test_the_order_says_nothing_of_the_table(tmp_path, parts):
     """Neither where a row stood nor which class it is of shows in the order of the files."""
     protect_to(people(2000), policy(), tmp_path / "out", key=KEY)
@@ -107,6 +108,7 @@ def test_a_file_sorted_by_class_shows(tmp_path, monkeypatch):
     assert traces_of_order(released(tmp_path / "out"))["classes"] > 5
 
 
+@pytest.mark.slow
 def test_the_part_says_nothing_of_the_place(tmp_path, monkeypatch, in_batches):  # noqa: ARG001
     """Rows go to random parts: each part has rows of the whole table."""
     monkeypatch.setattr(_writing, "PART_ROWS", 500)
@@ -165,6 +167,7 @@ def test_many_parts_hold_all_rows_once(tmp_path, monkeypatch, in_batches):  # no
     ]
 
 
+@pytest.mark.slow
 def test_a_part_without_rows(tmp_path, monkeypatch, in_batches):  # noqa: ARG001
     """A part that no row was drawn for is a file like the others."""
     monkeypatch.setattr(_writing, "PART_ROWS", 1)
@@ -206,6 +209,7 @@ def test_a_sampled_table_with_missing_policies(tmp_path, sampled):  # noqa: ARG0
     assert found["row"].to_list() == table.drop_nulls(["town", "spent"])["row"].to_list()
 
 
+@pytest.mark.slow
 def test_a_sampled_table_suppresses_within_its_budget(tmp_path, sampled):  # noqa: ARG001
     """Cells that miss a guarantee on all rows are left out up to the declared share."""
     promises = [K, promise("t-closeness", "illness", t=0.21)]

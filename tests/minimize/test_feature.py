@@ -20,6 +20,7 @@ def feature(cells, *, kind="numeric", hierarchy=None):
     return Feature.of(0, coding, coding.codes(series))
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.none() | st.integers(-20, 60), min_size=2, max_size=40).filter(
         lambda cells: any(cell is not None for cell in cells)

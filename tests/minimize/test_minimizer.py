@@ -88,6 +88,7 @@ def test_scikit_learn_pipelines_and_polars_output():
     assert "shoe" in minimizer.generalizations_.not_needed
 
 
+@pytest.mark.slow
 def test_pandas_keeps_its_index_and_its_types():
     frame = people().to_pandas().astype({"city": "category", "age": "int32"})
     frame.index = [f"row {i}" for i in range(len(frame))]
@@ -145,6 +146,7 @@ CALLERS = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("caller", CALLERS.values(), ids=CALLERS)
 @pytest.mark.parametrize("cell", ["A ", "Z", "a", None])
 def test_unseen_categories_of_unchanged_columns_are_an_error_or_the_commonest(caller, cell):

@@ -38,6 +38,7 @@ def test_numbers_that_are_categories():
     assert sorted(p.values for p in parts) == [(0, 2, 3, 5), (1, 4)]  # no frame's
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_frames_of_three_libraries(library):
     turn = LIBRARIES[library]

@@ -45,6 +45,7 @@ def test_a_lower_target_lets_more_go():
     assert lost[0] > 2 * lost[1]
 
 
+@pytest.mark.slow
 def test_only_the_named_features_change():
     frame = people()
 
@@ -67,6 +68,7 @@ def test_a_feature_with_thousands_of_values_is_cut_where_the_model_cuts():
     assert min(abs(float(part.low or 0) - 50) for part in income.parts[1:]) < 5
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_result_and_asks_few_questions():
     one, two = minimized().fit(people()), minimized().fit(people())
 

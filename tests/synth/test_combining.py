@@ -32,6 +32,7 @@ def test_tables_that_agree_give_a_normal_interval():
     assert (low, high) == pytest.approx((2 - 1.959964, 2 + 1.959964))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["full", "partial"])
 def test_intervals_hold_the_mean_of_the_population_as_often_as_they_say(kind):
     """Synthesis of a normal mean whose theory is known; ignoring synthesis covers too seldom."""

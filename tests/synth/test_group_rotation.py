@@ -28,6 +28,7 @@ def table(n: int = 300, seed: int = 0) -> pl.DataFrame:
     )
 
 
+@pytest.mark.slow
 @given(st.integers(2, 12), st.integers(0, 2**32 - 1))
 def test_a_rotation_is_orthogonal_and_leaves_the_mean(size, seed):
     turned = _rotation(size, np.random.default_rng(seed))
@@ -35,6 +36,7 @@ def test_a_rotation_is_orthogonal_and_leaves_the_mean(size, seed):
     assert np.allclose(turned @ np.ones(size), np.ones(size))
 
 
+@pytest.mark.slow
 def test_rotations_are_uniform_whatever_is_turned_first():
     """Of three points, two that are exchanged turn into the same distribution of angles."""
     rng = np.random.default_rng(0)

@@ -64,6 +64,7 @@ def test_numbers_of_many_digits_are_nobodys(model):
         assert not any(set(original[name]) & set(turned.rows[name]) for name in "xy")
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.integers(-9, 9) | st.none(), min_size=8, max_size=60),

@@ -110,6 +110,7 @@ def test_other_guarantees_stay_and_the_estimator_isnt_touched():
     assert not hasattr(diverse, "model_")
 
 
+@pytest.mark.slow
 def test_a_k_that_rows_cant_keep_is_impossible():
     found = accuracy_by_k(of(), X, Y, ks=[5, 161, 500])
     assert [cost.k for cost in found.costs] == [5]
@@ -122,6 +123,7 @@ def test_numbers_have_scores_too():
     assert found.costs[0].score > 0.9
 
 
+@pytest.mark.slow
 def test_progress_tells_each_k_and_part():
     heard: list[str] = []
 
@@ -214,6 +216,7 @@ def test_no_guide_is_trained_for_a_k_that_no_part_has_rows_for():
     assert found.impossible == (500,)
 
 
+@pytest.mark.slow
 def test_why_a_k_is_impossible_is_told():
     labels = np.array(["a", "b"])[Y]
     model = of(guarantees=[KAnonymity(k=2), DistinctLDiversity(l=4, column="label")])

@@ -70,6 +70,7 @@ def test_every_class_keeps_k_in_what_the_model_is_given(representative, predict_
     assert classes_of(np.ascontiguousarray(people_)).min() >= 10
 
 
+@pytest.mark.slow
 def test_a_class_below_k_leaves_no_model(monkeypatch):
     def careless(data):
         found = partitioned(data)
@@ -85,6 +86,7 @@ def test_a_class_below_k_leaves_no_model(monkeypatch):
     assert not hasattr(model, "model_")
 
 
+@pytest.mark.slow
 def test_one_row_with_a_representative_of_its_own_leaves_no_model(monkeypatch):
     """The second of four representatives differs for one row only."""
 
@@ -102,6 +104,7 @@ def test_one_row_with_a_representative_of_its_own_leaves_no_model(monkeypatch):
     assert not hasattr(model, "model_")
 
 
+@pytest.mark.slow
 def test_classes_whose_labels_miss_a_guarantee_leave_no_model(monkeypatch):
     def careless(data):
         found = partitioned(data)
@@ -214,6 +217,7 @@ def test_another_model_of_the_rows_and_labels_is_the_model():
     assert np.array_equal(written[:500], clone(model).fit_transform(rows, y))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.integers(2, 60), st.integers(0, 99), st.booleans())
 def test_k_holds_for_any_k_and_other_columns_stay(k, seed, all_columns):
@@ -269,6 +273,7 @@ def test_closeness_of_numeric_labels_goes_by_their_size(as_labels):
     assert 0.05 < farthest <= 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", ["ordered", "hierarchical"])
 def test_labels_are_counted_again_by_their_hierarchy_too(distance):
     # It knows a label that nobody has.
@@ -284,6 +289,7 @@ def test_labels_are_counted_again_by_their_hierarchy_too(distance):
     assert len(set(model.anonymizer_.cells_)) > 2
 
 
+@pytest.mark.slow
 def test_a_model_of_anonymized_people_keeps_most_of_its_accuracy():
     rows, y = people(2000)
     test, y_test = people(2000, seed=1)
@@ -339,6 +345,7 @@ def test_bad_input_is_refused_by_name(change, error, message):
         AnonymizedEstimator(**settings_).fit(rows, y)
 
 
+@pytest.mark.slow
 def test_an_encoder_of_the_users_own_is_followed():
     rows, y = people()
     encoder = make_column_transformer(

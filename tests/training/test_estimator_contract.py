@@ -93,6 +93,7 @@ def test_it_can_be_searched_piped_and_cloned():
     assert np.array_equal(again.fit(X, Y).representatives_, fitted.representatives_)
 
 
+@pytest.mark.slow
 def test_a_frozen_guide_survives_cloning():
     guide = FrozenEstimator(LogisticRegression().fit(X, Y))
     assert cross_val_score(of(split_targets=guide), X, Y, cv=2).min() > 0.9
@@ -125,6 +126,7 @@ def test_before_a_fit_and_after_one_that_failed_it_isnt_fitted(ask):
             model.score(X, Y)
 
 
+@pytest.mark.slow
 def test_it_knows_its_columns():
     model = of().fit(X, Y)
     assert model.n_features_in_ == 3
@@ -237,6 +239,7 @@ def test_k_holds_at_the_ends(rows, k):
     assert smallest(model, rows, Y) >= k
 
 
+@pytest.mark.slow
 def test_only_a_constant_may_be_known():
     rows = np.column_stack([X[:, 0], np.full(200, 7.1)])
     model = of(quasi_identifiers=[1]).fit(rows, Y)
@@ -266,6 +269,7 @@ def test_a_column_with_the_name_of_the_label_is_refused_where_both_are_meant():
     assert of().fit(rows, Y).judgements_[0].holds
 
 
+@pytest.mark.slow
 def test_rows_at_runtime_that_miss_what_never_was_missing_have_no_class():
     model = of().fit(X, Y)
     with pytest.raises(SchemaError, match="2 rows"):

@@ -90,6 +90,7 @@ def test_texts_are_no_numbers_of_a_regressor():
     told(lambda: accuracy_by_k(of(Ridge()), ROWS, one, ks=[5], cv=2))
 
 
+@pytest.mark.slow
 def test_preprocessing_by_name_belongs_into_the_encoder():
     frame = pd.DataFrame(ROWS, columns=["age", "hours"]).assign(sex=np.where(NUMBERS > 0, "f", "m"))
     encoder = make_column_transformer((OneHotEncoder(), ["sex"]), (StandardScaler(), ["age"]))

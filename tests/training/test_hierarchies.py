@@ -43,6 +43,7 @@ def values_of_classes(model, rows, y, column):
     return [frozenset(rows[column].filter(pl.Series(cells == cell))) for cell in np.unique(cells)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("representative", ["centroid", "chosen"])
 def test_categories_of_a_class_are_a_node(representative):
     rows, y = people()
@@ -64,6 +65,7 @@ def test_numbers_of_a_class_are_of_one_interval_while_it_can_be_cut():
     assert all(len({age // 10 for age in ages}) == 1 for ages in bound)
 
 
+@pytest.mark.slow
 def test_each_k_is_measured_with_them():
     """In half of the rows no city is a class of 60, and a node has both labels."""
     rows, _ = people()

@@ -63,6 +63,7 @@ def test_the_score_is_the_models_own_with_weights():
     assert halved.score(ROWS, [1, 0, 1], sample_weight=[1, 1, 2]) == 10.0
 
 
+@pytest.mark.slow
 def test_scores_take_labels_as_a_fit_does():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(60, 2))

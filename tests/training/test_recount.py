@@ -48,6 +48,7 @@ def test_columns_that_arent_next_to_each_other_are_read_right():
     count_again(wide[:, [True, False, True]], guarantees=[KAnonymity(k=4)])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abc")), min_size=1))
 def test_a_class_that_misses_a_guarantee_on_a_column_is_seen(rows):
     written = np.array([[float(cell), 7.0] for cell, _ in rows])

@@ -90,6 +90,7 @@ def test_the_best_objective_wins_but_never_a_score_below_the_centroids():
     assert best_of([centroid, score_of("other", float("nan"))], penalty=0.5).name == "centroid"
 
 
+@pytest.mark.slow
 def test_scores_are_of_models_that_saw_nothing_of_the_fold():
     """Of labels by chance no candidate scores above nothing."""
     noise = RNG.integers(0, 2, 300)
@@ -101,6 +102,7 @@ def test_scores_are_of_models_that_saw_nothing_of_the_fold():
         assert all(each.score < 0.02 for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [0, 2], ids=["raw", "transformed"])
 def test_the_score_is_as_by_hand(way):
     data = data_of(LogisticRegression())
@@ -125,6 +127,7 @@ def checkerboard(n: int = 900):
     return rows, ((rows[:, 0] > 0) ^ (rows[:, 1] > 0.3)).astype(int)
 
 
+@pytest.mark.slow
 def test_rows_that_are_written_like_what_was_learned_are_predicted_better_by_a_tree():
     """The best centroids: by them alone a forest of raw rows cuts where no class ends."""
     rows, y = checkerboard()
@@ -139,6 +142,7 @@ def test_rows_that_are_written_like_what_was_learned_are_predicted_better_by_a_t
     assert np.array_equal(model.predict(rows), model.model_.predict(model.transform(rows)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("representative", ["centroid", "quantile-spread"])
 def test_what_is_predicted_is_chosen_for_a_given_representative_too(representative):
     """A forest of centroids predicts them better; it was raw without any comparison."""
@@ -197,6 +201,7 @@ def test_folds_that_cant_keep_k_leave_the_centroid():
     assert model.representative_ == "centroid"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")  # scikit-learn squares them
 def test_numbers_are_scored_whatever_their_size():
     for scale in (1e-3, 1.0, 1e200):

@@ -51,6 +51,7 @@ def test_each_row_gets_its_own_prediction():
     assert np.array_equal(cross_fitted(Echo(), ROWS, Y, cv=3, random_state=0)[:, 0], ROWS[:, 0])
 
 
+@pytest.mark.slow
 def test_the_seed_decides_and_nothing_else():
     first, again = of("cross-fitted"), of("cross-fitted")
     assert np.array_equal(first, again)

@@ -149,12 +149,14 @@ def _by_long_division(a: int, b: int) -> int:
     return sum(bit << place for place, bit in enumerate(bits[:8]))
 
 
+@pytest.mark.slow
 def test_the_field_is_that_of_brute_algebra():
     """All 65,536 products."""
     for a, b in itertools.product(range(256), repeat=2):
         assert times(a, b) == _by_long_division(a, b)
 
 
+@pytest.mark.slow
 def test_inverses():
     """Each element but 0 has exactly one, found by trying all."""
     for a in range(1, 256):
@@ -218,6 +220,7 @@ def test_255_parts():
     assert len(set(shares.values())) == 255
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("secret", [b"\x00", b"\x2a"])
 def test_fewer_tell_nothing(monkeypatch, secret):
     """Over all polynomials, what m - 1 parts show is the same for each secret: every pair once."""

@@ -64,6 +64,7 @@ def test_what_is_no_text(words):
         Passphrase(words)
 
 
+@pytest.mark.slow
 def test_the_key_is_that_of_argon2id():
     """The parameters are those of RFC 9106, and 256 MiB and 3 passes unless asked otherwise."""
     lock = _cheap()
@@ -86,6 +87,7 @@ def test_the_key_is_that_of_argon2id():
     assert lock.fresh()["salt"] != parameters["salt"]
 
 
+@pytest.mark.slow
 def test_two_forms_of_a_letter_are_one():
     """A passphrase typed on another keyboard is the same: é is é."""
     composed, decomposed = (

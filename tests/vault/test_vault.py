@@ -364,6 +364,7 @@ class TestPlaces:
 
 
 class TestTampering:
+    @pytest.mark.slow
     def test_every_byte_of_every_file_counts(self, where, lock):
         """A flipped byte anywhere is an error before any output; the key file is right."""
         for path in sorted(where.rglob("*")):

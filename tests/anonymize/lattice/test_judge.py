@@ -101,6 +101,7 @@ def test_with_suppression_other_models_are_not(guarantee):
     assert any(violations(judge) and not judge.monotone for judge in judges)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000), max_suppressed=st.integers(0, 12))
 @settings(max_examples=20, deadline=None)
 def test_the_order_of_nodes_changes_no_score(seed, max_suppressed):

@@ -68,6 +68,7 @@ COUNTED = [
 NAMES = [f"{type(each).__name__}-{number}" for number, (each, _) in enumerate(COUNTED)]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("objective", "count"), COUNTED, ids=NAMES)
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 4))
@@ -220,6 +221,7 @@ def test_every_objective_is_registered_with_its_name_and_a_sentence():
         assert kind.sentence.endswith(".")
 
 
+@pytest.mark.slow
 def test_many_columns_dont_overflow():
     codes = np.arange(50_000, dtype=np.int32)
     nodes = (codes, np.zeros(50_000, dtype=np.int32))

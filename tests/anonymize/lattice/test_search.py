@@ -16,6 +16,7 @@ seeds = st.integers(0, 2**32 - 1)
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 
 
+@pytest.mark.slow
 @given(
     seed=seeds,
     shape=shapes,
@@ -196,6 +197,7 @@ class BoxJudge:
         return nodes.sum(axis=1).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["auto", "best-effort"])
 def test_a_lattice_of_any_size_is_searched_by_best_effort(strategy):
     lattice = Lattice(least=(0,) * 20, greatest=(4,) * 20)

@@ -90,6 +90,7 @@ def test_what_gives_no_probabilities_fails_in_each_family(model, given):
         assert each.startswith(given)
 
 
+@pytest.mark.slow
 def test_categories_that_a_pipeline_doesnt_know_stay_out_of_errors():
     rng = np.random.default_rng(1)
     frame = pl.DataFrame(
@@ -148,6 +149,7 @@ def test_labels_of_another_type_than_the_models_classes_are_refused():
     assert why(found) == {"failed: The model's classes and the labels must be of one type"}
 
 
+@pytest.mark.slow
 def test_a_tree_that_wasnt_fitted_fails_to_predict():
     report = attacked(DecisionTreeClassifier(), [*FAMILIES, *TREES])
 

@@ -46,6 +46,7 @@ def test_resisted_is_said_only_with_an_upper_bound_and_power(
     assert (found.verdict == "not shown") == bool(found.why_not_shown)
 
 
+@pytest.mark.slow
 def test_a_leak_at_the_tolerance_is_called_resisted_as_rarely_as_promised():
     rng = np.random.default_rng(0)
     positive_control = outcome(0.9)

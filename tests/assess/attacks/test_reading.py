@@ -205,6 +205,7 @@ def test_a_time_of_day_is_no_moment():
     ]
 
 
+@pytest.mark.slow
 @given(st.timedeltas(timedelta(days=-9999), timedelta(days=9999)))
 def test_spans_are_read_in_every_spelling(span: timedelta):
     """As Python and pandas write them; and those that aren't negative as polars does."""
@@ -217,6 +218,7 @@ def test_spans_are_read_in_every_spelling(span: timedelta):
     assert found.to_list()[len(texts) :: 2] == [None, None]
 
 
+@pytest.mark.slow
 @given(st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)))  # noqa: DTZ001
 def test_moments_are_read_in_every_spelling(moment: datetime):
     """Python's own ISO 8601, with a blank or a T, is the oracle."""

@@ -102,6 +102,7 @@ def test_a_weakened_anonymizer_turns_an_attack_broken(sabotage, people):
     assert not found.resisted
 
 
+@pytest.mark.slow
 def test_labels_of_ranges_that_are_too_narrow_are_broken(people):
     """Classes of three with their ends written out: two of three cells are somebody's value."""
 

@@ -68,6 +68,7 @@ def test_raw_rows_are_broken_and_coarse_ones_are_not(reports):
     assert hidden["classes/homogeneity"] == "resisted"
 
 
+@pytest.mark.slow
 def test_attacks_that_need_owners_are_named_as_skipped(reports):
     lacking = dict(reports[0].skipped)
     for name in (

@@ -54,6 +54,7 @@ def by_noise(original) -> dict[float, MaskingAssessment]:
     }
 
 
+@pytest.mark.slow
 def test_a_table_that_equals_the_original_loses_nothing_and_is_linked(original):
     found = compare_masked(original, original, key_columns=["age", "city"], target="income")
 
@@ -88,6 +89,7 @@ def test_more_noise_links_less_discloses_less_and_costs_more(by_noise):
     assert by_noise[0.4].propensity[0].ratio > by_noise[0.1].propensity[0].ratio
 
 
+@pytest.mark.slow
 def test_the_arms_of_linkage_are_another_person_and_a_guess(by_noise):
     risk = by_noise[0.1].to_dict()["linkage"][0]
 
@@ -97,6 +99,7 @@ def test_the_arms_of_linkage_are_another_person_and_a_guess(by_noise):
     assert risk["low"] <= risk["value"] <= risk["high"]
 
 
+@pytest.mark.slow
 def test_permuted_rows_resist_every_attack(original):
     rng = np.random.default_rng(1)
     permuted = original.select(
@@ -122,6 +125,7 @@ def test_attacks_that_fail_on_unmasked_rows_are_invalid():
     assert "no linkage" in repr(found)
 
 
+@pytest.mark.slow
 def test_sampled_rows_are_judged_by_their_owners(original):
     owners = np.random.default_rng(2).permutation(500)[:200]
 
@@ -137,6 +141,7 @@ def test_sampled_rows_are_judged_by_their_owners(original):
     assert wrong.linkage.findings[0].outcome.success.value < 0.05
 
 
+@pytest.mark.slow
 def test_models_see_the_same_people_of_reordered_rows(original, monkeypatch):
     monkeypatch.setattr(pairs, "PROPENSITY_ROWS", 100)
     owners = np.random.default_rng(3).permutation(500)
@@ -179,6 +184,7 @@ def test_groups_of_k_equal_rows_are_linked_at_one_in_k():
     assert by_income[0].outcome.success.value > 0.15
 
 
+@pytest.mark.slow
 def test_uniqueness_reads_suppressed_cells_in_both_ways(original):
     suppressed = original.with_columns(
         city=pl.when(pl.int_range(pl.len()) % 2 == 0).then("city"), age=pl.col("age") // 10
@@ -213,6 +219,7 @@ def test_cells_of_other_types_are_read_or_lost(original, masked):
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_columns_that_a_table_lacks_are_left_out_and_a_single_column_is_enough(original):
     found = compare_masked(original, original.select("age"))
 
@@ -305,6 +312,7 @@ def test_the_same_arguments_give_the_same_numbers(original):
     assert first != compare_masked(original, masked, random_state=1).to_dict()
 
 
+@pytest.mark.slow
 def test_frames_of_pandas_are_read(original):
     pytest.importorskip("pandas")
 

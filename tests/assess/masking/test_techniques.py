@@ -78,6 +78,7 @@ def test_twice_the_noise_links_less_and_costs_more(found):
     assert all(row["unique"] is None for row in rows.values())
 
 
+@pytest.mark.slow
 def test_ranks_link_best_what_was_swapped_by_rank():
     rng = np.random.default_rng(3)
     incomes = pl.DataFrame(rng.lognormal(sigma=2, size=(400, 3)), schema=["a", "b", "c"])
@@ -94,6 +95,7 @@ def test_ranks_link_best_what_was_swapped_by_rank():
     assert row["linked"] > distance.outcome.success.value + 0.1
 
 
+@pytest.mark.slow
 def test_the_linkage_is_by_key_columns_where_they_are_given():
     table = people(300)
 
@@ -107,6 +109,7 @@ def test_the_linkage_is_by_key_columns_where_they_are_given():
     assert row["unique"] == 0.0
 
 
+@pytest.mark.slow
 def test_the_picture_is_xml_and_shows_no_cell(found):
     drawn = found.to_svg()
 

@@ -22,6 +22,7 @@ def test_every_class_and_row_is_in_one_bin(sizes):
         assert (each.classes, each.rows) == (len(inside), sum(inside))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=20))
 def test_half_of_the_rows_look_like_the_median_or_more(sizes):
     rows = np.array(sizes)

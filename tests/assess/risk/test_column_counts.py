@@ -31,6 +31,7 @@ def _naive(rows, names, k):
     return sum(sizes[key] == 1 for key in keys), sum(sizes[key] < k for key in keys)
 
 
+@pytest.mark.slow
 @given(tables, st.integers(2, 6), st.integers(1, 40))
 def test_counts_are_those_of_a_counter(rows, k, step):
     """However the rows come in batches, each set's counts are those of a Counter."""

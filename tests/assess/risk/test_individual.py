@@ -139,6 +139,7 @@ def test_the_formula_is_the_expected_value_of_a_negative_binomial():
     assert _expected_chance(np.array([f]), np.array([f / p]))[0] == pytest.approx(sum(chances))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 50), st.floats(1, 1e6))
 def test_the_risk_is_between_one_over_people_and_one_over_rows(f, weight):
     found = float(_expected_chance(np.array([f]), np.array([f * weight]))[0])

@@ -21,6 +21,7 @@ def match(left: tuple[int | None, ...], right: tuple[int | None, ...]) -> bool:
     return all(a == b or a is None or b is None for a, b in zip(left, right, strict=True))
 
 
+@pytest.mark.slow
 @given(ROWS, ROWS)
 def test_a_missing_cell_matches_any_value_on_either_side(rows, others):
     found = matching_rows(frame_of(rows), frame_of(others), quasi_identifiers=NAMES)
@@ -28,6 +29,7 @@ def test_a_missing_cell_matches_any_value_on_either_side(rows, others):
     assert found.tolist() == [sum(match(row, other) for other in others) for row in rows]
 
 
+@pytest.mark.slow
 @given(ROWS, ROWS)
 def test_as_a_value_missing_equals_only_missing(rows, others):
     found = equal_rows(frame_of(rows), frame_of(others), quasi_identifiers=NAMES)

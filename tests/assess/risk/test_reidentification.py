@@ -59,6 +59,7 @@ def check(found, alike: list[int], population: list[int] | None, n_population: i
     ]
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_risks_of_a_table_are_counted_row_by_row_in_both_readings(rows):
     risk = table_risk(frame_of(rows), quasi_identifiers=["a", "b"])
@@ -70,6 +71,7 @@ def test_risks_of_a_table_are_counted_row_by_row_in_both_readings(rows):
         assert risk.as_wildcard is None
 
 
+@pytest.mark.slow
 @given(ROWS, MORE)
 def test_risks_in_a_population_are_counted_row_by_row_in_both_readings(rows, others):
     people = rows + others
@@ -89,6 +91,7 @@ def test_risks_in_a_population_are_counted_row_by_row_in_both_readings(rows, oth
         check(risk.as_wildcard, alike, population, len(people))
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_the_worse_reading_is_that_of_a_value_as_wildcards_only_add_matches(rows):
     risk = table_risk(frame_of(rows), quasi_identifiers=["a", "b"])
@@ -96,6 +99,7 @@ def test_the_worse_reading_is_that_of_a_value_as_wildcards_only_add_matches(rows
     assert risk.worse is risk.as_value
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_the_distribution_of_class_sizes_has_every_row_once(rows):
     sizes = table_risk(frame_of(rows), quasi_identifiers=["a", "b"]).as_value.class_sizes

@@ -22,6 +22,7 @@ def frame_of(rows):
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Int64), orient="row")
 
 
+@pytest.mark.slow
 @given(ROWS, st.integers(1, 4))
 def test_every_set_is_counted_as_pairs_are(rows, largest):
     frame = frame_of(rows)

@@ -50,6 +50,7 @@ def weight(n, size, largest):
     return prod(n - i for i in range(size, min(largest, n - 1) + 1))
 
 
+@pytest.mark.slow
 @given(ROWS, st.integers(1, 4), st.booleans())
 def test_scores_and_shares_are_those_of_a_search_of_all_sets(rows, largest, wildcards):
     frame, n = frame_of(rows), len(rows[0])

@@ -22,6 +22,7 @@ def arrays(rows):
     return [np.array([math.nan if r[i] is None else r[i] for r in rows], float) for i in (0, 1)]
 
 
+@pytest.mark.slow
 @given(PAIRS)
 def test_numbers_are_those_of_a_loop(rows):
     before = [a for a, _ in rows if a is not None]
@@ -40,6 +41,7 @@ def test_numbers_are_those_of_a_loop(rows):
     assert found.suppressed == mean(b is None for a, b in rows if a is not None)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.none() | st.integers(0, 4), st.none() | st.integers(0, 4)), min_size=1)
 )

@@ -90,6 +90,7 @@ cells_of_rows = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(rows=cells_of_rows, categorical=st.booleans(), suppressed=st.integers(0, 50))
 def test_loss_lies_between_nothing_and_everything_and_grows_by_merging(
     rows, categorical, suppressed

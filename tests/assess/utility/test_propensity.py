@@ -29,6 +29,7 @@ def test_tables_apart_are_separated_in_every_row(model):
     assert propensity_mse(rows, rows + 50, model=model, random_state=0).pmse > 0.24
 
 
+@pytest.mark.slow
 def test_two_samples_of_one_population_have_the_ratio_that_theory_expects():
     """Labels that say nothing: pMSE is (1 - c) c / N times a chi-squared of k - 1."""
     rng = np.random.default_rng(1)
@@ -47,6 +48,7 @@ def test_two_samples_of_one_population_have_the_ratio_that_theory_expects():
     assert np.mean(ratios) * 2 / 3 == pytest.approx(1.0, abs=4 * (2 / 5 / 60) ** 0.5)
 
 
+@pytest.mark.slow
 def test_rows_drawn_from_the_fitted_model_have_a_mean_ratio_of_one():
     """The null of Snoke et al.: the masked rows have the original's mean and deviation."""
     rng = np.random.default_rng(5)
@@ -72,6 +74,7 @@ def test_a_tree_has_a_ratio_of_two_on_samples_of_one_population():
     assert np.mean(ratios) == pytest.approx(2.0, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_more_noise_is_seen_more(model):
     rng = np.random.default_rng(3)

@@ -27,6 +27,7 @@ def zoned(moments, zone):
     return utc.dt.convert_time_zone(zone)
 
 
+@pytest.mark.slow
 @given(
     moments=st.lists(
         st.datetimes(dt.datetime(1850, 1, 1), dt.datetime(2030, 1, 1)),  # noqa: DTZ001 # UTC
@@ -66,6 +67,7 @@ def test_a_day_whose_midnight_is_skipped_starts_with_its_first_moment():
     assert (unit_start(times, "day") <= times).all()
 
 
+@pytest.mark.slow
 @given(
     moments=st.lists(
         st.datetimes(dt.datetime(2000, 1, 1), dt.datetime(2030, 1, 1)),  # noqa: DTZ001 # UTC

@@ -28,6 +28,7 @@ def expected(day, unit):
     }[unit]
 
 
+@pytest.mark.slow
 @given(days)
 def test_labels_are_those_of_the_calendar(values):
     units = ("day", "month", "quarter", "year", "decade")
@@ -39,6 +40,7 @@ def test_labels_are_those_of_the_calendar(values):
     assert set(tree.labels(len(units) + 1)) == {"*"}
 
 
+@pytest.mark.slow
 @given(days)
 def test_weeks_are_those_of_iso(values):
     tree = Dates(levels=("day", "week")).build(pl.Series(values), column="born")

@@ -25,6 +25,7 @@ def contiguous(tree):
     assert tree.labels(tree.height - 1) == ("*",) * len(tree)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-(10**6), 10**6), min_size=1, unique=True),
     st.integers(1, 50),
@@ -160,6 +161,7 @@ def test_rules_that_say_nothing_or_too_much_are_refused(wrong):
         wrong()
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("ab*0", min_size=1, max_size=6), min_size=1, unique=True),
     st.lists(st.integers(1, 7), min_size=1, unique=True),
@@ -189,6 +191,7 @@ def test_text_longer_than_the_length_is_refused_without_showing_it():
     assert CANARY not in str(caught.value)
 
 
+@pytest.mark.slow
 @given(st.lists(st.dates(), min_size=1, unique=True))
 def test_dates_agree_with_the_calendar_of_python(dates):
     levels = ("day", "month", "quarter", "year", "decade")

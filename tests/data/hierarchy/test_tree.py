@@ -38,6 +38,7 @@ def naive_boundary(a, b, top):
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=True)) if x == y), top)
 
 
+@pytest.mark.slow
 @given(trees())
 def test_leaves_of_every_node_are_contiguous_and_siblings_keep_their_first_order(rows):
     tree = Hierarchy.from_rows(rows, column="c")
@@ -52,6 +53,7 @@ def test_leaves_of_every_node_are_contiguous_and_siblings_keep_their_first_order
     assert list(dict.fromkeys(tree.labels(len(rows[0]) - 1))) == tops
 
 
+@pytest.mark.slow
 @given(trees(), st.data())
 def test_boundaries_and_nodes_agree_with_a_naive_search(rows, data):
     tree = Hierarchy.from_rows(rows, column="c")
@@ -68,6 +70,7 @@ def test_boundaries_and_nodes_agree_with_a_naive_search(rows, data):
     assert tree.node(first, last) == ((same[0], there[first][same[0]]) if same else (top, "*"))
 
 
+@pytest.mark.slow
 @given(trees(), st.data())
 def test_generalize_follows_the_rows_and_missing_stays_missing(rows, data):
     tree = Hierarchy.from_rows(rows, column="c")
@@ -169,6 +172,7 @@ def test_numbers_dates_and_categories_find_their_leaves():
         assert tree.generalize(values, 1).to_list() == ["odd", "even"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.integers(-(2**60), 2**60)))
 def test_whole_numbers_are_spelt_alike_as_integers(cells):
     assert leaf_text(pl.Series(cells, dtype=pl.Int64)).to_list() == [

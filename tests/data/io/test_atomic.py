@@ -227,6 +227,7 @@ def test_a_full_disk_leaves_the_old_and_nothing_else(tmp_path, monkeypatch, call
     assert (tmp_path / "a").read_bytes() == b"old"
 
 
+@pytest.mark.slow
 def test_a_limit_of_file_size_is_a_full_disk(tmp_path):
     script = (
         "import resource, signal, sys\n"
@@ -432,6 +433,7 @@ def test_a_process_killed_at_any_line_leaves_the_old_or_the_new(tmp_path, kind, 
         assert 0 < found.count("none") < 8
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_block_leaves_the_old(tmp_path):
     script = (
         "import os, signal, sys\n"

@@ -312,6 +312,7 @@ def test_ten_thousand_columns_are_read(tmp_path):
     assert set(table.dtypes) == {pl.Int64}
 
 
+@pytest.mark.slow
 def test_real_tables_are_read_as_they_are(adult_csv):
     source = open_table(adult_csv)
 

@@ -140,6 +140,7 @@ def test_duckdb_is_read(tmp_path):
         open_table(path, options=ReadOptions(table="f"))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "cell",
     [

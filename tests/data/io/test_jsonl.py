@@ -91,6 +91,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 @given(st.lists(st.fixed_dictionaries({}, optional=VALUES), min_size=1, max_size=8))
 def test_what_the_json_module_writes_is_read_value_by_value(tmp_path_factory, rows):
     rows.append({"text": "t", "integer": 1, "float": 0.5, "boolean": True})

@@ -60,6 +60,7 @@ def test_comments_are_left_out_and_cells_that_look_like_them_stay(tmp_path, end)
 CELLS = st.text(st.sampled_from('#a",\n '), max_size=6)
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8),
     comments=st.lists(st.text(st.sampled_from('#a", '), max_size=6), min_size=9, max_size=9),

@@ -59,6 +59,7 @@ def put_files(bucket, table, folder, name="bucket/people"):
         bucket.put(f"{name}/{path.name}", path.read_bytes())
 
 
+@pytest.mark.slow
 def test_a_folder_of_parquet_is_read_as_one_on_disk(bucket, table, tmp_path, monkeypatch):
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 130)
     put_files(bucket, table, tmp_path)

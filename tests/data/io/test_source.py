@@ -76,6 +76,7 @@ def test_standard_input_is_read_as_often_as_wanted(monkeypatch, form):
         assert pl.concat(source.batches(1)).equals(TABLE)
 
 
+@pytest.mark.slow
 def test_standard_input_leaves_no_file(tmp_path):
     script = (
         "import os, sys\n"
@@ -223,12 +224,14 @@ def test_the_repr_says_size_and_no_name(tmp_path):
     assert repr(open_table(tmp_path / f"{CANARY}.csv")) == "Source(format='csv', columns=2, rows=3)"
 
 
+@pytest.mark.slow
 def test_wide_tables_come_in_smaller_batches():
     wide = pl.DataFrame({f"c{n}": range(6_000) for n in range(4_096)})
 
     assert [b.height for b in open_table(wide).batches()] == [4_096, 1_904]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 7), max_size=8), st.integers(1, 9))
 def test_rebatching_changes_no_row(heights, n_rows):
     total = sum(heights)

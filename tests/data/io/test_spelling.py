@@ -39,6 +39,7 @@ def test_the_fewest_steps_that_make_spellings_one(texts, steps, fewer):
     assert spellings(values) == fewer
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.text(max_size=6), min_size=1), st.sets(st.sampled_from(ALL)))
 def test_a_normalized_column_is_as_python_spells_it(texts, steps):
     def spelled(text):

@@ -167,6 +167,7 @@ def test_formulas_are_guarded_in_texts_of_csv_only(tmp_path):
     assert open_table(tmp_path / "z.jsonl").read()["t"].to_list() == RISKY + HARMLESS
 
 
+@pytest.mark.slow
 @given(st.lists(st.text("'=-+@a1", max_size=4), unique=True))
 def test_the_guard_keeps_different_texts_different(texts):
     from halfmask.data.io._sinks import guarded  # noqa: PLC0415 - one test needs it

@@ -76,6 +76,7 @@ def test_no_analyst_gets_more_than_the_budget():
     assert 0 < _delta_of_the_best_analyst(_fits_the_filter) <= DELTA
 
 
+@pytest.mark.slow
 def test_an_analyst_gets_more_where_sequences_are_taken_for_fixed():
     """Power: exact accounting of fixed sequences, as the ledger had it, is beaten."""
     assert _delta_of_the_best_analyst(_fits_if_it_were_fixed) > DELTA * 1.4

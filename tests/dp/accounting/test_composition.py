@@ -92,6 +92,7 @@ def test_the_deltas_of_events_are_paid_first():
     assert epsilon_of([event, GAUSS], delta=1e-5) > epsilon_of([GAUSS], delta=1e-5)
 
 
+@pytest.mark.slow
 def test_sampling_lowers_the_cost():
     whole = SampledGaussianEvent(
         noise_multiplier=4.0, sampling_probability=1.0, steps=1, coordinates=3

@@ -11,6 +11,7 @@ from halfmask import ParameterError
 from halfmask.dp.audit import audit_canaries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_randomized_response_is_refuted_only_below_its_epsilon(epsilon):
     """Each guess is right with e^epsilon / (1 + e^epsilon), the most that epsilon allows."""

@@ -44,6 +44,7 @@ def test_no_audit_refutes_our_noise_and_it_comes_near(mechanism):
     assert 0.4 * _claimed(mechanism) < found.low <= _claimed(mechanism)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSS], ids=["laplace", "gaussian"])
 def test_two_thirds_of_the_noise_are_refuted(mechanism):
     weak = type(mechanism)(sensitivity=1.0, scale=mechanism.scale * 2 / 3)
@@ -53,6 +54,7 @@ def test_two_thirds_of_the_noise_are_refuted(mechanism):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSS], ids=["laplace", "gaussian"])
 def test_a_sensitivity_that_is_off_by_one_is_refuted(mechanism):
     """The vector moves by 2 where 1 was stated."""

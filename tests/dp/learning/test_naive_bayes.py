@@ -88,6 +88,7 @@ def _norms(model, rows, labels, monkeypatch):
     return np.abs(added).sum(axis=1), np.linalg.norm(added, axis=1), seen["l1"], seen["l2"]
 
 
+@pytest.mark.slow
 @given(rows=arrays(np.float64, (4, 3), elements=st.floats(-1e300, 1e300)))
 def test_no_row_adds_more_than_stated(rows):
     with pytest.MonkeyPatch.context() as patch:

@@ -122,6 +122,7 @@ def test_what_no_noise_keeps_is_refused_before_it_is_booked(given, notes):
     assert not ledger.booked
 
 
+@pytest.mark.slow
 def test_the_hint_of_a_large_c_leads_to_one_that_fits():
     with pytest.raises(BudgetError, match="C = 100") as caught:
         _model(C=100.0).fit(X, Y)

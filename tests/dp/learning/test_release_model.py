@@ -134,6 +134,7 @@ def test_events_that_cannot_be_do_not_hold(wrong):
     assert not held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_is_released_and_verified(name, tmp_path):
     model = MODELS[name].fit(X, Y)

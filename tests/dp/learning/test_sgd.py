@@ -53,6 +53,7 @@ def test_they_keep_scikit_learns_contract(failed_checks, declaring):
     assert failed_checks(PrivateSGDRegressor(target_bounds=(-9.0, 9.0), **settings)) == {}
 
 
+@pytest.mark.slow
 @given(
     rows=arrays(np.float64, (4, 3), elements=FLOATS),
     residuals=arrays(np.float64, (4, 2), elements=st.floats(-1e100, 1e100)),
@@ -140,6 +141,7 @@ def _audited(mechanism, value):
     )
 
 
+@pytest.mark.slow
 def test_an_audit_of_a_training_refutes_a_third_of_the_noise():
     """One step on one row or none: the coefficient itself is the statistic."""
     noise = _classifier(epsilon=2.0, steps=1).fit(X, Y).noise_multiplier_

@@ -55,6 +55,7 @@ def fitted(name, rows=X):
     return clone(MODELS[name]).fit(rows, labels[: len(rows)], **more)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_plan_states_what_is_booked(name):
     plan = MODELS[name].plan(4)
@@ -141,6 +142,7 @@ LOUD = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", LOUD)
 def test_noise_beyond_what_was_learned_is_said(name):
     more = {"public": X[:10]} if name == "pate" else {}

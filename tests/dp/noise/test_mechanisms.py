@@ -151,6 +151,7 @@ def test_calibrated_mechanisms_cost_at_most_the_budget(epsilon):
     assert gaussian.scale == pytest.approx(3.0 * gaussian.noise_multiplier)
 
 
+@pytest.mark.slow
 def test_the_exponential_mechanism_chooses_as_often_as_stated():
     scores = np.array([0.0, 1.0, 2.0])
     chosen = [choose(scores, sensitivity=1.0, epsilon=2.0) for _ in range(3000)]

@@ -59,6 +59,7 @@ def test_each_person_has_at_most_the_bounds(rows, max_rows, max_groups, size):
             assert n == min(max_rows, sum(g == group for _, g, _ in of_person))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(ROWS, st.integers(1, 3), st.integers(1, 3), st.integers(1, 40))
 def test_a_person_who_joins_changes_nobody_elses_rows(rows, max_rows, max_groups, size):
@@ -69,6 +70,7 @@ def test_a_person_who_joins_changes_nobody_elses_rows(rows, max_rows, max_groups
     assert Counter(row for row in with_all if row[0] != "a") == Counter(without.rows())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [[], ["g"]])
 def test_the_size_of_batches_changes_no_row(groups):
     random = np.random.default_rng(3)

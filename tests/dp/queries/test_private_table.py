@@ -613,6 +613,7 @@ def test_batches_add_up_to_the_whole(tmp_path, monkeypatch, unit):
     assert sum(whole[0]) == ROWS.filter(pl.col("city") != "d").height
 
 
+@pytest.mark.slow
 def test_a_table_of_a_database_is_asked(tmp_path, postgres):
     postgres.run("CREATE TABLE people (age int, sex text)")
     postgres.run("INSERT INTO people SELECT i % 90, 'fm' FROM generate_series(1, 900) AS i")

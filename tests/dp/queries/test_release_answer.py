@@ -139,6 +139,7 @@ def test_a_claim_that_was_altered_does_not_hold(change, tmp_path):
     assert not altered(tmp_path / "out", change)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["person, gaussian", "person, selected"])
 def test_no_mechanism_may_be_altered_or_missing(case, tmp_path):
     query, answer = asked(tmp_path, case)

@@ -97,6 +97,7 @@ def test_rows_are_drawn_with_exactly_the_stated_probability(monkeypatch):
     assert Counter(released["sex"]) == {"f": 500, "m": 500}  # words 0 and 1 of each four
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(st.integers(0, 10**6))
 def test_one_row_moves_a_score_by_no_more_than_the_sensitivity(seed):

@@ -41,6 +41,7 @@ def test_each_table_has_a_clique_and_shared_columns_hang_together(asked):
     assert cells_needed(asked, SHAPE) == cells
 
 
+@pytest.mark.slow
 @given(tables, st.integers(0, 100))
 def test_messages_give_the_marginals_of_the_whole_table(asked, seed):
     rng = np.random.default_rng(seed)

@@ -89,6 +89,7 @@ def test_cells_that_no_domain_declares_are_an_error_before_anything_is_booked(ce
     assert abs(drawn.null_count() / 1_000 - 0.2) < 0.1  # 20 of 99 rows
 
 
+@pytest.mark.slow
 def test_rows_are_of_the_domain_and_what_belongs_together_stays_together():
     model = fitted(epsilon=3.0).fit(people())
     drawn = model.sample()
@@ -117,6 +118,7 @@ def rho_spent(model: PrivateSynthesizer) -> float:
     return spent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (3.0, 1e-9)])
 def test_what_is_spent_is_the_budget(epsilon, delta):
     model = fitted(epsilon=epsilon, delta=delta).fit(people(300))
@@ -213,6 +215,7 @@ def test_domains_that_are_none_are_refused(make):
         make()
 
 
+@pytest.mark.slow
 def test_a_ledger_is_charged_before_a_row_is_counted(tmp_path):
     table = people(300)
     ledger = PrivacyLedger.create(
@@ -256,6 +259,7 @@ def test_the_sensitivity_of_a_choice_is_reached_by_the_rows_of_a_unit(monkeypatc
     assert moved == pytest.approx(asked[0], rel=0.05)
 
 
+@pytest.mark.slow
 def test_persons_cost_the_same_and_count_with_at_most_so_many_rows():
     others = people(400)
     many = pl.concat([people(1).with_columns(name=pl.lit("canary-x"))] * 2_000)
@@ -265,6 +269,7 @@ def test_persons_cost_the_same_and_count_with_at_most_so_many_rows():
     assert rho_spent(model) == pytest.approx(rho_of(8.0, delta=1e-6), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_persons_need_a_ledger_of_persons(tmp_path):
     table, unit = people(300), PrivacyUnit(person="name", max_rows=3)
     settled: dict[str, Any] = {"epsilon": 1.5, "delta": 1e-5}

@@ -58,6 +58,7 @@ def comes_back(codec, table, state=None):
     return back["t"].equals(table["t"]) and bits(back["y"]) == bits(table["y"])
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(CELLS, min_size=1, max_size=12).filter(lambda c: any(v is not None for v in c)),
     times=st.sampled_from([1, 1, 6]),
@@ -75,6 +76,7 @@ def test_any_float_comes_back(cells, times, later, missing, blinding):
     assert comes_back(codec, series(later, start=len(table)), codec.state_)
 
 
+@pytest.mark.slow
 @given(
     cells=st.lists(WHOLE, min_size=1, max_size=12),
     times=st.sampled_from([1, 1, 6]),

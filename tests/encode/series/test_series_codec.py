@@ -219,6 +219,7 @@ def test_a_constant_series_leaves_as_noise():
     assert codec.decode(codec.encode(table)).equals(table)
 
 
+@pytest.mark.slow
 def test_level_scale_and_sign_tell_nothing():
     """A series and its affine image leave as equally spread numbers."""
     table = daily(400)

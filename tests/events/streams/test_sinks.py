@@ -41,6 +41,7 @@ def written(sink, *parts):
         sink.close(done=done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 def test_a_table_has_a_row_for_each_line(tmp_path, ending):
     """Text that looks like a time stays text; fields come and go."""

@@ -117,6 +117,7 @@ def test_messages_of_a_partition_are_run_in_their_order(tmp_path, vault):
     assert brokers.committed == {0: 540}
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_at_its_own_offsets(tmp_path, vault):
     """Whatever the brokers were told: nothing twice, nothing lost, in a topic of two partitions."""
     brokers, out = Brokers([values(LINES[::2]), values(LINES[1::2])]), tmp_path / "out"

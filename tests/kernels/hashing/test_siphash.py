@@ -70,6 +70,7 @@ def test_texts_in_views(texts, key, junk):
     assert found.tolist() == [oracle(text, key) for text in texts]
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.binary(max_size=40), max_size=20), key=KEYS, before=st.binary(max_size=9))
 def test_texts_anywhere_in_a_buffer(texts, key, before):
     expected = [oracle(text, key) for text in texts]
@@ -106,6 +107,7 @@ def test_many_texts():
     assert len(set(found)) == len(set(texts))
 
 
+@pytest.mark.slow
 @given(
     numbers=st.lists(st.floats() | st.integers(-4, 4).map(float)),
     edges=st.lists(st.integers(-4, 4), unique=True),

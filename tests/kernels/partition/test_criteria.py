@@ -81,6 +81,7 @@ def _distance(counts, shares, ground):
     return solved.fun
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(counts=some_counts, l=st.integers(1, 8))
 def test_distinct_l_is_the_number_of_values(counts, l):
@@ -200,6 +201,7 @@ def _trees(draw, n):
     return [*levels, [0] * n]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(data=st.data(), table=_class_and_rest(), t=thresholds)
 def test_hierarchical_distance_is_the_earth_movers(data, table, t):

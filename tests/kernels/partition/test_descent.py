@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def test_rows_find_the_cell_that_a_walk_finds(seed, cells, columns):
     assert found.tolist() == [naive_cell(tree, row) for row in codes.T.tolist()]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10**6), cells=st.integers(1, 40))
 def test_spans_are_the_cells_below_a_node(seed, cells):

@@ -355,6 +355,7 @@ def naive_gains(table, guides, k):
     return gains
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),

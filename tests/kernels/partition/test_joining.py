@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ GUARANTEES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     sequence=sequences(),

@@ -108,6 +108,7 @@ def test_the_groups_of_numbers_are_those_of_the_paper(points, k):
     assert members(group) == by_the_paper(points, columns, k)
 
 
+@pytest.mark.slow
 @given(mixed(), st.integers(2, 7))
 def test_the_groups_of_mixed_columns_are_those_of_the_paper(table, k):
     points, columns = table

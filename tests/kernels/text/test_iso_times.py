@@ -57,6 +57,7 @@ def test_a_time_without_zone_is_read_as_datetime_reads_it(time, between):
     assert _parsed(text) == [(_micros(time), NO_ZONE)]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(CLOCKS, OFFSETS)
 def test_an_offset_is_taken_off(time, zone):
@@ -125,6 +126,7 @@ def test_any_bytes_are_read_within_their_bounds(data):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(CLOCKS)
 def test_what_is_written_is_read_again(time):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def numbered(groups):
     return list(zip(became.tolist(), found, strict=True)), others
 
 
+@pytest.mark.slow
 @given(GROUPS)
 def test_each_scalar_has_the_place_of_its_first_appearance_in_its_group(groups):
     expected = []

@@ -42,6 +42,7 @@ def rounded(tokens, units, places, to, kinds=None):
     return [... if other else token for token, other in zip(found, left, strict=True)], became
 
 
+@pytest.mark.slow
 @given(
     NUMBERS,
     st.integers(1, 10**6) | st.sampled_from([1, 5, 25, 10**17]),

@@ -109,6 +109,7 @@ def test_what_is_no_text_is_left_to_others(kind):
     assert (others, became.tolist()) == (int(kind > 1), [kind if kind == 1 else 0])
 
 
+@pytest.mark.slow
 @given(st.lists(TEXTS, max_size=4), HOURS, st.sampled_from([0, 1]))
 def test_steps_back_are_counted_whatever_the_blocks(blocks, behind, zoneless):
     known = np.zeros(3, np.int64)

@@ -286,6 +286,7 @@ def named_texts(draw):
     return before + one, name, other + after
 
 
+@pytest.mark.slow
 @settings(max_examples=4 * settings().max_examples)
 @given(named_texts())
 def test_names_are_found_whole_in_any_script(case):

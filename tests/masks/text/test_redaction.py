@@ -113,6 +113,7 @@ PARTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(
     st.lists(st.lists(PARTS, max_size=6), min_size=1, max_size=4),
@@ -143,6 +144,7 @@ def test_replaced_texts_have_none_of_the_details(rows, replace):
     )
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), st.text(st.characters(categories=["Ll", "Zs"]))), min_size=1))
 def test_texts_without_details_are_unchanged(texts):
     table = pl.DataFrame({"note": pl.Series(texts, dtype=pl.String)})

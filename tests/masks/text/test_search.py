@@ -56,6 +56,7 @@ DETAILS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.sampled_from(DETAILS), st.text(max_size=12)), max_size=6))
 def test_texts_are_ruled_out_only_if_they_have_no_detail(parts):
     """The compiled pass over a column finds what a search of each text finds."""

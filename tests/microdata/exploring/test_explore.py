@@ -107,6 +107,7 @@ def test_the_comparison_finds_a_point_that_was_measured_wrongly(found, folder):
         is_measured_as_released(folder, wrong)
 
 
+@pytest.mark.slow
 def test_risk_over_all_columns_is_that_of_the_released_rows(found):
     for point in found.points[-1:]:
         rows = protect(PEOPLE, point.asked.policy).data
@@ -115,6 +116,7 @@ def test_risk_over_all_columns_is_that_of_the_released_rows(found):
         assert point.measures.all_columns == pytest.approx(len(sizes) / rows.height)
 
 
+@pytest.mark.slow
 def test_the_risk_from_a_population_is_that_of_a_release():
     everybody = pl.concat([PEOPLE] * 3 + [PEOPLE.filter(pl.col("age") > 40)] * 5)
     found = explore(
@@ -190,6 +192,7 @@ def test_the_frontier_is_what_no_point_dominates(found):
     assert {each.asked.number for each in found.frontier} == best
 
 
+@pytest.mark.slow
 def test_each_guarantee_says_what_is_kept_without_it(found):
     whole, without_k, without_l = found.trials
 
@@ -259,6 +262,7 @@ def test_a_policy_that_cannot_be_met_still_says_which_guarantee_costs():
     assert "No policy" in found.to_svg()
 
 
+@pytest.mark.slow
 def test_a_sample_of_rows_is_drawn_and_stated():
     found = explore(PEOPLE, POLICY, k=[2], methods=["mondrian"], rows=100)
     again = explore(PEOPLE, POLICY, k=[2], methods=["mondrian"], rows=100)
@@ -268,6 +272,7 @@ def test_a_sample_of_rows_is_drawn_and_stated():
     assert "100 rows drawn of 300" in found.to_svg()
 
 
+@pytest.mark.slow
 def test_risks_are_of_persons_where_a_person_is_the_unit():
     several = PEOPLE.with_columns(
         name=pl.Series([f"{CANARY}-{row * row % 97}" for row in range(300)]),
@@ -286,6 +291,7 @@ def test_risks_are_of_persons_where_a_person_is_the_unit():
         assert found.raw["average"] == release.risk.before.prosecutor.average.value
 
 
+@pytest.mark.slow
 def test_masks_are_applied_before():
     masked = Policy.from_toml(
         TEXT.replace("hierarchy = { intervals = [5, 20] }", 'mask = { name = "round", base = 50 }')
@@ -297,6 +303,7 @@ def test_masks_are_applied_before():
     assert point.measures.classes == protect(PEOPLE, masked).utility.class_sizes.classes
 
 
+@pytest.mark.slow
 def test_a_model_is_compared_with_one_of_the_original_columns():
     masked = Policy.from_toml(
         TEXT.replace("hierarchy = { intervals = [5, 20] }", 'mask = { name = "round", base = 50 }')
@@ -309,6 +316,7 @@ def test_a_model_is_compared_with_one_of_the_original_columns():
     assert found.points[0].measures.score_raw == model.raw.accuracy
 
 
+@pytest.mark.slow
 def test_rows_with_a_missing_cell_that_is_suppressed_count_as_suppressed():
     gaps = PEOPLE.with_columns(age=pl.when(pl.col("age") < 25).then(None).otherwise("age"))
     policy = Policy.from_toml(TEXT.replace("intervals = [5, 20] }", "intervals = [5, 20] }, "

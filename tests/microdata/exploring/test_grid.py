@@ -134,6 +134,7 @@ def test_the_own_method_keeps_its_parameters_and_another_has_its_defaults():
     assert kinds["mondrian"].strict
 
 
+@pytest.mark.slow
 def test_a_larger_grid_is_drawn_from_and_a_seed_fixes_the_draw():
     grid = grid_of()
 

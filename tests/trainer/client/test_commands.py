@@ -152,6 +152,7 @@ def test_a_table_is_hashed_on_the_way(service, home, run):
         journal.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("desk")
 def test_a_table_without_a_header_is_hashed_on_the_way(service, home, run):
     """Its first row is a person, and is neither lost nor shown."""
@@ -390,6 +391,7 @@ class TestWrongUse:
         assert done.status == 1
         assert (desk / "out.csv").read_text() == "mine"
 
+    @pytest.mark.slow
     def test_numbers_that_are_no_probabilities_are_told(self, service, desk, home, run):
         folder, vault = home
         service.answer = lambda rows: np.full(len(rows), -3, np.float32)

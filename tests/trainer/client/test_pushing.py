@@ -58,6 +58,7 @@ def test_every_layout_arrives(service, compression):
     assert in_order(service).equals(rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     mishaps=st.lists(st.sampled_from(MISHAPS), max_size=12),

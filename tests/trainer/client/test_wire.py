@@ -119,6 +119,7 @@ def test_no_key_goes_over_the_line(spoken, planted):
         assert base64.b64encode(key)[:-4] not in data
 
 
+@pytest.mark.slow
 def test_the_token_stands_in_its_header_alone(spoken):
     data, token, _ = spoken
     header = f"authorization: bearer {token}\r\n".encode()

@@ -34,6 +34,7 @@ def defended(make_rows):
     return make
 
 
+@pytest.mark.slow
 def test_the_worst_client_breaks_a_bare_learner_and_no_defended_one(make_rows, defended):
     def target(*, bare):
         return TrainerTarget(

@@ -32,6 +32,7 @@ def canaries(labels, kind=np.int32, classes=2):
     )
 
 
+@pytest.mark.slow
 @given(
     values=st.lists(
         st.lists(st.floats(-1e3, 1e3, width=32), min_size=3, max_size=3), min_size=1, max_size=8

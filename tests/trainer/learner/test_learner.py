@@ -269,6 +269,7 @@ def test_a_divergence_hints_at_what_is_not_so_already(said, hint):
     assert ("normalized=True" in str(caught.value)) == bool(said)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_no_rows_make_weights_that_are_no_numbers(data):

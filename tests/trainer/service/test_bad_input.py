@@ -254,6 +254,7 @@ def test_another_method(model):
     assert "GET" in answer.headers["allow"]
 
 
+@pytest.mark.slow
 def test_arrow_with_bytes_changed_is_refused_or_learned_but_never_fails(model):
     """Each of 150 bodies with bytes changed gets an answer that says why, or is rows after all."""
     rng, good = random.Random(5), bytes_of(hashed(4, labels=False))

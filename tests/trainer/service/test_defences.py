@@ -80,6 +80,7 @@ def metrics(trainer, name="m"):
     return trainer.ask("GET", f"/v1/models/{name}/metrics").json()
 
 
+@pytest.mark.slow
 def test_a_client_who_poisons_breaks_a_bare_model_and_no_defended_one(trainer):
     for name, defences in (("bare", None), ("clean", None), ("held", DEFENCES)):
         made(trainer, name, defences)
@@ -137,6 +138,7 @@ def state_of(folder):
     return remembered(state), remembered(replayed)
 
 
+@pytest.mark.slow
 def test_all_that_defences_know_is_replayed_bit_by_bit(tmp_path):
     """In the middle of a stretch, from the log alone, and again from a snapshot; and set back."""
     with Trainer(tmp_path / "t") as trainer:
@@ -230,6 +232,7 @@ def test_canaries_that_cant_be_are_refused_and_change_nothing(trainer, case):
     assert remembered(trainer.model().state) == before
 
 
+@pytest.mark.slow
 def test_canaries_are_for_those_who_administer_a_model_with_a_guard(trainer):
     made(trainer, "plain", None)
     made(trainer, "clipped", {"clip": CLIP})

@@ -85,6 +85,7 @@ def test_slow_clients_are_sent_away_and_hold_nobody_up(tmp_path):
             connection.close()
 
 
+@pytest.mark.slow
 def test_a_body_that_stalls_or_trickles_is_refused_long_before_its_time(tmp_path):
     """Pieces without an end: of one nothing more comes, of the other too little."""
     options = dataclasses.replace(
@@ -208,6 +209,7 @@ def test_a_service_may_open_files_for_all_its_connections_and_its_own(monkeypatc
     assert found == [(2_100, 4_096), (1_500, 1_500), (2_100, -1)]
 
 
+@pytest.mark.slow
 def test_ten_times_too_much_is_refused_and_takes_no_memory(tmp_path, held):
     """While nothing is learned, bodies fill the backlog and no more; then all that was taken is."""
     limits = with_limits(body_bytes=1 << 18, backlog_bytes=1 << 20)

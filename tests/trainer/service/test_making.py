@@ -61,6 +61,7 @@ def test_others_are_answered_while_models_are_made(model, compiling):
         assert [each.result().status_code for each in late] == [201] * 5
 
 
+@pytest.mark.slow
 def test_a_client_waits_for_a_model_longer_than_for_anything_else(trainer, compiling):
     url, token = str(trainer.client.base_url), trainer.everything["Authorization"][7:]
     hasty = RetryPolicy(answer_seconds=0.2, give_up_seconds=0)

@@ -98,6 +98,7 @@ def test_a_snapshot_is_gone_back_to(model):
     assert [each["snapshot"] for each in listed] == [1, 3]
 
 
+@pytest.mark.slow
 def test_a_rollback_is_kept_over_a_restart(tmp_path):
     with Trainer(tmp_path / "t") as first:
         first.create()

@@ -6,11 +6,14 @@ import asyncio
 import gc
 import threading
 
+import pytest
+
 from halfmask.trainer.service._app import application
 from halfmask.trainer.service._serving import settle
 from trainer.service.stage import OPTIONS  # type: ignore[import-not-found] # beside, no package
 
 
+@pytest.mark.slow
 def test_the_search_for_circles_passes_over_what_is_there_for_good():
     gc.unfreeze()  # what the tests' own start froze
 

@@ -84,6 +84,7 @@ def test_a_snapshot_that_two_rollbacks_need_outlives_the_first(tmp_path, gate):
         assert again.digest() == before
 
 
+@pytest.mark.slow
 def test_a_rollback_that_isnt_logged_holds_nothing(tmp_path, monkeypatch):
     with Trainer(tmp_path / "t", with_limits(free_bytes=1)) as trainer:
         trainer.create()

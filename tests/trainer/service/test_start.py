@@ -24,6 +24,7 @@ def test_a_missing_extra_is_named(tmp_path, monkeypatch, name):
     assert not (tmp_path / "t").exists()
 
 
+@pytest.mark.slow
 def test_the_rooms_import_no_web_server():
     code = (
         "import sys, halfmask.trainer.service, halfmask.trainer.store, halfmask.cli\n"

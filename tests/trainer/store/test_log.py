@@ -54,6 +54,7 @@ def test_what_is_appended_is_read_in_order(tmp_path):
     assert again.append([entry(b"four")]) == [4]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.binary(max_size=40), st.binary(max_size=9)), min_size=1, max_size=20))
 def test_every_body_and_key_comes_back(tmp_path_factory, items):
     folder = tmp_path_factory.mktemp("log")

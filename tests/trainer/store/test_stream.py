@@ -47,6 +47,7 @@ def test_rows_come_back(kind):
     assert (found.inflated > 0) == (kind is not None)
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(
     st.sampled_from(list(GOOD)),

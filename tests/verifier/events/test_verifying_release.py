@@ -40,6 +40,7 @@ from verifier.events.event_releases import (  # type: ignore[import-not-found] #
 verify_release: Any = events.verify_release
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["out.jsonl.gz", "out.jsonl.zst", "parts/"])
 def test_what_a_run_wrote_verifies(made, out):
     """Plain, packed, as a folder; by the output or its manifest."""

@@ -167,6 +167,7 @@ def of(manifest: dict[str, Any], model: str) -> dict[str, Any]:
     return claim
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -245,6 +246,7 @@ def as_before(manifest: dict[str, Any]) -> None:
         del found[0]["evidence"][name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_each_copy_is_judged_by_itself(tmp_path, form):
     """Two copies at chance hid a third with half again as many copied rows."""
@@ -300,6 +302,7 @@ def test_other_rows_than_the_originals_do_not_confirm_the_claim(tmp_path):
         halfmask.verify(out, originals=7)
 
 
+@pytest.mark.slow
 def test_rows_of_all_types_are_compared_in_all_formats(tmp_path):
     """Dates, times with and without zones, truths, fractions, decimals and texts like formulas."""
     n = 400
@@ -388,6 +391,7 @@ def read(out: Path, form: str) -> pl.DataFrame:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("basis", ["stated", "accounted"])  # as earlier versions wrote it
 def test_groups_of_a_hybrid_are_only_stated(tmp_path, basis):
     """Any k agrees with the same files: 40 was "accounted" and held, and nothing was counted."""

@@ -60,11 +60,13 @@ def check(rows):
     assert found.rows == len(rows)
 
 
+@pytest.mark.slow
 @given(tables)
 def test_every_row_is_counted_in_its_class(rows):
     check(rows)
 
 
+@pytest.mark.slow
 @given(tables)
 def test_keys_that_are_numbered_anew_count_alike(rows):
     """With a bound so low that nothing fits in one word."""
@@ -73,6 +75,7 @@ def test_keys_that_are_numbered_anew_count_alike(rows):
         check(rows)
 
 
+@pytest.mark.slow
 @given(tables, st.integers(1, 29), st.sampled_from([6, 40, _counting.KEY_LIMIT]))
 def test_classes_of_two_parts_add_up(rows, cut, limit):
     """Also where the codes of a row take several words."""

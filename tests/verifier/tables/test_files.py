@@ -500,6 +500,7 @@ def test_weaknesses_are_named(release, claim):
     assert "'n' are released as insensitive" in said
 
 
+@pytest.mark.slow
 def test_the_verifier_loads_nothing_that_made_the_release(release):
     folder = release()
     code = (

@@ -90,6 +90,7 @@ def test_a_thousand_of_a_thousand_breaking_mutations_are_caught(make, naive, cla
     assert min(passed.values()) > 50
 
 
+@pytest.mark.slow
 def test_every_mutation_is_caught_by_the_hashes_alone(make, naive, claim):
     frame, rng = release_frame(), random.Random(6)
     claims = [naive(frame).honest(each) for each in claims_of(claim)]

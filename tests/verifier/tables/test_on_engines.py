@@ -204,6 +204,7 @@ def test_claims_about_persons(tmp_path):
     assert found.to_dict() == verify(out, persons=kept).to_dict()
 
 
+@pytest.mark.slow
 def test_other_kinds_are_refused_by_name(tmp_path):
     mask(people(), masking_policy(), key=KEY).write(tmp_path / "out")
 

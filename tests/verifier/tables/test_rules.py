@@ -65,6 +65,7 @@ def test_distances_of_equal_and_ordered_values(counts):
         assert ordered[i] == pytest.approx(steps.sum() / (M - 1), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(classes)
 def test_distances_in_a_tree_of_two_pairs(counts):
     """What a class has too much of in a pair climbs to the root, the rest half as high."""

@@ -62,6 +62,7 @@ def test_texts_that_are_one_number_are_one_sensitive_value():
 CELLS = st.none() | st.sampled_from([0.0, -0.0, 1.0, 1.5, math.nan, -math.nan, math.inf])
 
 
+@pytest.mark.slow
 @given(st.lists(CELLS, min_size=1, max_size=8))
 def test_what_counts_as_one_value_is_one_rule(cells):
     """`measure` and the verifier, each on its own; Python counts what is equal or missing."""

@@ -56,6 +56,7 @@ def test_an_overfitted_tree_is_broken_beyond_imputation(target_of, made):
     assert finding.outcome.excess.bounds(0.01)[0] > 0.05
 
 
+@pytest.mark.slow
 def test_a_forest_is_broken_by_its_output_too(target_of):
     overfitted = target_of(RandomForestClassifier(n_estimators=10, random_state=0))
     for made in (BlackBoxInference(), WhiteBoxTreeInference(learner=CHEAP)):
@@ -64,6 +65,7 @@ def test_a_forest_is_broken_by_its_output_too(target_of):
         assert outcome.excess.value > 0.04, made
 
 
+@pytest.mark.slow
 def test_a_model_that_remembers_secrets_is_broken_by_its_output(target_of):
     blank = target_of(lambda rows: np.full((len(rows), 2), 0.5))
     broken = target_of(memory(blank.members))
@@ -94,6 +96,7 @@ def test_a_large_leafed_tree_resists_where_the_overfitted_one_is_broken(target_o
     assert [finding.verdict for finding in report.findings] == ["resisted", "resisted"]
 
 
+@pytest.mark.slow
 def test_what_an_output_says_of_anybody_is_the_controls_too(target_of):
     # This tree splits on the secret: its output tells everybody's, members' and others'.
     telling = target_of(DecisionTreeClassifier(min_samples_leaf=200, random_state=0))

@@ -35,6 +35,7 @@ def one_by_one(given_rows: list[tuple[str | None, ...]], own: list[str | None], 
     return certain
 
 
+@pytest.mark.slow
 @given(rows, st.randoms(use_true_random=False))
 def test_counts_agree_with_people_counted_one_by_one(right_of, given_rows, random):
     """Missing equals missing, and a secret that was swapped in a class is still found."""

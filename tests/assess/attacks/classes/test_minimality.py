@@ -80,6 +80,7 @@ def test_a_class_without_a_reason_contradicts_the_belief():
 groups = st.lists(st.integers(0, 2), min_size=2, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(groups, st.data())
 def test_beliefs_agree_with_every_assignment_of_secrets(sides, data):

@@ -83,6 +83,7 @@ def test_splitting_stops_ranks_of_frequencies(encoded):
     assert after["named of town"] <= after["most frequent of town"] + 0.02
 
 
+@pytest.mark.slow
 def test_merging_finds_random_siblings_and_is_told_by_way(encoded):
     details = ReMerge().run(encoded(learner="trees", split=True), random_state=0)[0].details
     assert {"context", "chains", "counts"} == {name.split(",")[0] for name in details}

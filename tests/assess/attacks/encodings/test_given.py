@@ -166,6 +166,7 @@ def test_a_lone_setting_is_told_to_go_into_a_list(others, given):
         target(**others)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_rows_that_are_drawn_may_all_lack_a_number():
     lone = pl.when(pl.int_range(pl.len()) < 2).then("age").alias("age")

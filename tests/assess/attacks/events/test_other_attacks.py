@@ -199,6 +199,7 @@ def renamed(target, seed):
     )
 
 
+@pytest.mark.slow
 def test_one_key_for_two_releases_joins_them_and_two_keys_do_not(twice):
     assert set(verdicts(renamed(twice, 1), twice, JoinedReleases()).values()) == {"resisted"}
     outcome = first(JoinedReleases(), twice)

@@ -93,6 +93,7 @@ def test_releases_under_two_keys_are_joined_by_pages_that_were_kept(wikipedia):
     assert outcome.details["items of page"] > 0.2
 
 
+@pytest.mark.slow
 def test_what_nobody_alone_has_resists(wikipedia):
     """One edit of each person, hour and channel, where at least 20 people are: 1/k holds."""
     hour = pl.col("time").str.slice(0, 13) + ":00:00Z"

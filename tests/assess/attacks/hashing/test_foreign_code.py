@@ -44,6 +44,7 @@ def why(target, each):
     return {finding.why_invalid for finding in report.findings}
 
 
+@pytest.mark.slow
 def test_a_way_to_hash_anew_that_fails(target):
     found = why(replace(target, rehash=loud), Dictionary())
     assert found == {"failed: The way to hash again failed on candidates (KeyError)"}

@@ -117,6 +117,7 @@ def test_a_wrong_prediction_of_the_attackers_own_model_is_invalid_too(small):
     assert found == "failed: The trainer gave NaN or infinite probabilities for 1 rows"
 
 
+@pytest.mark.slow
 def test_a_column_a_list_and_noisy_answers_are_numbers(small):
     plain = ModelStealing().run(small(), random_state=0)
     assert (
@@ -235,6 +236,7 @@ def test_what_is_hashed_is_refused_in_our_own_words(others, given):
     assert CANARY not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_is_hashed_may_be_of_any_library(target):
     others = replace(
         target,

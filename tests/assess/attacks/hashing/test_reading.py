@@ -105,6 +105,7 @@ def test_a_dictionary_reads_what_libraries_hash(library, target):
     assert share(Dictionary(), hash_by(target, LIBRARIES[library])) == 1.0
 
 
+@pytest.mark.slow
 def test_scikit_learns_own_hasher_is_read(target):
     from sklearn.feature_extraction import FeatureHasher  # noqa: PLC0415 # here alone
 
@@ -134,6 +135,7 @@ def test_a_secret_that_people_choose_is_no_secret(target):
     assert shares[2] < 0.001
 
 
+@pytest.mark.slow
 def test_a_seed_is_found_by_a_few_known_cells(target):
     seeded = target.unprotected(seed=3_000)
     assert share(Dictionary(seeds=16), seeded) < 0.001
@@ -186,6 +188,7 @@ def test_rare_values_are_lumped_and_name_nothing(target):
     assert CoOccurrence(max_values=3).run(target, random_state=0)[0].success.value < 1.0
 
 
+@pytest.mark.slow
 def test_weights_tell_unkeyed_values_at_once_and_keyed_ones_by_their_size(target, unrelated):
     keyed = WeightReading().run(target, random_state=0)[0]
     open_ = WeightReading().run(target.unprotected(), random_state=0)[0]

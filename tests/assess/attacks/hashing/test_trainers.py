@@ -63,6 +63,7 @@ def test_one_client_spoils_what_is_bare_and_not_what_is_capped(trainer):
     assert finding.outcome.details["accuracy without attack"] > 0.65
 
 
+@pytest.mark.slow
 def test_the_worst_recipe_is_the_one_told(trainer):
     outcome = WORST.run(trainer(), random_state=0)[0]
     before = outcome.details["accuracy without attack"]
@@ -82,6 +83,7 @@ def test_half_of_all_labels_flipped_have_power(trainer):
     assert LabelFlip(share=0.5).run(trainer(), random_state=0)[0].success.value > 0.05
 
 
+@pytest.mark.slow
 def test_refused_batches_are_counted_and_cost_nothing(trainer):
     bare = trainer()
 

@@ -38,6 +38,7 @@ def test_two_members_are_too_few_to_learn_from():
         learn(np.zeros((10, 1)), np.arange(10) < 2, hidden=(8,), trees=5, random_state=0)
 
 
+@pytest.mark.slow
 def test_twenty_members_are_attacked_and_said_to_be_too_few(make_target, overfitted):
     target = make_target(overfitted.train, n=20, trained_rows=np.zeros((20, 4)))
 

@@ -30,6 +30,7 @@ def pooled(high, low):
     return values, np.arange(len(values)) < len(high)
 
 
+@pytest.mark.slow
 @given(sides, sides)
 def test_an_area_is_scikit_learns(high, low):
     values, member = pooled(high, low)

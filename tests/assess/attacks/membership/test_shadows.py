@@ -34,6 +34,7 @@ def test_everyone_trains_half_of_the_models_and_two_models_share_nobody():
     assert (inside[0] != inside[2]).any()
 
 
+@pytest.mark.slow
 def test_three_attacks_train_once_and_another_seed_again(overfitted, make_target):
     train, calls = counting(overfitted.train)
     target = make_target(train, n=60)
@@ -117,6 +118,7 @@ def test_rows_are_taken_and_joined_as_the_kind_they_are(wrap):
     np.testing.assert_array_equal(np.asarray(some), [rows[1] + 100, rows[0]])
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_outcomes(overfitted, make_target):
     first, second = (make_target(overfitted.train, n=60) for _ in range(2))
     attack = ShadowModels(n_shadows=4, hidden=(8,), trees=5)
@@ -164,6 +166,7 @@ def test_trained_rows_without_a_way_to_train_have_no_baseline(overfitted, make_t
     assert found.one("AUC, trained rows").success == found.one("AUC, original rows").success
 
 
+@pytest.mark.slow
 def test_groups_reach_the_outcomes(overfitted, make_target, outcomes):
     groups = (("few", "many"), np.tile([0, 1, 1, 1], 200))
     target = make_target(overfitted.train, groups=groups)

@@ -82,6 +82,7 @@ def test_outputs_are_counted_as_by_hand():
     assert found.details["outputs"] == len(outputs)
 
 
+@pytest.mark.slow
 def test_the_leaves_of_histograms_are_those_the_model_was_grown_of():
     seen = target(HistGradientBoostingClassifier(max_iter=1, min_samples_leaf=12, random_state=0))
     found = by_measure(TreeStructure(k=12).run(seen, random_state=0))

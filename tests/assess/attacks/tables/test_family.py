@@ -76,6 +76,7 @@ def test_a_table_without_rows_is_no_pass(each: Attack):
     assert each.missing_inputs(of_every_type(original.clear(), original)) == "released rows"
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("each", SMALL, ids=lambda each: each.name)
 def test_a_seed_decides_everything(each: Attack, raw: TableTarget):
     assert each.run(raw, random_state=3) == each.run(raw, random_state=3)

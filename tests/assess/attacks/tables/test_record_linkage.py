@@ -138,6 +138,7 @@ def test_who_is_whose_comes_from_the_owners(original: pl.DataFrame):
         assert min(rates(attack, target).values()) > 0.9, attack.name
 
 
+@pytest.mark.slow
 def test_suppressed_rows_do_not_hide_the_others(original: pl.DataFrame):
     known = ["age", "city", "job", "born", "height"]
     silent = pl.int_range(pl.len()) < 100
@@ -265,6 +266,7 @@ def test_links_are_judged_by_what_k_claims(linkage: Attack):
         assert "resisted" not in {each.verdict for each in found.findings}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("linkage", LINKAGES[::2], ids=lambda attack: attack.name)
 def test_links_beyond_what_k_claims_are_broken(linkage: Attack):
     released, rows = ten_each(k=2)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
-from halfmask.cli._codecs import unseal_codec
+from halfmask.cli._claims import answer_findings, show_findings
 from halfmask.cli._failures import UsageError
-from halfmask.cli._findings import answer_findings, show_findings
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions, command_group
+from halfmask.cli._stored import unseal_codec
 from halfmask.cli._tables import Reading
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget
-    from halfmask.cli._progress import Stages
+    from halfmask.cli._console import Stages
     from halfmask.encode import CodecPlan
 
 #: The fewest rows of which half can be attacked.

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, SchemaError
+from halfmask.cli._claims import answer_findings, show_findings
 from halfmask.cli._failures import UsageError
-from halfmask.cli._findings import answer_findings, show_findings
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._tables import Reading

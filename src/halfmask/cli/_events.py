@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask.cli._claims import some
-from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, listing, printable
-from halfmask.cli._events_describe import describe
+from halfmask.cli._describe import describe_events
 from halfmask.cli._events_run import POLICY, StreamVault, check_apart, run
-from halfmask.cli._events_verify import verify
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions, command_group
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._stored import check_streams
+from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._verify import verify_events
 
 if TYPE_CHECKING:
     from halfmask.events import Reversed
@@ -144,6 +144,8 @@ def _reversed(done: Reversed) -> dict[str, object]:
 
 
 events = command_group("events", "Release a stream of nested events by a policy.")
-for command in (describe, run, verify, reverse):
-    events.command()(command)
+events.command("describe")(describe_events)
+events.command("run")(run)
+events.command("verify")(verify_events)
+events.command("reverse")(reverse)
 events.add_typer(table)

@@ -14,7 +14,7 @@ from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._protect import KEY_FILE, POPULATION, key_in
-from halfmask.cli._vault_lock import PseudonymVault
+from halfmask.cli._vault import PseudonymVault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

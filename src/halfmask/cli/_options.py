@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from halfmask.cli._console import console, say_json
+from halfmask.cli._console import Stages, compilation_announced, console, say_json
 from halfmask.cli._option_groups import argument, flag, option
-from halfmask.cli._progress import Stages, compilation_announced
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ReleaseError
-from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import flag, option
+from halfmask.cli._option_groups import flag, items_of, option
 from halfmask.cli._tables import FormOptions, HeaderOptions
 
 if TYPE_CHECKING:

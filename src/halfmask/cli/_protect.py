@@ -1,4 +1,4 @@
-"""``halfmask protect``: from a table and a policy to a release that is verified on disk."""
+"""``halfmask protect`` and ``halfmask synthesize``: a table, a policy, and a verified release."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halfmask._errors import ParameterError, ReleaseError
+from halfmask._errors import ParameterError, PolicyError, ReleaseError
+from halfmask.cli._budget import ReleaseLedger
 from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
-from halfmask.cli._ledger_options import ReleaseLedger
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._options import OPEN, OVERWRITE, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
 from halfmask.cli._protect_database import (
     check_database_options,
@@ -23,13 +23,14 @@ from halfmask.cli._protect_database import (
 )
 from halfmask.cli._show_release import say_release
 from halfmask.cli._tables import HeaderOptions
-from halfmask.cli._vault_lock import PseudonymVault  # noqa: TC001 # typer reads the type
+from halfmask.cli._vault import PseudonymVault  # noqa: TC001 # typer reads the type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data import Source
     from halfmask.microdata import Policy
+
 
 KEY_BYTES = 32
 
@@ -335,3 +336,51 @@ def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Sourc
 
         return opened_as_texts(table, options, text_columns(policy))
     return open_table(table, options=options)
+
+
+@spreads_groups
+def synthesize(
+    table: str = TABLE,
+    policy: str = argument(
+        "POLICY: The policy, a TOML file with [synthesis]; - reads standard input."
+    ),
+    out: str = argument("OUT: The folder to create for the release."),
+    *,
+    overwrite: bool = OVERWRITE,
+    key_file: str | None = KEY_FILE,
+    budget: ReleaseLedger,
+    where_run: EngineOptions,
+    head: HeaderOptions,
+    show: bool = OPEN,
+    saying: SayingOptions,
+) -> int:
+    """Make a verified release of synthetic rows that are learnt from TABLE.
+
+    The release is a folder with the data, a manifest and a report. The verifier counts in the
+    written files that every row keeps every rule. The report shows what attacks found on the
+    synthetic rows, on the raw rows and on people who weren't learnt from. If full synthetic rows
+    equal original ones more often than chance, there is no release and the exit code is 1.
+
+    With --engine, workers draw rows from the fitted model. The rows are the same on each engine.
+    """
+    if os.path.lexists(out) and not overwrite:
+        raise ReleaseError("The folder exists already.", hint="Give another, or use --overwrite.")
+    wanted = read_policy(policy)
+    if wanted.synthesis is None:
+        raise PolicyError(
+            "The policy has no [synthesis].",
+            hint='Write [synthesis] with kind = "full", or run halfmask protect.',
+        )
+    make_release(
+        table,
+        wanted,
+        out,
+        options=head.options(),
+        budget=budget,
+        where_run=where_run,
+        saying=saying,
+        overwrite=overwrite,
+        show=show,
+        key=key_in(key_file),
+    )
+    return 0

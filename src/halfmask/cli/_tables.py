@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import option
+from halfmask.cli._option_groups import items_of, option
 from halfmask.cli._options import FileFormat  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:

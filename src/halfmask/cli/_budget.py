@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ColumnNotFoundError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, items_of, option, required, spreads_groups
@@ -35,10 +36,8 @@ class LedgerOptions:
         """Return the name of the data set that a table holds."""
         if self.dataset is not None:
             return self.dataset
-        from halfmask.data import DatabaseUrl, is_database_url  # noqa: PLC0415 # half a second
-
-        if is_database_url(table):
-            name = (DatabaseUrl.parse(table).table or "").rpartition(".")[2]
+        if rooms.data.is_database_url(table):
+            name = (rooms.data.DatabaseUrl.parse(table).table or "").rpartition(".")[2]
         else:
             name = Path(table).name.partition(".")[0]
         if not name or name == "-":
@@ -48,9 +47,7 @@ class LedgerOptions:
     def open(self, table: str) -> PrivacyLedger:
         """Open the ledger of a table."""
         name = self.name_of(table)
-        from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # half a second
-
-        return PrivacyLedger.open(self.vault, dataset=name)
+        return rooms.dp.ledger.PrivacyLedger.open(self.vault, dataset=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,13 +200,11 @@ def set_(
     to analysts. Other commands need the same options for reading TABLE.
     """
     name = where.name_of(table)
-    from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit  # noqa: PLC0415 # half a second
-
-    unit = PrivacyUnit(person=person, max_rows=max_rows, max_groups=max_groups)
+    unit = rooms.dp.ledger.PrivacyUnit(person=person, max_rows=max_rows, max_groups=max_groups)
     with saying.stages() as stages:
         stages("reading the table")
         source = reading.open(table)
-        ledger = PrivacyLedger.create(
+        ledger = rooms.dp.ledger.PrivacyLedger.create(
             where.vault,
             source,
             dataset=name,
@@ -235,11 +230,9 @@ def show(
     saying: SayingOptions,
 ) -> int:
     """Show the budget of a data set, and what was spent of it for what."""
-    from halfmask.dp.ledger import PrivacyLedger, release_ledger  # noqa: PLC0415 # half a second
-
-    ledger = PrivacyLedger.open(vault, dataset=dataset)
+    ledger = rooms.dp.ledger.PrivacyLedger.open(vault, dataset=dataset)
     if out is not None:
-        release_ledger(ledger, out)
+        rooms.dp.ledger.release_ledger(ledger, out)
     return _say(ledger, as_json=saying.as_json)
 
 
@@ -254,9 +247,7 @@ def allow(
     saying: SayingOptions,
 ) -> int:
     """Give an analyst a share of the budget, or change it."""
-    from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # half a second
-
-    ledger = PrivacyLedger.open(vault, dataset=dataset)
+    ledger = rooms.dp.ledger.PrivacyLedger.open(vault, dataset=dataset)
     ledger.allow(analyst, epsilon=epsilon)
     allowed, spent = ledger.share_of(analyst)
     told = f"{printable(analyst)}: epsilon {allowed:g}, of it {spent:.4g} spent"

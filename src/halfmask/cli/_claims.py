@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import console, listing, mark, printable, say_json
 
 if TYPE_CHECKING:
@@ -23,12 +24,10 @@ def answer_findings(
     found: AttackReport, out: str | None, picture: str | None, *, as_json: bool
 ) -> bool:
     """Write the files that are wanted, and the findings as JSON; return whether as JSON."""
-    from halfmask.data import atomic_file  # noqa: PLC0415 # half a second
-
     if out is not None:
         found.write(Path(out))
     if picture is not None:
-        with atomic_file(Path(picture)) as file:
+        with rooms.data.atomic_file(Path(picture)) as file:
             file.write(found.to_svg().encode())
     if as_json:
         say_json({"ok": True, **found.to_dict()})
@@ -76,9 +75,7 @@ def show_findings(report: AttackReport, protected: str) -> None:
 
 def show_legend(findings: Iterable[Finding]) -> None:
     """Say what each verdict of some findings means."""
-    from halfmask.assess.attacks import explain_verdicts  # noqa: PLC0415 # numpy loads late
-
-    for meaning in explain_verdicts(findings):
+    for meaning in rooms.assess.attacks.explain_verdicts(findings):
         console().print(meaning, soft_wrap=True)
 
 
@@ -94,11 +91,9 @@ def _interval(finding: Finding) -> str:
 
 def show_claims(claims: Sequence[CheckedClaim], out: Console) -> None:
     """Show each claim with the level that was stated and the one that was counted on disk."""
-    from halfmask.verifier.tables import ClaimCheck  # noqa: PLC0415 # polars takes half a second
-
-    of_classes = [each for each in claims if isinstance(each, ClaimCheck)]
+    of_classes = [each for each in claims if isinstance(each, rooms.verifier.tables.ClaimCheck)]
     for each in claims:
-        if not isinstance(each, ClaimCheck):
+        if not isinstance(each, rooms.verifier.tables.ClaimCheck):
             sign = marked(each, out)
             style = None if each.holds else sign.style
             out.print(f"{sign.plain} {printable(each.sentence)}", style=style, soft_wrap=True)

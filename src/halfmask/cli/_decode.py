@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ColumnNotFoundError, DataError, PolicyError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
 from halfmask.cli._events_run import POLICY, check_apart
 from halfmask.cli._failures import UsageError
@@ -59,22 +60,21 @@ def reverse(
     check_streams(released, out, lock, as_json=saying.as_json)
     check_apart(out, policy, released)
     opened = lock.open(vault)
-    from halfmask.data import TableWriter  # noqa: PLC0415 # half a second
-    from halfmask.masks import is_reversible, pseudonym_key, reverse_masks  # noqa: PLC0415
-
     masks = {
         name: mask
         for name, mask in _masks(policy, released).items()
-        if is_reversible(mask) and getattr(mask, "scope", None) == "vault"
+        if rooms.masks.is_reversible(mask) and getattr(mask, "scope", None) == "vault"
     }
     source = _opened(released, tuple(masks))
     here = {name: mask for name, mask in masks.items() if name in source.columns}
-    table = reverse_masks(source, here, vault_key=pseudonym_key(opened, create=False))
+    table = rooms.masks.reverse_masks(
+        source, here, vault_key=rooms.masks.pseudonym_key(opened, create=False)
+    )
     before = os.umask(0o077)
     try:
         with (
             saying.stages() as stages,
-            TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer,
+            rooms.data.TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer,
         ):
             for batch in table.batches():
                 writer.write(batch)
@@ -90,34 +90,28 @@ def reverse(
 
 def _masks(policy: str, released: str) -> Mapping[str, Mask]:
     """Return the masks of the released table by a policy of tables or of a database."""
-    from halfmask.data import DatabaseUrl, is_database_url  # noqa: PLC0415 # half a second
-    from halfmask.microdata import Policy  # noqa: PLC0415 # the same
-
-    if not is_database_url(released):
-        return Policy.load(policy).masks
+    if not rooms.data.is_database_url(released):
+        return rooms.microdata.Policy.load(policy).masks
     with suppress(PolicyError):  # rows of a release may lie in a database, too
-        return Policy.load(policy).masks
-    from halfmask.databases import DatabasePolicy  # noqa: PLC0415 # half a second
-    from halfmask.databases.reversal import reversible_masks  # noqa: PLC0415 # the same
-
-    return reversible_masks(DatabaseUrl.parse(released), DatabasePolicy.load(policy))
+        return rooms.microdata.Policy.load(policy).masks
+    return rooms.databases.reversal.reversible_masks(
+        rooms.data.DatabaseUrl.parse(released), rooms.databases.DatabasePolicy.load(policy)
+    )
 
 
 def _opened(released: str, texts: Sequence[str]) -> Source:
     """Open released rows; pseudonyms of digits alone are texts."""
-    from halfmask.data import ReadOptions, open_table  # noqa: PLC0415 # half a second
-
     path = Path(released)
     if released != "-" and (path / "manifest.json").is_file():
-        from halfmask.claims import read_manifest  # noqa: PLC0415 # the same
-
-        files = [path / it.name for it in read_manifest(path).files]
+        files = [path / it.name for it in rooms.claims.read_manifest(path).files]
         released = str(files[0] if len(files) == 1 else files[0].parent)
-    first = open_table(released, called="The released table")
+    first = rooms.data.open_table(released, called="The released table")
     if first.format not in {"csv", "tsv", "jsonl"} or released == "-":
         return first
     declared = {name: "string" for name in texts if name in first.columns}
-    return open_table(released, options=ReadOptions(dtypes=declared), called="The released table")
+    return rooms.data.open_table(
+        released, options=rooms.data.ReadOptions(dtypes=declared), called="The released table"
+    )
 
 
 def decoded_forecasts(codec: SeriesCodec, forecasts: pl.DataFrame) -> pl.DataFrame:
@@ -286,12 +280,11 @@ def decode(
         codec = unseal_series_codec(vault, place.codec)
         return _decode_series(codec, encoded, out, decoding, saying, overwrite=overwrite)
     fitted = unseal_codec(vault, place.codec)
-    from halfmask.encode import (  # noqa: PLC0415 # polars takes half a second
-        decode_file,
-        decode_predictions_file,
+    write = (
+        partial(rooms.encode.decode_predictions_file, columns=column)
+        if predictions
+        else rooms.encode.decode_file
     )
-
-    write = partial(decode_predictions_file, columns=column) if predictions else decode_file
     with saying.stages() as stages:
         done = write(
             fitted,
@@ -322,8 +315,6 @@ def _decode_series(
     overwrite: bool,
 ) -> int:
     """Decode rows or forecasts of time series, which are read whole."""
-    from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
-
     with saying.stages() as stages:
         sent = decoding.open(encoded).read()
         wanted = decoding.expect_rows
@@ -334,7 +325,7 @@ def _decode_series(
             frame = decoded_forecasts(codec, sent)
         else:
             frame = codec.decode(sent, state=codec.state_ if decoding.later else None)
-        with TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer:
+        with rooms.data.TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer:
             writer.write(frame)
     what = "forecasts" if decoding.predictions else "rows"
     return saying.say(

@@ -6,6 +6,7 @@ import threading
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
 from halfmask.cli._console import compilation_announced, console, listing, printable, say_json
 from halfmask.cli._events_run import check_apart
@@ -65,12 +66,8 @@ def describe_events(
     policy.check(as_json=saying.as_json)
     _check_release(release)
     check_apart(policy.out or "-", where)
-    from halfmask.events.description import (  # noqa: PLC0415 # numba is slow
-        describe_events as look_at,
-    )
-
     with compilation_announced(console(stderr=True)):
-        found = look_at(_event_lines(where), max_events=rows)
+        found = rooms.events.description.describe_events(_event_lines(where), max_events=rows)
     if policy.out is not None:
         policy.write(found.policy_toml(release=release))
     if saying.as_json:
@@ -90,9 +87,7 @@ def _check_release(release: str | None) -> None:
 
 
 def _event_lines(where: str) -> Iterator[bytes]:
-    from halfmask.events.streams import open_source  # noqa: PLC0415 # numba is slow
-
-    for chunk in open_source(where).chunks(None, threading.Event()):
+    for chunk in rooms.events.streams.open_source(where).chunks(None, threading.Event()):
         if not chunk.oversized:
             yield chunk.data
 
@@ -181,8 +176,6 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
     Columns of which the same is proposed for the same reason are one line, named after the first;
     `verbose` gives each column its own, with all reasons and counts.
     """
-    from halfmask.description.proposal import proposed_person  # noqa: PLC0415 - polars takes a while
-
     looked = "" if found.rows == found.rows_looked_at else f", {found.rows_looked_at:,} looked at"
     out.print(
         f"{some(found.rows, 'row')}{looked}, {some(len(found.proposals), 'column')}\n", style="bold"
@@ -200,7 +193,7 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
         f"{found.share_unique_unchanged:.1%}.",
         style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
     )
-    person = proposed_person(found.proposals)
+    person = rooms.description.proposal.proposed_person(found.proposals)
     if person is not None:
         out.print(
             f"The values of the identifier {printable(person.name)} repeat: if it says whose row "
@@ -304,10 +297,9 @@ def describe(
     if is_whole_database(table, form.head):
         return propose(table, policy, as_json=saying.as_json)
     options = form.options(missing)
-    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
-    from halfmask.description import describe as look_at  # noqa: PLC0415 - the same
-
-    found = look_at(open_table(table, format=form.format, options=options), sample=sample)
+    found = rooms.description.describe(
+        rooms.data.open_table(table, format=form.format, options=options), sample=sample
+    )
     if policy.out is not None:
         policy.write(with_reading(found.policy_toml(), options))
     if saying.as_json:

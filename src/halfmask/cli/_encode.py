@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ParameterError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
 from halfmask.cli._console import console, printable
 from halfmask.cli._failures import UsageError
@@ -87,11 +88,9 @@ class SeriesOptions:
 
     def codec(self) -> SeriesCodec:
         """Return a codec of these settings, to be fitted."""
-        from halfmask.encode import SeriesCodec  # noqa: PLC0415 # polars takes half a second
-
         periods = None if self.period is None else [_whole(it) for it in self.period]
         try:
-            return SeriesCodec(
+            return rooms.encode.SeriesCodec(
                 time=self.time,
                 entity=self.entity,
                 columns=self.column or (),
@@ -160,13 +159,13 @@ def apply_series(
     check_streams(table, out, place.lock, as_json=saying.as_json)
     wanted = encoded_format(out, out_format)
     fitted = unseal_series_codec(place.open(), place.codec)
-    from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
-
     with saying.stages() as stages:
         rows = reading.open(table).read()
         stages("encoding")
         sent = fitted.encode(rows, state=fitted.state_ if later else None)
-        with TableWriter(out, format=wanted, overwrite=overwrite, guard_formulas=False) as writer:
+        with rooms.data.TableWriter(
+            out, format=wanted, overwrite=overwrite, guard_formulas=False
+        ) as writer:
             writer.write(sent)
     names = _series_names(fitted)
     told = (("Steps", names["time"]), ("Series", names["entity"]))
@@ -182,8 +181,6 @@ def apply_series(
 
 def _event(text: str) -> Event:
     """Return an event from its words; a name with a comma is put in quotes, as in CSV."""
-    from halfmask.encode import Event  # noqa: PLC0415 # polars takes half a second
-
     parts = items_of(text, "A part of --event")
     if len(parts) != EVENT_PARTS:
         raise UsageError(
@@ -191,7 +188,7 @@ def _event(text: str) -> Event:
             hint="Such as --event fire,2023-08-01,2023-08-04.",
         )
     name, first, last = parts
-    return Event(name=name, first=_whole(first), last=_whole(last))
+    return rooms.encode.Event(name=name, first=_whole(first), last=_whole(last))
 
 
 def _whole(text: str) -> int | str:
@@ -241,12 +238,10 @@ def fit(
     check_markers(reading.mark or ())
     vault = place.open()
     check_free(vault, place.codec)
-    from halfmask.encode import fit_file  # noqa: PLC0415 # polars takes half a second
-
     made = settings.codec()
     with where.connected() as engine, saying.stages() as stages:
         source = reading.open(table)
-        fit_file(
+        rooms.encode.fit_file(
             made,
             source,
             target=target,
@@ -299,9 +294,11 @@ def apply(
     wanted = encoded_format(out, out_format)
     vault = place.open()
     fitted = unseal_codec(vault, place.codec)
-    from halfmask.encode import encode_file, encode_folder  # noqa: PLC0415 # as above
-
-    write = encode_folder if names_folder(out) else partial(encode_file, format=wanted)
+    write = (
+        rooms.encode.encode_folder
+        if names_folder(out)
+        else partial(rooms.encode.encode_file, format=wanted)
+    )
     with where.connected() as engine, saying.stages() as stages:
         done = write(
             fitted,

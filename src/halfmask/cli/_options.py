@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import Stages, compilation_announced, console, say_json
 from halfmask.cli._option_groups import argument, flag, option
 
@@ -49,9 +50,7 @@ class EngineOptions:
         """Connect to the engine, and disconnect when the block ends."""
         if self.engine is None:
             return nullcontext()
-        from halfmask.engines import connect  # noqa: PLC0415 # a third of a second
-
-        return connect(self.engine)
+        return rooms.engines.connect(self.engine)
 
 
 #: The formats of `halfmask.data.Format`, here again: importing that room costs half a second.

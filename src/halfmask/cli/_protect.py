@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError, PolicyError, ReleaseError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._budget import ReleaseLedger
 from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
@@ -174,12 +175,10 @@ def _wanted(
 
 def read_policy(where: str) -> Policy:
     """Return the policy of a file, or the one on standard input."""
-    from halfmask.microdata import Policy  # noqa: PLC0415 - half a second, or more
-
     if where != "-":
-        return Policy.load(where)
+        return rooms.microdata.Policy.load(where)
     try:
-        return Policy.from_toml(sys.stdin.buffer.read().decode("utf-8-sig"))
+        return rooms.microdata.Policy.from_toml(sys.stdin.buffer.read().decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
 
@@ -200,8 +199,6 @@ def make_release(
     **given: Any,  # noqa: ANN401 - of `protect_to`
 ) -> None:
     """Make a release of any kind, and say what came of it."""
-    from halfmask.microdata import protect_to  # noqa: PLC0415 - half a second, or more
-
     ledger = budget.open(table, is_read_otherwise=bool(options))
     opened = opened_by(table, policy, options) if options else table
     with (
@@ -210,7 +207,7 @@ def make_release(
         saying.stages() as stages,
     ):
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
-        release = protect_to(opened, policy, out, overwrite=overwrite, **given)
+        release = rooms.microdata.protect_to(opened, policy, out, overwrite=overwrite, **given)
     say_release(
         release,
         out,
@@ -295,23 +292,19 @@ def _check_words(
 
 def _check_address(out: str, *, has_policy: bool, overwrite: bool) -> None:
     """Refuse an address that no release can be written to."""
-    from halfmask.data.io.object_folder import check_object_folder  # noqa: PLC0415 # half a second
-
     if not has_policy:
         raise UsageError(
             "Without a POLICY, OUT must be a folder here: the policy is written next to it.",
             hint="Make a policy with halfmask describe TABLE --out POLICY.",
         )
-    check_object_folder(out, overwrite=overwrite)
+    rooms.data.io.object_folder.check_object_folder(out, overwrite=overwrite)
 
 
 def key_in(where: str | None) -> bytes | None:
     """Return the key in a file, or none without a file."""
     if where is None:
         return None
-    from halfmask.vault import read_private_file  # noqa: PLC0415 - --help needs none
-
-    key = read_private_file(where, what="The key file", most=_MOST_BYTES)
+    key = rooms.vault.read_private_file(where, what="The key file", most=_MOST_BYTES)
     if len(key) != KEY_BYTES:
         raise ParameterError(
             f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",
@@ -322,20 +315,15 @@ def key_in(where: str | None) -> bytes | None:
 
 def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
     """Open a table as the policy says, except for options of the command line."""
-    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
-
     try:
         options = replace(policy.read_options(), **overrides)
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
     if policy.is_private:
-        from halfmask.microdata.opening import (  # noqa: PLC0415 - as above
-            opened_as_texts,
-            text_columns,
+        return rooms.microdata.opening.opened_as_texts(
+            table, options, rooms.microdata.opening.text_columns(policy)
         )
-
-        return opened_as_texts(table, options, text_columns(policy))
-    return open_table(table, options=options)
+    return rooms.data.open_table(table, options=options)
 
 
 @spreads_groups

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from halfmask._errors import ParameterError, TrainerError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
 from halfmask.cli._console import Stages, compilation_announced, console, printable
 from halfmask.cli._failures import UsageError
@@ -79,9 +80,7 @@ def rows_of(
 ) -> Iterator[Rows]:
     """Yield rows; report the share that was taken."""
     if hasher is None:
-        from halfmask.trainer.client import HashedSource  # noqa: PLC0415 # --help needs none
-
-        hashed = HashedSource(source)
+        hashed = rooms.trainer.client.HashedSource(source)
         yield Rows(batches=hashed, count=hashed.rows)
         return
     if _hashed_before(source):
@@ -164,15 +163,13 @@ class ConnectionOptions:
                 "--certificate-key is the key of a --certificate.", hint="Give both of them."
             )
         token = _token(self.token_file)
-        from halfmask.trainer.client import RetryPolicy, TrainerClient  # noqa: PLC0415 # --help needs none
-
         try:
-            return TrainerClient(
+            return rooms.trainer.client.TrainerClient(
                 self.url,
                 token=token,
                 verify=True if self.authority is None else self.authority,
                 certificate=None if self.certificate is None else tuple(filter(None, own)),
-                retry_policy=RetryPolicy(give_up_seconds=self.give_up),
+                retry_policy=rooms.trainer.client.RetryPolicy(give_up_seconds=self.give_up),
                 compression=compression,
                 plain_http=self.plain_http,
                 proxy=self.proxy,
@@ -216,11 +213,10 @@ class TrainerOptions(ConnectionOptions):
         """
         if self.journal is not None or beside == "-":
             return None if self.journal is None else Path(self.journal)
-        from halfmask.trainer.client.content_key import (  # noqa: PLC0415 # --help needs none
-            work_name,
+        path, name = (
+            Path(beside),
+            rooms.trainer.client.content_key.work_name(work, self.url, self.model, *more),
         )
-
-        path, name = Path(beside), work_name(work, self.url, self.model, *more)
         return path.parent / f".{path.name}.{work}-{name[:12]}"
 
 
@@ -235,12 +231,10 @@ def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
 
 
 def _token(file: str) -> str:
-    from halfmask.vault import read_private_file  # noqa: PLC0415 # --help needs none
-
     if file == "-":
         found = sys.stdin.buffer.read(_MOST_BYTES)
     else:
-        found = read_private_file(file, what="The token file", most=_MOST_BYTES)
+        found = rooms.vault.read_private_file(file, what="The token file", most=_MOST_BYTES)
     try:
         return found.decode("ascii").strip()
     except UnicodeDecodeError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from typer.core import TyperGroup
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._budget import LedgerOptions, pairs
 from halfmask.cli._console import console, listing, printable
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
@@ -105,20 +106,17 @@ def queries(
     tokens (halfmask serve token create). Without TLS, listen on this machine only.
     """
     ledger = where.open(table)
-    from halfmask.dp.queries import PrivateTable  # noqa: PLC0415 # half a second
-    from halfmask.trainer.queries import create_query_app, serve_queries  # noqa: PLC0415 # the same
-
     with saying.stages() as stages:
         stages("reading the table")
-        opened = PrivateTable.open(reading.open(table), ledger=ledger)
-    app = create_query_app(
+        opened = rooms.dp.queries.PrivateTable.open(reading.open(table), ledger=ledger)
+    app = rooms.trainer.queries.create_query_app(
         folder,
         opened,
         public=dict(pairs(public, "--public NAME=FILE", is_file=True)),
         step_seconds=step_seconds,
     )
     with at.listening(saying) as listening:
-        serve_queries(app, **listening)
+        rooms.trainer.queries.serve_queries(app, **listening)
     return 0
 
 
@@ -212,9 +210,7 @@ class ServingLimits:
 
     def limits(self) -> Limits:
         """Return them in bytes."""
-        from halfmask.trainer.store import Limits  # noqa: PLC0415 # --help needs none
-
-        return Limits(
+        return rooms.trainer.store.Limits(
             keep_log=self.keep_log,
             body_bytes=self.body_mib * MEBI,
             backlog_bytes=self.backlog_mib * MEBI,
@@ -245,12 +241,10 @@ def run(
     A missing folder is created. Without TLS, listen on this machine only. Otherwise others on the
     network path can read tokens.
     """
-    from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
-
     told = "{address}/docs states what it takes."
-    options = service.ServiceOptions(limits=limits.limits())
+    options = rooms.trainer.service.ServiceOptions(limits=limits.limits())
     with at.listening(answer, told) as listening:
-        service.serve(folder, options=options, **listening)
+        rooms.trainer.service.serve(folder, options=options, **listening)
     return 0
 
 
@@ -286,14 +280,10 @@ def create(
             valid_seconds=None if days is None else days * DAY,
         )
     if out is not None:
-        from halfmask.vault.private_files import (  # noqa: PLC0415 # --help needs none
-            absolute,
-            keeping,
-            write_private,
-        )
-
-        with keeping("The file of the token"):
-            write_private(absolute(out), text.encode() + b"\n")
+        with rooms.vault.private_files.keeping("The file of the token"):
+            rooms.vault.private_files.write_private(
+                rooms.vault.private_files.absolute(out), text.encode() + b"\n"
+            )
     if answer.as_json:
         return answer.say({**_told(made), **({} if out else {"token": text})})
     sys.stdout.write(f"{made.id.hex() if out else text}\n")
@@ -334,9 +324,7 @@ def revoke(
 
 @contextmanager
 def _tokens(folder: str, *, create: bool) -> Iterator[Tokens]:
-    from halfmask.trainer.store import open_lists  # noqa: PLC0415 # --help needs none
-
-    database, tokens = open_lists(Path(folder), create=create)
+    database, tokens = rooms.trainer.store.open_lists(Path(folder), create=create)
     try:
         yield tokens
     finally:

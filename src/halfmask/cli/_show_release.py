@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import marked, percent, show_claims, show_legend, some
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._options import open_report
@@ -53,9 +54,7 @@ def warnings_of_masked(release: Release[MaskFacts]) -> list[str]:
 
 def _arms(finding: Finding) -> tuple[str, ...]:
     """Return the success on the release and on raw rows, on other people, and of a guess."""
-    from halfmask.assess.masking import arms  # noqa: PLC0415 # loads numba
-
-    found, raw = arms(finding), finding.positive_control
+    found, raw = rooms.assess.masking.arms(finding), finding.positive_control
     shares = (
         found.value,
         None if raw is None else raw.success.value,

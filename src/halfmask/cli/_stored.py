@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from halfmask._errors import ParameterError, VaultError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import flag, items_of, option, required
@@ -79,9 +80,7 @@ class CodecOptions:
 
     def codec(self) -> Codec:
         """Return a codec of these settings, to be fitted."""
-        from halfmask.encode import Codec  # noqa: PLC0415 # polars takes half a second
-
-        return Codec(**asdict(self))
+        return rooms.encode.Codec(**asdict(self))
 
 
 #: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
@@ -221,14 +220,12 @@ def check_free(vault: Vault, name: str) -> None:
 
 def unseal_series_codec(vault: Vault, name: str) -> SeriesCodec:
     """Return the codec of series of a name."""
-    from halfmask.encode import SeriesCodec  # noqa: PLC0415 # polars takes half a second
-
     if CODECS.is_in(vault, name):
         raise VaultError(
             "The codec of that name isn't one of time series.",
             hint="halfmask encode apply encodes by it.",
         )
-    return SeriesCodec.from_bytes(SERIES_CODECS.unseal(vault, name))
+    return rooms.encode.SeriesCodec.from_bytes(SERIES_CODECS.unseal(vault, name))
 
 
 def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: EncodingReceipt) -> None:
@@ -240,18 +237,18 @@ def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: EncodingReceipt
 
 def unseal_codec(vault: Vault, name: str) -> Codec:
     """Return the codec of a name, with the receipts of what it encoded."""
-    from halfmask.encode import Codec, EncodingReceipt  # noqa: PLC0415 # polars takes half a second
-
     if SERIES_CODECS.is_in(vault, name):
         raise VaultError(
             "The codec of that name is one of time series.",
             hint="halfmask encode series apply and halfmask decode take it.",
         )
-    codec = Codec.from_bytes(CODECS.unseal(vault, name))
+    codec = rooms.encode.Codec.from_bytes(CODECS.unseal(vault, name))
     context = _context(name, codec)
     for entry in vault.entries():
         if entry.name.startswith(_RECEIPT) and entry.context == context:
-            codec.remember(EncodingReceipt.from_bytes(vault.unseal(entry.name, context=context)))
+            codec.remember(
+                rooms.encode.EncodingReceipt.from_bytes(vault.unseal(entry.name, context=context))
+            )
     return codec
 
 
@@ -322,10 +319,8 @@ class HashOptions:
 
     def settings(self) -> HasherSettings:
         """Return the settings of a hasher that is to be fitted."""
-        from halfmask.hashing import HasherSettings  # noqa: PLC0415 # --help needs none
-
         try:
-            return HasherSettings(**self.given())  # type: ignore[arg-type] # it says what doesn't fit
+            return rooms.hashing.HasherSettings(**self.given())  # type: ignore[arg-type] # it says what doesn't fit
         except ParameterError as error:
             raise UsageError(error.what, hint=error.hint) from None
 
@@ -368,9 +363,7 @@ def hasher_secret(vault: Vault, name: str) -> Secret:
 
 def unseal_hasher(vault: Vault, name: str) -> FileHasher:
     """Return the hasher of a name."""
-    from halfmask.hashing import FileHasher  # noqa: PLC0415 # polars takes half a second
-
     data = HASHERS.unseal(vault, name)
-    return FileHasher.from_bytes(
+    return rooms.hashing.FileHasher.from_bytes(
         data, secret=vault.secret(f"{HASHERS.entry(name)}/key", create=False)
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from halfmask._errors import ParameterError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import Stages, console, listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
@@ -82,9 +83,7 @@ class LockOptions:
     def open(self, vault: str) -> Vault:
         """Open a vault by the given lock."""
         lock = self.chosen()
-        from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
-
-        return Vault.open(vault, lock=lock)
+        return rooms.vault.Vault.open(vault, lock=lock)
 
     def chosen(self, *, new: bool = False) -> KeyFile | Passphrase | Keyring:
         """Return the lock; a passphrase is asked for if nothing else is given.
@@ -96,13 +95,15 @@ class LockOptions:
                 "A vault has one lock, and more than one was given.",
                 hint="Give one of --key-file, --passphrase-file and --keyring.",
             )
-        from halfmask.vault import KeyFile, Keyring  # noqa: PLC0415 # --help needs none
-
         if self.key_file is not None:
             there = Path(self.key_file).is_symlink() or Path(self.key_file).exists()
-            return KeyFile(self.key_file) if there or not new else KeyFile.create(self.key_file)
+            return (
+                rooms.vault.KeyFile(self.key_file)
+                if there or not new
+                else rooms.vault.KeyFile.create(self.key_file)
+            )
         if self.keyring:
-            return Keyring()
+            return rooms.vault.Keyring()
         return _passphrase(self.passphrase_file, confirm=new)
 
 
@@ -143,11 +144,11 @@ class NewLockOptions:
 
 
 def _passphrase(file: str | None, *, confirm: bool) -> Passphrase:
-    from halfmask.vault import Passphrase  # noqa: PLC0415 # the same
-
     words = _asked(confirm=confirm) if file is None else _read(file)
     try:
-        return Passphrase(words.decode().rstrip("\r\n") if isinstance(words, bytes) else words)
+        return rooms.vault.Passphrase(
+            words.decode().rstrip("\r\n") if isinstance(words, bytes) else words
+        )
     except UnicodeDecodeError:
         raise ParameterError("The passphrase isn't text in UTF-8.") from None
 
@@ -165,9 +166,7 @@ def _asked(*, confirm: bool) -> str:
 def _read(file: str) -> bytes:
     if file == "-":
         return sys.stdin.buffer.read(_MOST_BYTES)
-    from halfmask.vault import read_private_file  # noqa: PLC0415 # the same as above
-
-    return read_private_file(file, what="The passphrase file", most=_MOST_BYTES)
+    return rooms.vault.read_private_file(file, what="The passphrase file", most=_MOST_BYTES)
 
 
 KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the keyring"}
@@ -187,12 +186,10 @@ def create(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> i
     A missing key file is created. Without the lock or enough parts, nobody can read the vault
     again.
     """
-    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
-
     made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("making the vault")
-        made = Vault.create(where, lock=made_by)
+        made = rooms.vault.Vault.create(where, lock=made_by)
     return _answer(made, "was made", saying)
 
 
@@ -264,18 +261,15 @@ def split(
     Any M of the N parts open the vault if its lock is lost. Fewer parts reveal nothing about the
     key. Move each part to another place, then remove the folder: together the parts are the key.
     """
-    from halfmask.data import atomic_folder  # noqa: PLC0415 # --help needs none
-    from halfmask.vault.private_files import write_private  # noqa: PLC0415 # the same
-
     if Path(out).resolve().is_relative_to(Path(where).resolve()):
         raise UsageError("Parts in the vault that they open are of no use.")
     opened = _opened(where, lock, verbose=saying.verbose)
     lines = opened.split(parts=parts, needed=needed)
     names = [f"part-{number}-of-{len(lines)}.txt" for number in range(1, len(lines) + 1)]
-    with atomic_folder(out) as folder:
+    with rooms.data.atomic_folder(out) as folder:
         folder.chmod(0o700)
         for name, line in zip(names, lines, strict=True):
-            write_private(folder / name, line)
+            rooms.vault.private_files.write_private(folder / name, line)
     outcome = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
     return _answer(opened, outcome, saying, parts=parts, needed=needed, files=names)
 
@@ -294,9 +288,7 @@ def join(
     Use this if the lock is lost. The lock options describe the new lock. Afterwards the parts no
     longer open the vault: split it again.
     """
-    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
-
-    joined = Vault.join(where, _read_parts(parts))
+    joined = rooms.vault.Vault.join(where, _read_parts(parts))
     made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("sealing everything again")
@@ -330,19 +322,17 @@ def destroy(
 
 
 def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
-    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
-
     chosen = lock.chosen()
     with Stages(console(stderr=True), verbose=verbose) as stages:
         stages("opening the vault")
-        return Vault.open(where, lock=chosen)
+        return rooms.vault.Vault.open(where, lock=chosen)
 
 
 def _read_parts(paths: Sequence[str]) -> list[bytes]:
-    from halfmask.vault import read_private_file  # noqa: PLC0415 # --help needs none
-
     return [
-        read_private_file(path, what=f"Part number {place} of those given", most=PART_BYTES)
+        rooms.vault.read_private_file(
+            path, what=f"Part number {place} of those given", most=PART_BYTES
+        )
         for place, path in enumerate(paths, start=1)
     ]
 

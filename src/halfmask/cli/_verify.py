@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import show_claims, some
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._failures import UsageError
@@ -50,12 +51,14 @@ def verify_events(
     Independent code checks every line, field and value. It needs no key. The exit code is 0 if
     everything holds, otherwise 1.
     """
-    from halfmask.events import EventPolicy  # noqa: PLC0415 # numba is slow to import
-    from halfmask.events.report import guarantees_of  # noqa: PLC0415 # the same
-    from halfmask.verifier.events import verify_release  # noqa: PLC0415 # the same
-
-    expected = None if policy is None else guarantees_of(EventPolicy.load(policy))
-    return answer_of_events(verify_release(where, required=expected), as_json=answer.as_json)
+    expected = (
+        None
+        if policy is None
+        else rooms.events.report.guarantees_of(rooms.events.EventPolicy.load(policy))
+    )
+    return answer_of_events(
+        rooms.verifier.events.verify_release(where, required=expected), as_json=answer.as_json
+    )
 
 
 def answer_of_events(found: CheckedRelease, *, as_json: bool) -> int:
@@ -81,14 +84,12 @@ def _lines_as_dict(found: CheckedRelease) -> dict[str, object]:
 
 
 def _show_lines(found: CheckedRelease, out: Console) -> None:
-    from halfmask.verifier.events import Check  # noqa: PLC0415 # the same
-
     for file in found.files:
         lines = "isn't there" if file.n_rows is None else some(file.n_rows, "line")
         line = f"{mark(file.holds, out)} {printable(file.name)}: {lines}"
         out.print(line, style=None if file.holds else "red", soft_wrap=True)
     for claim in found.claims:
-        if isinstance(claim, Check):
+        if isinstance(claim, rooms.verifier.events.Check):
             _show_claim(claim, out)
     for each in found.unverified:
         out.print(f"? {printable(each)}", soft_wrap=True)
@@ -177,13 +178,11 @@ class OwnersFiles:
 
     def verified(self, folder: str | Path, engine: Engine | None) -> CheckedRelease:
         """Verify a release against them."""
-        from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
-
         people, trees = _people_of(self.population, self.hierarchies, self.policy)
         originals: object = self.originals
         if self.originals is not None and self.copy is None:
             originals = _rows_of(self.originals, self.policy)
-        return count_again(
+        return rooms.verifier.verify(
             folder,
             persons=self.persons,
             population=people,
@@ -249,9 +248,7 @@ def _near(release: str, engine: object) -> Iterator[str | Path]:
             "--engine verifies a folder that every worker sees.",
             hint="Leave it out, or copy RELEASE into such a folder.",
         )
-    from halfmask.data.io.object_folder import fetched_folder  # noqa: PLC0415 - as open_table
-
-    with fetched_folder(release, called="The release") as folder:
+    with rooms.data.io.object_folder.fetched_folder(release, called="The release") as folder:
         yield folder
 
 
@@ -261,20 +258,16 @@ def _people_of(
     """Return the population and its hierarchies, as halfmask protect reads them with a policy."""
     if population is None or policy is None:
         return population, hierarchies
-    from halfmask.microdata import Policy, read_population  # noqa: PLC0415 - only for these claims
-
-    return read_population(population, Policy.load(policy))
+    return rooms.microdata.read_population(population, rooms.microdata.Policy.load(policy))
 
 
 def _rows_of(originals: str, policy: str | None) -> object:
     """Return the original rows, read as halfmask synthesize reads them."""
     from halfmask.cli._protect import opened_by  # noqa: PLC0415 - only for these claims
-    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
-    from halfmask.microdata import Policy  # noqa: PLC0415 - the same
 
     if policy is None:
-        return open_table(originals).read()
-    return opened_by(originals, Policy.load(policy), {}).read()
+        return rooms.data.open_table(originals).read()
+    return opened_by(originals, rooms.microdata.Policy.load(policy), {}).read()
 
 
 def _as_dict(found: CheckedRelease) -> dict[str, object]:

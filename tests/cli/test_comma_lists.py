@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from halfmask.cli._comma_lists import items_of
 from halfmask.cli._failures import UsageError
-from halfmask.cli._hashers import HashOptions
+from halfmask.cli._option_groups import items_of
+from halfmask.cli._stored import HashOptions
 from halfmask.cli._tables import HeaderOptions
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halfmask.cli._budget import Declarations
 from halfmask.cli._failures import UsageError
-from halfmask.cli._ledger_options import Declarations
 
 KEY = st.text(st.sampled_from("ab ,\"=;'\\\n\t名é"), max_size=6)
 COLUMN = st.sampled_from(["town", "a=b", "x,y", "=", "a b"])

@@ -8,7 +8,7 @@ from contextlib import suppress
 from numba import njit
 from rich.console import Console
 
-from halfmask.cli._progress import COMPILING, Stages, compilation_announced
+from halfmask.cli._console import COMPILING, Stages, compilation_announced
 
 
 def _console(*, terminal: bool) -> tuple[Console, io.StringIO]:

@@ -23,7 +23,7 @@ from halfmask.cli._console import (
     show_traceback,
     use_careful_streams,
 )
-from halfmask.cli._decode import decode
+from halfmask.cli._decode import decode, reverse
 from halfmask.cli._describe import describe
 from halfmask.cli._encode import encode
 from halfmask.cli._events import events
@@ -32,13 +32,11 @@ from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
 from halfmask.cli._options import DebugOption, show_help
 from halfmask.cli._predict import predict
-from halfmask.cli._protect import protect
-from halfmask.cli._push import push
+from halfmask.cli._protect import protect, synthesize
 from halfmask.cli._query import query
-from halfmask.cli._reverse import reverse
+from halfmask.cli._remote import push
 from halfmask.cli._serve import serve
 from halfmask.cli._stopping import stopping_cleanly
-from halfmask.cli._synthesize import synthesize
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
-from halfmask.cli._codecs import unseal_codec
+from halfmask.cli._claims import answer_findings, show_findings
 from halfmask.cli._failures import UsageError
-from halfmask.cli._findings import answer_findings, show_findings
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions, command_group
+from halfmask.cli._stored import unseal_codec
 from halfmask.cli._tables import Reading
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget
-    from halfmask.cli._progress import Stages
+    from halfmask.cli._console import Stages
     from halfmask.encode import CodecPlan
 
 #: The fewest rows of which half can be attacked.
@@ -144,21 +145,17 @@ def _halves(
 
 
 def _of_codec(reading: Reading, table: str, codec: object, seed: int) -> EncodingTarget:
-    from halfmask.assess.attacks import EncodingTarget  # noqa: PLC0415 # half a second
-    from halfmask.encode import Codec  # noqa: PLC0415 # the same
-
-    if not isinstance(codec, Codec):
+    if not isinstance(codec, rooms.encode.Codec):
         raise UsageError("That codec is none of tables.")
     rows = _read(reading, table, codec.plan_)
     mine, others = _halves(rows.height, seed, in_order=False)
-    return EncodingTarget.of_codec(codec, rows[mine], population=rows[others])
+    return rooms.assess.attacks.EncodingTarget.of_codec(codec, rows[mine], population=rows[others])
 
 
 def _of_files(
     reading: Reading, table: str, encoded: str, seed: int, periods: tuple[int, ...]
 ) -> EncodingTarget:
     from halfmask._errors import DataError  # noqa: PLC0415 # half a second
-    from halfmask.assess.attacks import EncodingTarget  # noqa: PLC0415 # the same
 
     rows, sent = (
         _read(reading, table, None),
@@ -170,7 +167,7 @@ def _of_files(
             hint="Give the encoding of all of TABLE, its rows in TABLE's order.",
         )
     mine, others = _halves(rows.height, seed, in_order=bool(periods))
-    return EncodingTarget(
+    return rooms.assess.attacks.EncodingTarget(
         encoded=sent[mine],
         original=rows[mine],
         population=None if periods else rows[others],
@@ -179,19 +176,20 @@ def _of_files(
 
 
 def _attacked(target: EncodingTarget, how: AttackOptions, stages: Stages) -> AttackReport:
-    from halfmask.assess.attacks import ATTACKS, attack  # noqa: PLC0415 # half a second
-    from halfmask.assess.attacks.encodings import KnownPlaintext  # noqa: PLC0415 # the same
-
     chosen, skipped = [], []
-    for name, make in ATTACKS.items():
+    for name, make in rooms.assess.attacks.ATTACKS.items():
         if name.startswith("encodings/"):
-            each = KnownPlaintext(known=how.known) if make is KnownPlaintext else make()
+            each = (
+                rooms.assess.attacks.encodings.KnownPlaintext(known=how.known)
+                if make is rooms.assess.attacks.encodings.KnownPlaintext
+                else make()
+            )
             why = each.missing_inputs(target)
             if why:
                 skipped.append((name, why))
             else:
                 chosen.append(each)
-    report = attack(
+    report = rooms.assess.attacks.attack(
         target,
         unprotected=target.unprotected(),
         attacks=chosen,

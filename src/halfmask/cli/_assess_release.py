@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, SchemaError
+from halfmask.cli import _rooms as rooms
+from halfmask.cli._claims import answer_findings, show_findings
 from halfmask.cli._failures import UsageError
-from halfmask.cli._findings import answer_findings, show_findings
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._tables import Reading
@@ -58,12 +59,10 @@ def release(  # each is an option
             "--policy and options of reading are given.",
             hint="The policy states how the tables are read: leave the other options out.",
         )
-    from halfmask.assess.attacks import attack_shuffled  # noqa: PLC0415 # half a second
-
     with saying.stages() as stages:
         stages("verifying")
         target = _shuffled(table, folder, control, policy, reading)
-        found = attack_shuffled(target, random_state=seed, progress=stages)
+        found = rooms.assess.attacks.attack_shuffled(target, random_state=seed, progress=stages)
     if not answer_findings(found, out, picture, as_json=saying.as_json):
         show_findings(found, "released")
     return 0
@@ -90,9 +89,7 @@ class _Stated:
 
 
 def _stated_by_masks(manifest: Manifest) -> _Stated:
-    from halfmask.claims import MaskedDetails  # noqa: PLC0415 # loads late
-
-    masked = MaskedDetails.of(manifest)
+    masked = rooms.claims.MaskedDetails.of(manifest)
     return _Stated(
         files=manifest.files,
         policy_sha256=manifest.policy_sha256,
@@ -104,9 +101,7 @@ def _stated_by_masks(manifest: Manifest) -> _Stated:
 
 
 def _stated_by_classes(manifest: Manifest) -> _Stated:
-    from halfmask.claims import table_manifest  # noqa: PLC0415 # loads late
-
-    table = table_manifest(manifest)
+    table = rooms.claims.table_manifest(manifest)
     return _Stated(
         files=table.files,
         policy_sha256=table.policy_sha256,
@@ -139,18 +134,14 @@ def _shuffled(
     table: str, folder: str, control: str | None, policy: str | None, reading: Reading
 ) -> Shuffled:
     """Read the release and the tables, and refuse what doesn't belong together."""
-    from halfmask.assess.attacks import Shuffled  # noqa: PLC0415 # half a second
-    from halfmask.claims import read_manifest  # noqa: PLC0415 # the same
-    from halfmask.verifier import verify  # noqa: PLC0415 # the same
-
-    manifest = read_manifest(Path(folder))
+    manifest = rooms.claims.read_manifest(Path(folder))
     stated = _STATED.get(manifest.kind, _stated_by_classes)(manifest)
-    verify(folder).raise_if_broken()
+    rooms.verifier.verify(folder).raise_if_broken()
     known = None if policy is None else _policy_of(policy, stated)
     original = _read(table, known, reading, "TABLE")
     _check_table(original, stated)
     quasi_identifiers = stated.of_role("quasi_identifier")
-    found = Shuffled(
+    found = rooms.assess.attacks.Shuffled(
         released=_released(Path(folder), stated),
         original=original,
         control=None if control is None else _read(control, known, reading, "The control table"),
@@ -169,9 +160,7 @@ def _shuffled(
 
 
 def _policy_of(where: str, stated: _Stated) -> Policy:
-    from halfmask.microdata import Policy  # noqa: PLC0415 # half a second
-
-    policy = Policy.load(where)
+    policy = rooms.microdata.Policy.load(where)
     if policy.sha256 != stated.policy_sha256:
         raise UsageError(
             "The release was made by another policy than --policy.",
@@ -183,12 +172,10 @@ def _policy_of(where: str, stated: _Stated) -> Policy:
 def _read(table: str, policy: Policy | None, reading: Reading, called: str) -> pl.DataFrame:
     import polars as pl  # noqa: PLC0415 # half a second
 
-    from halfmask.data import open_table  # noqa: PLC0415 # the same
-
     if policy is None:
         source = reading.open(table)
     else:
-        source = open_table(table, options=policy.read_options(), called=called)
+        source = rooms.data.open_table(table, options=policy.read_options(), called=called)
     return pl.concat(list(source.batches()))
 
 
@@ -215,10 +202,11 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
     """Read the data files of a release that was verified."""
     import polars as pl  # noqa: PLC0415 # half a second
 
-    from halfmask.verifier.tables.part import open_part  # noqa: PLC0415 # the same
-
     rows = pl.concat(
-        [open_part(folder / each.name, each.format) for each in stated.files]
+        [
+            rooms.verifier.tables.part.open_part(folder / each.name, each.format)
+            for each in stated.files
+        ]
     ).collect()
     times = [name for name, dtype in rows.schema.items() if dtype == pl.Time]
     rows = rows.with_columns(pl.col(times).dt.to_string("iso"))
@@ -233,8 +221,6 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
 
 def _hierarchies(policy: Policy, names: tuple[str, ...]) -> dict[str, Hierarchy]:
     """Return the trees of the policy, which an attacker may know; rules need none to be read."""
-    from halfmask.data import Hierarchy  # noqa: PLC0415 # half a second
-
     schema = policy.schema()
     trees = {name: schema[name].hierarchy for name in names}
-    return {name: tree for name, tree in trees.items() if isinstance(tree, Hierarchy)}
+    return {name: tree for name, tree in trees.items() if isinstance(tree, rooms.data.Hierarchy)}

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halfmask.cli._comma_lists import items_of
 from halfmask.cli._console import WARNED, console, listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import option, required, spreads_groups
+from halfmask.cli._option_groups import items_of, option, required, spreads_groups
 from halfmask.cli._options import TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import COLUMNS
 from halfmask.cli._tables import Reading

@@ -1,29 +1,117 @@
-"""``halfmask decode``: rows and predictions come home."""
+"""``halfmask decode`` and ``reverse``: rows, predictions and pseudonyms come home."""
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from halfmask._errors import ColumnNotFoundError, DataError
-from halfmask.cli._codecs import (
+from halfmask._errors import ColumnNotFoundError, DataError, PolicyError
+from halfmask.cli import _rooms as rooms
+from halfmask.cli._claims import some
+from halfmask.cli._events_run import POLICY, check_apart
+from halfmask.cli._failures import UsageError
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
+from halfmask.cli._options import OVERWRITE, FileFormat, SayingOptions
+from halfmask.cli._stored import (
     SERIES_CODECS,
     StoredCodec,
     check_streams,
     unseal_codec,
     unseal_series_codec,
 )
-from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import OVERWRITE, FileFormat, SayingOptions
 from halfmask.cli._tables import FormOptions, HeaderOptions, Reading
+from halfmask.cli._vault import LockOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
 
     from halfmask.data import Source
     from halfmask.encode import SeriesCodec
+    from halfmask.masks import Mask
+
+
+@spreads_groups
+def reverse(
+    policy: str = POLICY,
+    released: str = argument(
+        "RELEASED: The folder of a release, or a file with released columns; - for standard "
+        "input. Of a copied database the URL of a table, as in ?schema=masked&table=orders."
+    ),
+    out: str = argument(
+        "OUT: The file to write. Keep it confidential. - writes Parquet to standard output."
+    ),
+    *,
+    vault: str = required("--vault VAULT: The vault that the release was protected with."),
+    lock: LockOptions,
+    overwrite: bool = OVERWRITE,
+    saying: SayingOptions,
+) -> int:
+    """Reverse the pseudonyms of RELEASED.
+
+    It reverses the masks reversible-token and format-preserving of POLICY with scope = "vault", in
+    the columns that RELEASED has. Other columns stay as released. OUT has the mode 0600.
+    """
+    check_streams(released, out, lock, as_json=saying.as_json)
+    check_apart(out, policy, released)
+    opened = lock.open(vault)
+    masks = {
+        name: mask
+        for name, mask in _masks(policy, released).items()
+        if rooms.masks.is_reversible(mask) and getattr(mask, "scope", None) == "vault"
+    }
+    source = _opened(released, tuple(masks))
+    here = {name: mask for name, mask in masks.items() if name in source.columns}
+    table = rooms.masks.reverse_masks(
+        source, here, vault_key=rooms.masks.pseudonym_key(opened, create=False)
+    )
+    before = os.umask(0o077)
+    try:
+        with (
+            saying.stages() as stages,
+            rooms.data.TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer,
+        ):
+            for batch in table.batches():
+                writer.write(batch)
+                stages("reversing", min(1.0, writer.rows / max(1, table.n_rows)))
+    finally:
+        os.umask(before)
+    return saying.say(
+        {"rows": writer.rows, "columns": list(here)},
+        f"Reversed {some(len(here), 'column')} of {some(writer.rows, 'row')}. Don't release them.",
+        stderr=True,
+    )
+
+
+def _masks(policy: str, released: str) -> Mapping[str, Mask]:
+    """Return the masks of the released table by a policy of tables or of a database."""
+    if not rooms.data.is_database_url(released):
+        return rooms.microdata.Policy.load(policy).masks
+    with suppress(PolicyError):  # rows of a release may lie in a database, too
+        return rooms.microdata.Policy.load(policy).masks
+    return rooms.databases.reversal.reversible_masks(
+        rooms.data.DatabaseUrl.parse(released), rooms.databases.DatabasePolicy.load(policy)
+    )
+
+
+def _opened(released: str, texts: Sequence[str]) -> Source:
+    """Open released rows; pseudonyms of digits alone are texts."""
+    path = Path(released)
+    if released != "-" and (path / "manifest.json").is_file():
+        files = [path / it.name for it in rooms.claims.read_manifest(path).files]
+        released = str(files[0] if len(files) == 1 else files[0].parent)
+    first = rooms.data.open_table(released, called="The released table")
+    if first.format not in {"csv", "tsv", "jsonl"} or released == "-":
+        return first
+    declared = {name: "string" for name in texts if name in first.columns}
+    return rooms.data.open_table(
+        released, options=rooms.data.ReadOptions(dtypes=declared), called="The released table"
+    )
 
 
 def decoded_forecasts(codec: SeriesCodec, forecasts: pl.DataFrame) -> pl.DataFrame:
@@ -192,12 +280,11 @@ def decode(
         codec = unseal_series_codec(vault, place.codec)
         return _decode_series(codec, encoded, out, decoding, saying, overwrite=overwrite)
     fitted = unseal_codec(vault, place.codec)
-    from halfmask.encode import (  # noqa: PLC0415 # polars takes half a second
-        decode_file,
-        decode_predictions_file,
+    write = (
+        partial(rooms.encode.decode_predictions_file, columns=column)
+        if predictions
+        else rooms.encode.decode_file
     )
-
-    write = partial(decode_predictions_file, columns=column) if predictions else decode_file
     with saying.stages() as stages:
         done = write(
             fitted,
@@ -228,8 +315,6 @@ def _decode_series(
     overwrite: bool,
 ) -> int:
     """Decode rows or forecasts of time series, which are read whole."""
-    from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
-
     with saying.stages() as stages:
         sent = decoding.open(encoded).read()
         wanted = decoding.expect_rows
@@ -240,7 +325,7 @@ def _decode_series(
             frame = decoded_forecasts(codec, sent)
         else:
             frame = codec.decode(sent, state=codec.state_ if decoding.later else None)
-        with TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer:
+        with rooms.data.TableWriter(out, overwrite=overwrite, guard_formulas=False) as writer:
             writer.write(frame)
     what = "forecasts" if decoding.predictions else "rows"
     return saying.say(

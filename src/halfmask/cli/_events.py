@@ -6,15 +6,16 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
-from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, listing, printable
-from halfmask.cli._events_describe import describe
+from halfmask.cli._describe import describe_events
 from halfmask.cli._events_run import POLICY, StreamVault, check_apart, run
-from halfmask.cli._events_verify import verify
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions, command_group
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._stored import check_streams
+from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._verify import verify_events
 
 if TYPE_CHECKING:
     from halfmask.events import Reversed
@@ -54,10 +55,8 @@ def set_(
     FILE stays where it is. Remove it, or protect it like the vault.
     """
     vault = place.open()
-    from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
-
-    found = SecretTable.load(file, kind=kind)
-    found.seal(vault, table_entry(name), overwrite=overwrite)
+    found = rooms.events.SecretTable.load(file, kind=kind)
+    found.seal(vault, rooms.events.table_entry(name), overwrite=overwrite)
     return saying.say(
         {"table": name, "kind": found.kind, "entries": len(found)},
         f"The vault holds the table {printable(name)}: {found.kind}, {len(found):,} entries.",
@@ -70,11 +69,12 @@ def set_(
 def list_(*, place: TablesVault, saying: SayingOptions) -> int:
     """List the secret tables of a vault: names, kinds and numbers of entries."""
     vault = place.open()
-    from halfmask.events import SecretTable, table_entry  # noqa: PLC0415 # half a second
-
-    before = table_entry("")
+    before = rooms.events.table_entry("")
     names = [name.removeprefix(before) for name in vault.names() if name.startswith(before)]
-    found = {name: SecretTable.unseal(vault, table_entry(name)) for name in names}
+    found = {
+        name: rooms.events.SecretTable.unseal(vault, rooms.events.table_entry(name))
+        for name in names
+    }
     if saying.as_json:
         tables = [
             {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
@@ -109,16 +109,17 @@ def reverse(
     check_streams(released, out, place.lock, as_json=saying.as_json)
     check_apart(out, policy, released)
     vault = place.lock.open(place.vault)
-    from halfmask.events import EventPolicy, reverse_events  # noqa: PLC0415 # half a second
-    from halfmask.events.streams import open_sink, open_source  # noqa: PLC0415 # the same
-
+    wanted, source = (
+        rooms.events.EventPolicy.load(policy),
+        rooms.events.streams.open_source(released),
+    )
     before = os.umask(0o077)
     try:
         with saying.stages() as stages:
-            done = reverse_events(
-                EventPolicy.load(policy),
-                open_source(released),
-                open_sink(out, overwrite=overwrite),
+            done = rooms.events.reverse_events(
+                wanted,
+                source,
+                rooms.events.streams.open_sink(out, overwrite=overwrite),
                 vault=vault,
                 stream=place.stream,
                 progress=stages,
@@ -144,6 +145,8 @@ def _reversed(done: Reversed) -> dict[str, object]:
 
 
 events = command_group("events", "Release a stream of nested events by a policy.")
-for command in (describe, run, verify, reverse):
-    events.command()(command)
+events.command("describe")(describe_events)
+events.command("run")(run)
+events.command("verify")(verify_events)
+events.command("reverse")(reverse)
 events.add_typer(table)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from halfmask.cli._codecs import check_streams
 from halfmask.cli._console import console, say_json
 from halfmask.cli._events_summary import as_dict, show_dry_run, show_run, show_written
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._stored import check_streams
+from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from types import FrameType

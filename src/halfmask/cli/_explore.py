@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from halfmask._errors import ReleaseError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._protect import KEY_FILE, POPULATION, key_in
-from halfmask.cli._vault_lock import PseudonymVault
+from halfmask.cli._vault import PseudonymVault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -168,12 +169,9 @@ def explore(
     _check_out(out, overwrite=overwrite)
     key = key_in(key_file)
     vault = pseudonyms.open(table, policy)
-    from halfmask.microdata import Policy  # noqa: PLC0415 - half a second, or more
-    from halfmask.microdata import explore as look_at  # noqa: PLC0415 - the same
-
-    wanted = Policy.load(policy)
+    wanted = rooms.microdata.Policy.load(policy)
     with saying.stages() as stages:
-        found = look_at(
+        found = rooms.microdata.explore(
             table,
             wanted,
             **grid.given(),
@@ -206,11 +204,6 @@ def _check_out(out: str | None, *, overwrite: bool) -> None:
 
 def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool) -> None:
     """Show the frontier, what guarantees cost, and what was refused."""
-    from halfmask.microdata.exploring import (  # noqa: PLC0415 - half a second
-        NOTE,
-        trial_sentences,
-    )
-
     shown = found.points if verbose else found.frontier[:FEW_POINTS]
     drawn = "" if found.rows == found.table_rows else f" drawn of {found.table_rows:,}"
     what = "All points" if verbose else f"The frontier by {found.risk} risk and {found.utility}"
@@ -223,14 +216,14 @@ def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool
     if left:
         screen.print(f"  and {left} more points, with --verbose", style="dim")
     screen.print("\nWhat the given policy keeps without a guarantee", style="bold")
-    for sentence in trial_sentences(found.trials):
+    for sentence in rooms.microdata.exploring.trial_sentences(found.trials):
         screen.print(f"- {printable(sentence)}", soft_wrap=True)
     if found.refused:
         screen.print(f"\nRefused: {len(found.refused)} policies", style="bold")
         for why, names in found.reasons.items():
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             screen.print(f"- {printable(names[0])}{more}: {printable(why)}", soft_wrap=True)
-    screen.print(f"\n{NOTE}", soft_wrap=True)
+    screen.print(f"\n{rooms.microdata.exploring.NOTE}", soft_wrap=True)
     if out is not None:
         picture = os.path.join(out, "frontier.svg")  # noqa: PTH118 - as the user wrote it
         screen.print(f"Picture   {printable(picture)}", soft_wrap=True)

@@ -6,19 +6,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from halfmask.cli._claims import some
-from halfmask.cli._codecs import TASK, TaskName, check_streams, names_folder
 from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._hashers import (
-    HASHERS,
-    HashOptions,
-    StoredHasher,
-    check_hasher_free,
-    hasher_secret,
-    unseal_hasher,
-)
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._stored import (
+    HASHERS,
+    TASK,
+    HashOptions,
+    StoredHasher,
+    TaskName,
+    check_hasher_free,
+    check_streams,
+    hasher_secret,
+    names_folder,
+    unseal_hasher,
+)
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:

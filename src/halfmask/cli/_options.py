@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from halfmask.cli._console import console, say_json
+from halfmask.cli import _rooms as rooms
+from halfmask.cli._console import Stages, compilation_announced, console, say_json
 from halfmask.cli._option_groups import argument, flag, option
-from halfmask.cli._progress import Stages, compilation_announced
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
@@ -50,9 +50,7 @@ class EngineOptions:
         """Connect to the engine, and disconnect when the block ends."""
         if self.engine is None:
             return nullcontext()
-        from halfmask.engines import connect  # noqa: PLC0415 # a third of a second
-
-        return connect(self.engine)
+        return rooms.engines.connect(self.engine)
 
 
 #: The formats of `halfmask.data.Format`, here again: importing that room costs half a second.

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ReleaseError
-from halfmask.cli._comma_lists import items_of
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import flag, option
+from halfmask.cli._option_groups import flag, items_of, option
 from halfmask.cli._tables import FormOptions, HeaderOptions
 
 if TYPE_CHECKING:
@@ -84,12 +84,9 @@ class ChosenColumns:
                 "-k is missing, and has no default.",
                 hint="Choose k: 5 to 10 for a partner under a contract, 10 to 50 for the public.",
             )
-        from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
-        from halfmask.microdata import make_policy  # noqa: PLC0415 - the same
-
         options = FormOptions(head=head).options(self.missing)
-        made = make_policy(
-            open_table(table, options=options),
+        made = rooms.microdata.make_policy(
+            rooms.data.open_table(table, options=options),
             quasi_identifiers=items_of(self.quasi_identifiers, "A name of --quasi-identifiers"),
             sensitive=items_of(self.sensitive, "A name of --sensitive") if self.sensitive else (),
             label=self.label,
@@ -180,9 +177,7 @@ class PolicyFile:
 
 
 def _write(where: Path, content: bytes, *, overwrite: bool) -> None:
-    from halfmask.data import atomic_file  # noqa: PLC0415 # polars takes half a second
-
-    with atomic_file(where, overwrite=overwrite) as file:
+    with rooms.data.atomic_file(where, overwrite=overwrite) as file:
         file.write(content)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from halfmask.cli._console import console
+from halfmask.cli._console import Stages, console
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions
-from halfmask.cli._progress import Stages
 from halfmask.cli._remote import (
     MAX_IN_FLIGHT,
     SOURCE,

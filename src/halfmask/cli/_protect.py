@@ -1,4 +1,4 @@
-"""``halfmask protect``: from a table and a policy to a release that is verified on disk."""
+"""``halfmask protect`` and ``halfmask synthesize``: a table, a policy, and a verified release."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halfmask._errors import ParameterError, ReleaseError
+from halfmask._errors import ParameterError, PolicyError, ReleaseError
+from halfmask.cli import _rooms as rooms
+from halfmask.cli._budget import ReleaseLedger
 from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
-from halfmask.cli._ledger_options import ReleaseLedger
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._options import OPEN, OVERWRITE, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
 from halfmask.cli._protect_database import (
     check_database_options,
@@ -23,13 +24,14 @@ from halfmask.cli._protect_database import (
 )
 from halfmask.cli._show_release import say_release
 from halfmask.cli._tables import HeaderOptions
-from halfmask.cli._vault_lock import PseudonymVault  # noqa: TC001 # typer reads the type
+from halfmask.cli._vault import PseudonymVault  # noqa: TC001 # typer reads the type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from halfmask.data import Source
     from halfmask.microdata import Policy
+
 
 KEY_BYTES = 32
 
@@ -173,12 +175,10 @@ def _wanted(
 
 def read_policy(where: str) -> Policy:
     """Return the policy of a file, or the one on standard input."""
-    from halfmask.microdata import Policy  # noqa: PLC0415 - half a second, or more
-
     if where != "-":
-        return Policy.load(where)
+        return rooms.microdata.Policy.load(where)
     try:
-        return Policy.from_toml(sys.stdin.buffer.read().decode("utf-8-sig"))
+        return rooms.microdata.Policy.from_toml(sys.stdin.buffer.read().decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
 
@@ -199,8 +199,6 @@ def make_release(
     **given: Any,  # noqa: ANN401 - of `protect_to`
 ) -> None:
     """Make a release of any kind, and say what came of it."""
-    from halfmask.microdata import protect_to  # noqa: PLC0415 - half a second, or more
-
     ledger = budget.open(table, is_read_otherwise=bool(options))
     opened = opened_by(table, policy, options) if options else table
     with (
@@ -209,7 +207,7 @@ def make_release(
         saying.stages() as stages,
     ):
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
-        release = protect_to(opened, policy, out, overwrite=overwrite, **given)
+        release = rooms.microdata.protect_to(opened, policy, out, overwrite=overwrite, **given)
     say_release(
         release,
         out,
@@ -294,23 +292,19 @@ def _check_words(
 
 def _check_address(out: str, *, has_policy: bool, overwrite: bool) -> None:
     """Refuse an address that no release can be written to."""
-    from halfmask.data.io.object_folder import check_object_folder  # noqa: PLC0415 # half a second
-
     if not has_policy:
         raise UsageError(
             "Without a POLICY, OUT must be a folder here: the policy is written next to it.",
             hint="Make a policy with halfmask describe TABLE --out POLICY.",
         )
-    check_object_folder(out, overwrite=overwrite)
+    rooms.data.io.object_folder.check_object_folder(out, overwrite=overwrite)
 
 
 def key_in(where: str | None) -> bytes | None:
     """Return the key in a file, or none without a file."""
     if where is None:
         return None
-    from halfmask.vault import read_private_file  # noqa: PLC0415 - --help needs none
-
-    key = read_private_file(where, what="The key file", most=_MOST_BYTES)
+    key = rooms.vault.read_private_file(where, what="The key file", most=_MOST_BYTES)
     if len(key) != KEY_BYTES:
         raise ParameterError(
             f"The key file must hold {KEY_BYTES} bytes. Got {len(key)}.",
@@ -321,17 +315,60 @@ def key_in(where: str | None) -> bytes | None:
 
 def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
     """Open a table as the policy says, except for options of the command line."""
-    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
-
     try:
         options = replace(policy.read_options(), **overrides)
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
     if policy.is_private:
-        from halfmask.microdata.opening import (  # noqa: PLC0415 - as above
-            opened_as_texts,
-            text_columns,
+        return rooms.microdata.opening.opened_as_texts(
+            table, options, rooms.microdata.opening.text_columns(policy)
         )
+    return rooms.data.open_table(table, options=options)
 
-        return opened_as_texts(table, options, text_columns(policy))
-    return open_table(table, options=options)
+
+@spreads_groups
+def synthesize(
+    table: str = TABLE,
+    policy: str = argument(
+        "POLICY: The policy, a TOML file with [synthesis]; - reads standard input."
+    ),
+    out: str = argument("OUT: The folder to create for the release."),
+    *,
+    overwrite: bool = OVERWRITE,
+    key_file: str | None = KEY_FILE,
+    budget: ReleaseLedger,
+    where_run: EngineOptions,
+    head: HeaderOptions,
+    show: bool = OPEN,
+    saying: SayingOptions,
+) -> int:
+    """Make a verified release of synthetic rows that are learnt from TABLE.
+
+    The release is a folder with the data, a manifest and a report. The verifier counts in the
+    written files that every row keeps every rule. The report shows what attacks found on the
+    synthetic rows, on the raw rows and on people who weren't learnt from. If full synthetic rows
+    equal original ones more often than chance, there is no release and the exit code is 1.
+
+    With --engine, workers draw rows from the fitted model. The rows are the same on each engine.
+    """
+    if os.path.lexists(out) and not overwrite:
+        raise ReleaseError("The folder exists already.", hint="Give another, or use --overwrite.")
+    wanted = read_policy(policy)
+    if wanted.synthesis is None:
+        raise PolicyError(
+            "The policy has no [synthesis].",
+            hint='Write [synthesis] with kind = "full", or run halfmask protect.',
+        )
+    make_release(
+        table,
+        wanted,
+        out,
+        options=head.options(),
+        budget=budget,
+        where_run=where_run,
+        saying=saying,
+        overwrite=overwrite,
+        show=show,
+        key=key_in(key_file),
+    )
+    return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 
@@ -20,10 +21,10 @@ def is_whole_database(table: str, head: HeaderOptions) -> bool:
     """Return whether TABLE is the URL of a database, and no table of it is named."""
     if "://" not in table or head.of_database is not None:
         return False
-    from halfmask.data import is_database_url  # noqa: PLC0415 - polars takes half a second
-    from halfmask.data.io.database_url import DatabaseUrl  # noqa: PLC0415 - as above
-
-    return is_database_url(table) and DatabaseUrl.parse(table).table is None
+    return (
+        rooms.data.is_database_url(table)
+        and rooms.data.io.database_url.DatabaseUrl.parse(table).table is None
+    )
 
 
 def check_database_options(
@@ -56,15 +57,11 @@ def copy_database(
     overwrite: bool,
 ) -> int:
     """Copy a database through masks, and say what was counted."""
-    from halfmask.data.io.database_url import DatabaseUrl  # noqa: PLC0415 - half a second
-    from halfmask.databases import DatabasePolicy  # noqa: PLC0415 - as above
-    from halfmask.microdata import protect_to  # noqa: PLC0415 - as above
-
-    folder = report or f"{DatabaseUrl.parse(target).name}.report"
+    folder = report or f"{rooms.data.io.database_url.DatabaseUrl.parse(target).name}.report"
     with saying.stages() as stages:
-        release = protect_to(
+        release = rooms.microdata.protect_to(
             source,
-            DatabasePolicy.load(policy),
+            rooms.databases.DatabasePolicy.load(policy),
             target,
             report=folder,
             key=key,
@@ -78,9 +75,7 @@ def copy_database(
 
 def propose(source: str, policy: PolicyFile, *, as_json: bool) -> int:
     """Write a policy that names each table and column of a database."""
-    from halfmask.databases import propose_database_policy  # noqa: PLC0415 - half a second
-
-    text = propose_database_policy(source)
+    text = rooms.databases.propose_database_policy(source)
     if policy.out is None and not as_json:
         for line in text.splitlines():
             console().print(printable(line), markup=False, highlight=False, soft_wrap=True)

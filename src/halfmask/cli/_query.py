@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from halfmask.cli._budget import Declarations, LedgerOptions, pairs
 from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._ledger_options import Declarations, LedgerOptions, pairs
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._tables import Reading

@@ -1,4 +1,4 @@
-"""Options of the commands that talk to a trainer, and the rows that they send."""
+"""``halfmask push``, and what all commands share that send rows to a trainer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from halfmask._errors import ParameterError, TrainerError
+from halfmask.cli import _rooms as rooms
+from halfmask.cli._claims import some
+from halfmask.cli._console import Stages, compilation_announced, console, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._hashers import unseal_hasher
-from halfmask.cli._option_groups import argument, flag, option, required
-from halfmask.cli._progress import compilation_announced
-from halfmask.cli._vault_lock import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
+from halfmask.cli._options import SayingOptions
+from halfmask.cli._stored import unseal_hasher
+from halfmask.cli._tables import Reading
+from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +26,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask._progress import Progress
-    from halfmask.cli._tables import Reading
     from halfmask.hashing import FileHasher, HashedRows
     from halfmask.trainer.client import TrainerClient
+
 
 #: What a stream of Arrow begins with: no table of texts does.
 _STREAM = b"\xff\xff\xff\xff"
@@ -76,9 +80,7 @@ def rows_of(
 ) -> Iterator[Rows]:
     """Yield rows; report the share that was taken."""
     if hasher is None:
-        from halfmask.trainer.client import HashedSource  # noqa: PLC0415 # --help needs none
-
-        hashed = HashedSource(source)
+        hashed = rooms.trainer.client.HashedSource(source)
         yield Rows(batches=hashed, count=hashed.rows)
         return
     if _hashed_before(source):
@@ -161,15 +163,13 @@ class ConnectionOptions:
                 "--certificate-key is the key of a --certificate.", hint="Give both of them."
             )
         token = _token(self.token_file)
-        from halfmask.trainer.client import RetryPolicy, TrainerClient  # noqa: PLC0415 # --help needs none
-
         try:
-            return TrainerClient(
+            return rooms.trainer.client.TrainerClient(
                 self.url,
                 token=token,
                 verify=True if self.authority is None else self.authority,
                 certificate=None if self.certificate is None else tuple(filter(None, own)),
-                retry_policy=RetryPolicy(give_up_seconds=self.give_up),
+                retry_policy=rooms.trainer.client.RetryPolicy(give_up_seconds=self.give_up),
                 compression=compression,
                 plain_http=self.plain_http,
                 proxy=self.proxy,
@@ -213,11 +213,10 @@ class TrainerOptions(ConnectionOptions):
         """
         if self.journal is not None or beside == "-":
             return None if self.journal is None else Path(self.journal)
-        from halfmask.trainer.client.content_key import (  # noqa: PLC0415 # --help needs none
-            work_name,
+        path, name = (
+            Path(beside),
+            rooms.trainer.client.content_key.work_name(work, self.url, self.model, *more),
         )
-
-        path, name = Path(beside), work_name(work, self.url, self.model, *more)
         return path.parent / f".{path.name}.{work}-{name[:12]}"
 
 
@@ -232,13 +231,116 @@ def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
 
 
 def _token(file: str) -> str:
-    from halfmask.vault import read_private_file  # noqa: PLC0415 # --help needs none
-
     if file == "-":
         found = sys.stdin.buffer.read(_MOST_BYTES)
     else:
-        found = read_private_file(file, what="The token file", most=_MOST_BYTES)
+        found = rooms.vault.read_private_file(file, what="The token file", most=_MOST_BYTES)
     try:
         return found.decode("ascii").strip()
     except UnicodeDecodeError:
         raise ParameterError("The file of the token holds no token.") from None
+
+
+#: How long a push waits until the model has learned what is on the disk.
+_LEARNING_SECONDS = 60.0
+
+
+@spreads_groups
+def push(
+    source: str = SOURCE,
+    *,
+    trainer: TrainerOptions,
+    stream: str = option(
+        "--stream WORD: A name for these rows. The same rows are learned once per name; with "
+        "another name they are learned again. Don't put a secret into it.",
+        "",
+    ),
+    in_flight: int = option(
+        "--in-flight N: Number of simultaneous requests.", 1, min=1, max=MAX_IN_FLIGHT
+    ),
+    hashing: WithHasher,
+    reading: Reading,
+    saying: SayingOptions,
+) -> int:
+    """Send ROWS to a trainer's model, which learns from them.
+
+    It ends when every row is on the trainer's disk. If the network, this command or the trainer
+    fails, run the same command again. No row is lost, and none is learned twice. Rows that make
+    learning diverge are left out by the model; the answer counts them, if the token has the scope
+    read. With --in-flight 1 the model learns in the order of the rows; larger numbers are faster.
+    """
+    trainer.check_inputs(source, hashing.lock)
+    hasher = hashing.unlocked()
+    err = console(stderr=True)
+    with (
+        trainer.connect(trainer.compression) as client,
+        Stages(err, verbose=saying.verbose) as stages,
+        rows_of(
+            source,
+            hasher,
+            reading,
+            labelled=True,
+            err=err,
+            told=lambda _, share=None: stages("pushing", share),
+        ) as rows,
+    ):
+        done = client.push(
+            trainer.model,
+            rows.batches,
+            stream=stream,
+            batch_rows=trainer.batch_rows,
+            in_flight=in_flight,
+            journal=trainer.journal_of("push", stream, beside=source),
+            rows=rows.count,
+            progress=stages if rows.count else None,
+        )
+        stages("waiting until the model has learned")
+        learned = _learned_by(client, trainer.model)
+        again = client.sent_again
+    counts = {name: getattr(done, name) for name in ("rows", "sent", "resumed", "known")}
+    before = (
+        f"{done.resumed:,} had been pushed before this command, and the trainer knew "
+        f"{done.known:,} of those that were sent. To learn from them again, give another "
+        "--stream."
+    )
+    return saying.say(
+        {"model": trainer.model, **counts, "sent_again": again, "learned": learned},
+        f"{printable(trainer.model)}: {done.rows:,} rows are on the trainer's disk; "
+        f"{done.sent:,} were sent now.",
+        *([before] if done.resumed or done.known else []),
+        _sentence(learned),
+        stderr=True,
+    )
+
+
+def _learned_by(client: TrainerClient, model: str) -> dict[str, int] | None:
+    """Return what became of all rows that the model was ever sent; None if it may not be read."""
+    found = if_allowed(lambda: client.metrics(model, wait_seconds=_LEARNING_SECONDS))
+    if found is None:
+        return None
+    defended = found.get("defences") or {}
+    taken_back = int(defended.get("taken_back", 0))
+    return {
+        "rows": int(found["rows"]) - taken_back,
+        "diverged": int(found.get("skipped_rows", 0)),
+        "defended": int(defended.get("refused", 0)) + taken_back,
+        "waiting_batches": int(found["logged"]) - int(found["learned"]),
+    }
+
+
+def _sentence(learned: dict[str, int] | None) -> str:
+    """Return what the rows' sender wants to know of all rows of the model."""
+    if learned is None:
+        return "Whether they were learned isn't known here: this token doesn't have the scope read."
+    told = [f"The model has learned from {some(learned['rows'], 'row')} in all."]
+    if learned["waiting_batches"]:
+        told.append(f"{learned['waiting_batches']:,} batches still wait to be learned.")
+    if learned["diverged"]:
+        told.append(
+            f"It left out {some(learned['diverged'], 'row')}: with them learning diverged. "
+            "Numbers of very different size do that, and large labels or weights: scale them, or "
+            "hash numbers in bins."
+        )
+    if learned["defended"]:
+        told.append(f"Its defences refused or took back {some(learned['defended'], 'row')}.")
+    return " ".join(told)

@@ -1,25 +1,167 @@
-"""``halfmask serve``: a trainer service over a folder, and the tokens that let clients in."""
+"""``halfmask serve``: services that learn or answer, their tokens and their models."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from typer.core import TyperGroup
 
-from halfmask.cli._console import console, listing
+from halfmask.cli import _rooms as rooms
+from halfmask.cli._budget import LedgerOptions, pairs
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
-from halfmask.cli._options import AnswerOptions, command_group
-from halfmask.cli._serve_model import model
-from halfmask.cli._serve_queries import ServingAddress, queries
+from halfmask.cli._options import TABLE, AnswerOptions, SayingOptions, command_group
+from halfmask.cli._remote import ConnectionOptions
+from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
+    from halfmask.trainer.client import RemoteModel
     from halfmask.trainer.store import Limits, Token, Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingAddress:
+    """Where a service listens, and who may speak to it."""
+
+    host: str = option("--host ADDRESS: The address to listen on.", "127.0.0.1")
+    port: int = option(
+        "--port N: The port to listen on; 0 takes a free one.", 8765, min=0, max=65_535
+    )
+    tls_cert: str | None = option("--certificate FILE: The service's certificate, in PEM.")
+    tls_key: str | None = option("--certificate-key FILE: The certificate's private key, in PEM.")
+    client_ca: str | None = option(
+        "--authority FILE: Clients need a certificate of this authority, in addition to their "
+        "token."
+    )
+
+    def address(self, port: int) -> str:
+        """Return where it is, once it has a port."""
+        scheme = "http" if self.tls_cert is None else "https"
+        return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
+
+    @contextmanager
+    def listening(self, answer: AnswerOptions, more: str = "") -> Iterator[dict[str, Any]]:
+        """Yield what a service is started with: it says where it listens, and logs."""
+
+        def started(port: int) -> None:
+            at = self.address(port)
+            told = f"Listening at {at}. {more.format(address=at)}".rstrip()
+            answer.say({"address": at, "port": port}, told)
+
+        with _service_log():
+            yield {
+                "host": self.host,
+                "port": self.port,
+                "certificate": self.tls_cert,
+                "key": self.tls_key,
+                "client_authority": self.client_ca,
+                "started": started,
+            }
+
+
+@contextmanager
+def _service_log() -> Iterator[None]:
+    """Say what the service itself logs on standard error; uvicorn's words may quote a request."""
+    log, handler = logging.getLogger("halfmask.trainer"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
+@spreads_groups
+def queries(
+    folder: str = argument(
+        "FOLDER: The folder of the service's tokens. A token's client is the analyst, its tenant "
+        "the data set, its scope read."
+    ),
+    table: str = TABLE,
+    *,
+    public: list[str] | None = option(
+        "--public NAME=FILE: A table that everybody may know, to be joined; may be given more "
+        "than once."
+    ),
+    step_seconds: float = option(
+        "--step-seconds N: An answer comes after a whole number of such steps, so that its time "
+        "says little.",
+        1.0,
+    ),
+    where: LedgerOptions,
+    at: ServingAddress,
+    reading: Reading,
+    saying: SayingOptions,
+) -> int:
+    """Answer analysts' questions about TABLE, until it is stopped.
+
+    Set a budget first (halfmask budget set), give analysts shares (halfmask budget allow) and
+    tokens (halfmask serve token create). Without TLS, listen on this machine only.
+    """
+    ledger = where.open(table)
+    with saying.stages() as stages:
+        stages("reading the table")
+        opened = rooms.dp.queries.PrivateTable.open(reading.open(table), ledger=ledger)
+    app = rooms.trainer.queries.create_query_app(
+        folder,
+        opened,
+        public=dict(pairs(public, "--public NAME=FILE", is_file=True)),
+        step_seconds=step_seconds,
+    )
+    with at.listening(saying) as listening:
+        rooms.trainer.queries.serve_queries(app, **listening)
+    return 0
+
+
+LossName: TypeAlias = Literal["logistic", "hinge", "squared", "softmax", "quantile"]
+
+model = command_group("model", "Make and list the models of a running trainer.")
+
+
+@model.command("create")
+@spreads_groups
+def create_model(
+    name: str = argument("NAME: The model's name."),
+    *,
+    bits: int = required("--bits N: The bits of the hasher.", min=1, max=31),
+    loss: LossName = option("--loss: The loss function.", "logistic"),
+    classes: int | None = option("--classes N: Number of classes, for softmax.", min=2),
+    connection: ConnectionOptions,
+    answer: AnswerOptions,
+) -> int:
+    """Make a model on a trainer. The token needs the scope admin."""
+    settings: dict[str, Any] = {} if classes is None else {"classes": classes}
+    with connection.connect() as client:
+        made = client.create(name, loss=loss, bits=bits, **settings)
+    return answer.say(_model_as_dict(made), f"The model {printable(made.name)} was made.")
+
+
+@model.command("list")
+@spreads_groups
+def list_models(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
+    """List the models that the token can access. It needs the scope read."""
+    with connection.connect() as client:
+        found = client.models()
+    if answer.as_json:
+        return answer.say({"models": [_model_as_dict(each) for each in found]})
+    table = listing("model", "loss", "bits", "classes", "rows", right=("bits", "classes", "rows"))
+    for each in found:
+        numbers = (f"{number:,}" for number in (each.bits, each.classes, each.rows))
+        table.add_row(printable(each.name), printable(each.loss), *numbers)
+    console().print(table)
+    return 0
+
+
+def _model_as_dict(of: RemoteModel) -> dict[str, object]:
+    return {name: getattr(of, name) for name in ("name", "loss", "bits", "classes", "rows")}
+
 
 MEBI, DAY = 1 << 20, 86_400.0
 
@@ -68,9 +210,7 @@ class ServingLimits:
 
     def limits(self) -> Limits:
         """Return them in bytes."""
-        from halfmask.trainer.store import Limits  # noqa: PLC0415 # --help needs none
-
-        return Limits(
+        return rooms.trainer.store.Limits(
             keep_log=self.keep_log,
             body_bytes=self.body_mib * MEBI,
             backlog_bytes=self.backlog_mib * MEBI,
@@ -101,12 +241,10 @@ def run(
     A missing folder is created. Without TLS, listen on this machine only. Otherwise others on the
     network path can read tokens.
     """
-    from halfmask.trainer import service  # noqa: PLC0415 # --help needs none
-
     told = "{address}/docs states what it takes."
-    options = service.ServiceOptions(limits=limits.limits())
+    options = rooms.trainer.service.ServiceOptions(limits=limits.limits())
     with at.listening(answer, told) as listening:
-        service.serve(folder, options=options, **listening)
+        rooms.trainer.service.serve(folder, options=options, **listening)
     return 0
 
 
@@ -142,14 +280,10 @@ def create(
             valid_seconds=None if days is None else days * DAY,
         )
     if out is not None:
-        from halfmask.vault.private_files import (  # noqa: PLC0415 # --help needs none
-            absolute,
-            keeping,
-            write_private,
-        )
-
-        with keeping("The file of the token"):
-            write_private(absolute(out), text.encode() + b"\n")
+        with rooms.vault.private_files.keeping("The file of the token"):
+            rooms.vault.private_files.write_private(
+                rooms.vault.private_files.absolute(out), text.encode() + b"\n"
+            )
     if answer.as_json:
         return answer.say({**_told(made), **({} if out else {"token": text})})
     sys.stdout.write(f"{made.id.hex() if out else text}\n")
@@ -190,9 +324,7 @@ def revoke(
 
 @contextmanager
 def _tokens(folder: str, *, create: bool) -> Iterator[Tokens]:
-    from halfmask.trainer.store import open_lists  # noqa: PLC0415 # --help needs none
-
-    database, tokens = open_lists(Path(folder), create=create)
+    database, tokens = rooms.trainer.store.open_lists(Path(folder), create=create)
     try:
         yield tokens
     finally:

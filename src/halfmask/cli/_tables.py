@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
-from halfmask.cli._comma_lists import items_of
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import option
+from halfmask.cli._option_groups import items_of, option
 from halfmask.cli._options import FileFormat  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
@@ -140,11 +140,9 @@ class FormOptions:
 
     def options(self, missing: Sequence[str] | None, **more: object) -> ReadOptions:
         """Return the given options of a table; empty cells are missing."""
-        from halfmask.data import ReadOptions  # noqa: PLC0415 # half a second
-
         marks = None if missing is None else tuple(dict.fromkeys(("", *missing)))
         try:
-            return ReadOptions(
+            return rooms.data.ReadOptions(
                 delimiter="\t" if self.delimiter == "\\t" else self.delimiter,
                 encoding=self.encoding,
                 missing=marks,
@@ -183,28 +181,22 @@ class Reading:
 
     def for_hashing(self, table: str) -> tuple[str | Source, TableReading]:
         """Return what `halfmask.hashing` takes: a path, or standard input opened once."""
-        from halfmask.hashing import TableReading  # noqa: PLC0415 # half a second
-
         leave_out = tuple(self.leave_out or ())
         if table == "-":
-            reading = TableReading(options=self.options(), leave_out=leave_out)
+            reading = rooms.hashing.TableReading(options=self.options(), leave_out=leave_out)
             return self._open(table, {}), reading
-        return table, TableReading(
+        return table, rooms.hashing.TableReading(
             format=self.form.format, options=self.options(), leave_out=leave_out
         )
 
     def _open(self, table: str, fitted: Mapping[str, pl.DataType]) -> Source:
-        from halfmask.data import open_table  # noqa: PLC0415 # half a second
-
-        return open_table(
+        return rooms.data.open_table(
             table, format=self.form.format, options=self.options(fitted), called=self.called
         )
 
 
 def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:
     """Return the schema of a table where numbers of some columns are categories."""
-    from halfmask.data import Column, Schema  # noqa: PLC0415 # half a second
-
     absent = [name for name in categorical if name not in source.columns]
     if absent:
         raise ColumnNotFoundError.of(absent, source.columns, where="the table")
@@ -215,9 +207,9 @@ def schema_of(source: Source, categorical: Sequence[str]) -> Schema | None:
         dtype = source.dtypes[name]
         return name not in categorical and (dtype.is_numeric() or dtype.is_temporal())
 
-    return Schema(
+    return rooms.data.Schema(
         tuple(
-            Column(
+            rooms.data.Column(
                 name=name, role="insensitive", kind="numeric" if is_number(name) else "categorical"
             )
             for name in source.columns

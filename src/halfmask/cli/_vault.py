@@ -1,24 +1,173 @@
-"""``halfmask vault``: make a vault, see what it holds, change its keys, split and destroy them."""
+"""``halfmask vault``: make a vault, see what it holds, change its keys, split and destroy them.
+
+A passphrase is never a word on the command line, where every process of the machine could read it:
+it is asked for at the terminal without showing it, or read from a private file.
+"""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from halfmask.cli._console import console, listing, printable
+from halfmask._errors import ParameterError
+from halfmask.cli import _rooms as rooms
+from halfmask.cli._console import Stages, console, listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import argument, flag, required, spreads_groups
+from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import SayingOptions, command_group
-from halfmask.cli._progress import Stages
-from halfmask.cli._vault_lock import LockOptions, NewLockOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.vault import Vault
+    from halfmask.vault import KeyFile, Keyring, Passphrase, Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PseudonymVault:
+    """A vault and its lock, where a policy has pseudonyms with the scope ``"vault"``."""
+
+    vault: str | None = option(
+        '--vault VAULT: The vault with the key of pseudonyms, for masks with scope = "vault". '
+        "Its releases have the same pseudonyms; halfmask reverse turns them back."
+    )
+    vault_key_file: str | None = option(
+        "--vault-key-file FILE: Use this key file as the vault's lock."
+    )
+    vault_passphrase_file: str | None = option(
+        "--vault-passphrase-file FILE: Use the passphrase in this file as the vault's lock; - "
+        "reads standard input. Without a lock option, the terminal asks for a passphrase."
+    )
+    vault_keyring: bool = flag("--vault-keyring: Use an entry in the system's keyring as the lock.")
+
+    def open(self, *inputs: str) -> Vault | None:
+        """Open the vault, if one is named."""
+        lock = LockOptions(
+            key_file=self.vault_key_file,
+            passphrase_file=self.vault_passphrase_file,
+            keyring=self.vault_keyring,
+        )
+        if self.vault is None:
+            if lock:
+                raise UsageError("The lock of a vault is given, and no vault.", hint="Add --vault.")
+            return None
+        if lock.passphrase_file in {"-"} & {*inputs}:
+            raise UsageError(
+                "The passphrase and an input both want standard input.", hint="Give one as a file."
+            )
+        return lock.open(self.vault)
+
+
+_MOST_BYTES = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockOptions:
+    """The lock of a vault."""
+
+    key_file: str | None = option(
+        "--key-file FILE: Use this key file as the lock; its mode must be 0600."
+    )
+    passphrase_file: str | None = option(
+        "--passphrase-file FILE: Use the passphrase in this file, of mode 0600, as the lock; - "
+        "reads standard input. Without a lock option, the terminal asks for a passphrase."
+    )
+    keyring: bool = flag("--keyring: Use an entry in the system's keyring as the lock.")
+
+    def __bool__(self) -> bool:
+        return bool(self.key_file or self.passphrase_file or self.keyring)
+
+    def open(self, vault: str) -> Vault:
+        """Open a vault by the given lock."""
+        lock = self.chosen()
+        return rooms.vault.Vault.open(vault, lock=lock)
+
+    def chosen(self, *, new: bool = False) -> KeyFile | Passphrase | Keyring:
+        """Return the lock; a passphrase is asked for if nothing else is given.
+
+        For what is made, a key file is made where it is missing, a passphrase asked for twice.
+        """
+        if sum((self.key_file is not None, self.passphrase_file is not None, self.keyring)) > 1:
+            raise UsageError(
+                "A vault has one lock, and more than one was given.",
+                hint="Give one of --key-file, --passphrase-file and --keyring.",
+            )
+        if self.key_file is not None:
+            there = Path(self.key_file).is_symlink() or Path(self.key_file).exists()
+            return (
+                rooms.vault.KeyFile(self.key_file)
+                if there or not new
+                else rooms.vault.KeyFile.create(self.key_file)
+            )
+        if self.keyring:
+            return rooms.vault.Keyring()
+        return _passphrase(self.passphrase_file, confirm=new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLockOptions:
+    """The lock that a vault is to get in place of its own."""
+
+    new_key_file: str | None = option(
+        "--new-key-file FILE: Change the lock to this key file. A missing file is created."
+    )
+    new_passphrase_file: str | None = option(
+        "--new-passphrase-file FILE: Change the lock to the passphrase in this file."
+    )
+    new_passphrase: bool = flag(
+        "--new-passphrase: Change the lock to a passphrase. The terminal asks for it."
+    )
+    new_keyring: bool = flag("--new-keyring: Change the lock to an entry in the keyring.")
+
+    def check(self) -> bool:
+        """Return whether there is a new lock; more than one is refused."""
+        given = (
+            self.new_key_file is not None,
+            self.new_passphrase_file is not None,
+            self.new_passphrase,
+            self.new_keyring,
+        )
+        if sum(given) > 1:
+            raise UsageError("A vault has one lock, and more than one new one was given.")
+        return any(given)
+
+    def new(self) -> KeyFile | Passphrase | Keyring:
+        """Return the new lock, which is made where it isn't there."""
+        return LockOptions(
+            key_file=self.new_key_file,
+            passphrase_file=self.new_passphrase_file,
+            keyring=self.new_keyring,
+        ).chosen(new=True)
+
+
+def _passphrase(file: str | None, *, confirm: bool) -> Passphrase:
+    words = _asked(confirm=confirm) if file is None else _read(file)
+    try:
+        return rooms.vault.Passphrase(
+            words.decode().rstrip("\r\n") if isinstance(words, bytes) else words
+        )
+    except UnicodeDecodeError:
+        raise ParameterError("The passphrase isn't text in UTF-8.") from None
+
+
+def _asked(*, confirm: bool) -> str:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "Nobody is there to be asked for the passphrase: no terminal.",
+            hint="Give --key-file, --passphrase-file or --keyring.",
+        )
+    given = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
+    return str(given)
+
+
+def _read(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read(_MOST_BYTES)
+    return rooms.vault.read_private_file(file, what="The passphrase file", most=_MOST_BYTES)
+
 
 KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the keyring"}
 #: More than any part has.
@@ -37,12 +186,10 @@ def create(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> i
     A missing key file is created. Without the lock or enough parts, nobody can read the vault
     again.
     """
-    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
-
     made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("making the vault")
-        made = Vault.create(where, lock=made_by)
+        made = rooms.vault.Vault.create(where, lock=made_by)
     return _answer(made, "was made", saying)
 
 
@@ -114,18 +261,15 @@ def split(
     Any M of the N parts open the vault if its lock is lost. Fewer parts reveal nothing about the
     key. Move each part to another place, then remove the folder: together the parts are the key.
     """
-    from halfmask.data import atomic_folder  # noqa: PLC0415 # --help needs none
-    from halfmask.vault.private_files import write_private  # noqa: PLC0415 # the same
-
     if Path(out).resolve().is_relative_to(Path(where).resolve()):
         raise UsageError("Parts in the vault that they open are of no use.")
     opened = _opened(where, lock, verbose=saying.verbose)
     lines = opened.split(parts=parts, needed=needed)
     names = [f"part-{number}-of-{len(lines)}.txt" for number in range(1, len(lines) + 1)]
-    with atomic_folder(out) as folder:
+    with rooms.data.atomic_folder(out) as folder:
         folder.chmod(0o700)
         for name, line in zip(names, lines, strict=True):
-            write_private(folder / name, line)
+            rooms.vault.private_files.write_private(folder / name, line)
     outcome = f"was split: any {needed} of {parts} parts open it. Carry them to different places"
     return _answer(opened, outcome, saying, parts=parts, needed=needed, files=names)
 
@@ -144,9 +288,7 @@ def join(
     Use this if the lock is lost. The lock options describe the new lock. Afterwards the parts no
     longer open the vault: split it again.
     """
-    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
-
-    joined = Vault.join(where, _read_parts(parts))
+    joined = rooms.vault.Vault.join(where, _read_parts(parts))
     made_by = lock.chosen(new=True)
     with Stages(console(stderr=True), verbose=saying.verbose) as stages:
         stages("sealing everything again")
@@ -180,19 +322,17 @@ def destroy(
 
 
 def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
-    from halfmask.vault import Vault  # noqa: PLC0415 # --help needs none
-
     chosen = lock.chosen()
     with Stages(console(stderr=True), verbose=verbose) as stages:
         stages("opening the vault")
-        return Vault.open(where, lock=chosen)
+        return rooms.vault.Vault.open(where, lock=chosen)
 
 
 def _read_parts(paths: Sequence[str]) -> list[bytes]:
-    from halfmask.vault import read_private_file  # noqa: PLC0415 # --help needs none
-
     return [
-        read_private_file(path, what=f"Part number {place} of those given", most=PART_BYTES)
+        rooms.vault.read_private_file(
+            path, what=f"Part number {place} of those given", most=PART_BYTES
+        )
         for place, path in enumerate(paths, start=1)
     ]
 

@@ -1,4 +1,4 @@
-"""``halfmask verify``: count again what a release claims."""
+"""``halfmask verify`` and ``events verify``: count again what a release claims."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import show_claims, some
 from halfmask.cli._console import console, listing, mark, printable, say_json
-from halfmask.cli._events_verify import answer_of_events
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
-from halfmask.cli._options import OPEN, EngineOptions, SayingOptions, open_report
+from halfmask.cli._options import OPEN, AnswerOptions, EngineOptions, SayingOptions, open_report
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +21,116 @@ if TYPE_CHECKING:
     from halfmask.engines import Engine
     from halfmask.verifier import CheckedRelease
     from halfmask.verifier.checks import HierarchyFiles
+    from halfmask.verifier.events import Check
+
+
+COUNTED = {
+    "entities": "Counted in entities",
+    "sessions": "Counted in sessions; for entities only the manifest states it",
+    "events": "Counted in events; for entities only the manifest states it",
+    "cells": "Counted in the cells",
+    "nothing": "Not counted: the lines lack what is needed, only the manifest states it",
+}
+
+
+@spreads_groups
+def verify_events(
+    where: str = argument(
+        "OUT: The output of halfmask events run, a file or folder with its manifest next to it; "
+        "or the manifest."
+    ),
+    *,
+    policy: str | None = option(
+        "--policy POLICY: The policy, from a source that you trust. The manifest must name it, "
+        "and have its fields and guarantees. Without it, the manifest is trusted."
+    ),
+    answer: AnswerOptions,
+) -> int:
+    """Verify the manifest of an output from its files.
+
+    Independent code checks every line, field and value. It needs no key. The exit code is 0 if
+    everything holds, otherwise 1.
+    """
+    expected = (
+        None
+        if policy is None
+        else rooms.events.report.guarantees_of(rooms.events.EventPolicy.load(policy))
+    )
+    return answer_of_events(
+        rooms.verifier.events.verify_release(where, required=expected), as_json=answer.as_json
+    )
+
+
+def answer_of_events(found: CheckedRelease, *, as_json: bool) -> int:
+    """Show what was found of an output of events, and return the exit code."""
+    if as_json:
+        say_json(_lines_as_dict(found))
+    else:
+        _show_lines(found, console())
+    return 0 if found.holds else 1
+
+
+def _lines_as_dict(found: CheckedRelease) -> dict[str, object]:
+    if found.holds:
+        return {"ok": True, **found.to_dict()}
+    return {
+        "ok": False,
+        "error": " ".join(found.sentences()),
+        "hint": "Don't hand it over, or don't trust it; make it again.",
+        "code": "verification",
+        "status": 1,
+        **found.to_dict(),
+    }
+
+
+def _show_lines(found: CheckedRelease, out: Console) -> None:
+    for file in found.files:
+        lines = "isn't there" if file.n_rows is None else some(file.n_rows, "line")
+        line = f"{mark(file.holds, out)} {printable(file.name)}: {lines}"
+        out.print(line, style=None if file.holds else "red", soft_wrap=True)
+    for claim in found.claims:
+        if isinstance(claim, rooms.verifier.events.Check):
+            _show_claim(claim, out)
+    for each in found.unverified:
+        out.print(f"? {printable(each)}", soft_wrap=True)
+    for problem in (*found.problems, *(found.differences or ())):
+        out.print(f"{mark(False, out)} {printable(problem)}", style="red", soft_wrap=True)
+    style = f"bold {'green' if found.holds else 'red'}"
+    out.print(f"\n{_ending(found)}", style=style, soft_wrap=True)
+
+
+def _show_claim(claim: Check, out: Console) -> None:
+    # What couldn't be counted gets no tick.
+    counted = claim.counted != "nothing"
+    sign = mark(claim.holds, out) if counted or not claim.holds else "?"
+    windows = "" if claim.windows is None else f" in {_many(claim.windows)}"
+    least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
+    line = f"{sign} {claim.called}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
+    out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
+    if claim.problem:
+        out.print(f"  {printable(claim.problem)}", style="red", soft_wrap=True)
+    if claim.unverified:
+        out.print(f"  ? {printable(claim.unverified)}", soft_wrap=True)
+
+
+def _many(windows: int) -> str:
+    return "1 window" if windows == 1 else f"each of {windows:,} windows"
+
+
+def _ending(found: CheckedRelease) -> str:
+    """Return the verdict, and what it rests on."""
+    if not found.bears_out:
+        return "The output isn't what its manifest says."
+    if found.differences:
+        return "The output is what its manifest says; the manifest isn't what the policy requires."
+    line = f"Nothing in the {found.rows:,} lines speaks against the manifest"
+    if found.differences is None:
+        return (
+            f"{line}. It isn't signed: halfmask events verify --policy compares it with "
+            "the policy that you expect."
+        )
+    return f"{line}, and it claims what the policy requires."
+
 
 UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
@@ -68,13 +178,11 @@ class OwnersFiles:
 
     def verified(self, folder: str | Path, engine: Engine | None) -> CheckedRelease:
         """Verify a release against them."""
-        from halfmask.verifier import verify as count_again  # noqa: PLC0415 - hashing takes a while
-
         people, trees = _people_of(self.population, self.hierarchies, self.policy)
         originals: object = self.originals
         if self.originals is not None and self.copy is None:
             originals = _rows_of(self.originals, self.policy)
-        return count_again(
+        return rooms.verifier.verify(
             folder,
             persons=self.persons,
             population=people,
@@ -140,9 +248,7 @@ def _near(release: str, engine: object) -> Iterator[str | Path]:
             "--engine verifies a folder that every worker sees.",
             hint="Leave it out, or copy RELEASE into such a folder.",
         )
-    from halfmask.data.io.object_folder import fetched_folder  # noqa: PLC0415 - as open_table
-
-    with fetched_folder(release, called="The release") as folder:
+    with rooms.data.io.object_folder.fetched_folder(release, called="The release") as folder:
         yield folder
 
 
@@ -152,20 +258,16 @@ def _people_of(
     """Return the population and its hierarchies, as halfmask protect reads them with a policy."""
     if population is None or policy is None:
         return population, hierarchies
-    from halfmask.microdata import Policy, read_population  # noqa: PLC0415 - only for these claims
-
-    return read_population(population, Policy.load(policy))
+    return rooms.microdata.read_population(population, rooms.microdata.Policy.load(policy))
 
 
 def _rows_of(originals: str, policy: str | None) -> object:
     """Return the original rows, read as halfmask synthesize reads them."""
     from halfmask.cli._protect import opened_by  # noqa: PLC0415 - only for these claims
-    from halfmask.data import open_table  # noqa: PLC0415 - polars takes half a second
-    from halfmask.microdata import Policy  # noqa: PLC0415 - the same
 
     if policy is None:
-        return open_table(originals).read()
-    return opened_by(originals, Policy.load(policy), {}).read()
+        return rooms.data.open_table(originals).read()
+    return opened_by(originals, rooms.microdata.Policy.load(policy), {}).read()
 
 
 def _as_dict(found: CheckedRelease) -> dict[str, object]:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from halfmask.cli import main
-from halfmask.cli._hashers import unseal_hasher
+from halfmask.cli._stored import unseal_hasher
 from halfmask.hashing._slots import HasherKeys
 from halfmask.trainer.client import TrainerClient
 from halfmask.vault import KeyFile, Vault

@@ -1,17 +1,18 @@
-"""Codecs on the command line: their settings and claims, and where a vault keeps them."""
+"""What a vault keeps sealed: codecs and hashers, their settings, and what codecs claim."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from halfmask._errors import VaultError
+from halfmask._errors import ParameterError, VaultError
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import flag, option, required
-from halfmask.cli._vault_lock import LockOptions, Stored
+from halfmask.cli._option_groups import flag, items_of, option, required
+from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask.encode import Codec, EncodedFormat, EncodingReceipt, SeriesCodec
-    from halfmask.vault import Vault
+    from halfmask.hashing import FileHasher, HasherSettings
+    from halfmask.vault import Secret, Vault
+
 
 #: `halfmask.encode.Learner` and `Task`, here again: importing that room costs half a second.
 LearnerName: TypeAlias = Literal["trees", "distances", "linear", "networks"]
@@ -77,9 +80,7 @@ class CodecOptions:
 
     def codec(self) -> Codec:
         """Return a codec of these settings, to be fitted."""
-        from halfmask.encode import Codec  # noqa: PLC0415 # polars takes half a second
-
-        return Codec(**asdict(self))
+        return rooms.encode.Codec(**asdict(self))
 
 
 #: `halfmask.encode.EncodedFormat`, here again: importing that room costs half a second.
@@ -143,6 +144,40 @@ def show_claims(codec: Codec | SeriesCodec, err: Console, *, title: str, verbose
     err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")
 
 
+class _Sealable(Protocol):
+    def to_bytes(self) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A kind of thing that a vault keeps sealed, by name: how entries begin, and what makes one."""
+
+    before: str
+    called: str
+    made_by: str
+
+    def entry(self, name: str) -> str:
+        """Return the entry of a name, which is also what it is bound to."""
+        return f"{self.before}/{name}"
+
+    def is_in(self, vault: Vault, name: str) -> bool:
+        """Return whether the vault holds one of that name."""
+        return self.entry(name) in vault.names()
+
+    def seal(self, vault: Vault, name: str, made: _Sealable) -> None:
+        """Seal one under a name that is free."""
+        vault.seal(self.entry(name), made.to_bytes(), context=self.entry(name))
+
+    def unseal(self, vault: Vault, name: str) -> bytes:
+        """Return the bytes of the one of a name."""
+        if not self.is_in(vault, name):
+            raise VaultError(
+                f"The vault holds no {self.called} of that name.",
+                hint=f"halfmask vault list shows what it holds; {self.made_by}.",
+            )
+        return vault.unseal(self.entry(name), context=self.entry(name))
+
+
 CODECS = Stored(before="codec", called="codec", made_by="halfmask encode fit makes codecs")
 SERIES_CODECS = Stored(
     before="series", called="codec", made_by="halfmask encode series fit makes one"
@@ -185,14 +220,12 @@ def check_free(vault: Vault, name: str) -> None:
 
 def unseal_series_codec(vault: Vault, name: str) -> SeriesCodec:
     """Return the codec of series of a name."""
-    from halfmask.encode import SeriesCodec  # noqa: PLC0415 # polars takes half a second
-
     if CODECS.is_in(vault, name):
         raise VaultError(
             "The codec of that name isn't one of time series.",
             hint="halfmask encode apply encodes by it.",
         )
-    return SeriesCodec.from_bytes(SERIES_CODECS.unseal(vault, name))
+    return rooms.encode.SeriesCodec.from_bytes(SERIES_CODECS.unseal(vault, name))
 
 
 def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: EncodingReceipt) -> None:
@@ -204,18 +237,18 @@ def seal_receipt(vault: Vault, name: str, codec: Codec, receipt: EncodingReceipt
 
 def unseal_codec(vault: Vault, name: str) -> Codec:
     """Return the codec of a name, with the receipts of what it encoded."""
-    from halfmask.encode import Codec, EncodingReceipt  # noqa: PLC0415 # polars takes half a second
-
     if SERIES_CODECS.is_in(vault, name):
         raise VaultError(
             "The codec of that name is one of time series.",
             hint="halfmask encode series apply and halfmask decode take it.",
         )
-    codec = Codec.from_bytes(CODECS.unseal(vault, name))
+    codec = rooms.encode.Codec.from_bytes(CODECS.unseal(vault, name))
     context = _context(name, codec)
     for entry in vault.entries():
         if entry.name.startswith(_RECEIPT) and entry.context == context:
-            codec.remember(EncodingReceipt.from_bytes(vault.unseal(entry.name, context=context)))
+            codec.remember(
+                rooms.encode.EncodingReceipt.from_bytes(vault.unseal(entry.name, context=context))
+            )
     return codec
 
 
@@ -233,3 +266,104 @@ def _context(name: str, codec: Codec) -> str:
     """Return what receipts of a codec are bound to: another one of its name isn't their codec."""
     which = hashlib.sha256("/".join(codec.plan_.tokens).encode()).hexdigest()[:_ID]
     return f"{CODECS.entry(name)}/{which}"
+
+
+HASHERS = Stored(before="hasher", called="hasher", made_by="halfmask hash --fit makes hashers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HashOptions:
+    """The settings of a hasher; what isn't given is `halfmask.KeyedHasher`'s default."""
+
+    bits: int | None = option(
+        "--bits: Indices are below 2 to the power of this number.  [default: 22]", min=1, max=31
+    )
+    signed: bool = flag("--signed: Also write a keyed sign with each index.")
+    numbers: Literal["quantiles", "log", "raw"] | None = option(
+        "--numbers: Put numbers into bins of about equal row counts (quantiles) or of equal "
+        "ratio (log), or write them unbinned, as 32-bit floats (raw).  [default: quantiles]"
+    )
+    bins: int | None = option("--bins: Number of quantile bins.  [default: 32]", min=2)
+    bins_per_octave: int | None = option(
+        "--bins-per-octave N: Number of log bins per power of two: 1, 2, 4, 8 or 16.  [default: 4]"
+    )
+    categorical: list[str] | None = CATEGORICAL
+    interaction: list[str] | None = option(
+        "--interaction COLUMN,COLUMN: Columns that are also hashed as a combination; may be "
+        "given more than once."
+    )
+    text: list[str] | None = option(
+        "--text COLUMN: A column whose words are hashed; may be given more than once."
+    )
+    words: str | None = option(
+        "--words FROM,TO: The lengths of word n-grams; 0 for none.  [default: 1,1]"
+    )
+    characters: str | None = option("--characters FROM,TO: The lengths of character n-grams.")
+    set_: list[str] | None = option(
+        "--set COLUMN: A column of lists whose members are hashed; may be given more than once."
+    )
+
+    def given(self) -> dict[str, object]:
+        """Return what was given, as `halfmask.hashing.HasherSettings` takes it."""
+        found = asdict(self)
+        words, together, sets = (found.pop(name) for name in ("words", "interaction", "set_"))
+        found |= {
+            "signed": self.signed or None,
+            "sets": sets,
+            "interactions": together
+            and [items_of(it, "A name of --interaction") for it in together],
+            "characters": _lengths(self.characters, "--characters"),
+        }
+        given = {name: value for name, value in found.items() if value is not None}
+        return given if words is None else given | {"ngrams": _lengths(words, "--words")}
+
+    def settings(self) -> HasherSettings:
+        """Return the settings of a hasher that is to be fitted."""
+        try:
+            return rooms.hashing.HasherSettings(**self.given())  # type: ignore[arg-type] # it says what doesn't fit
+        except ParameterError as error:
+            raise UsageError(error.what, hint=error.hint) from None
+
+
+def _lengths(given: str | None, option: str) -> tuple[int, int] | None:
+    """Return the shortest and the longest run, given as ``2,3``, ``2``, or ``0`` for none."""
+    if given is None or given.strip() == "0":
+        return None
+    try:
+        found = [int(each) for each in given.split(",")]
+    except ValueError:
+        found = []
+    if len(found) not in {1, 2}:
+        raise UsageError(f"{option} takes one or two whole numbers.", hint=f"Give {option} 1,2.")
+    return found[0], found[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredHasher:
+    """Where a hasher is: the vault, its lock, and a name."""
+
+    vault: str = required("--vault VAULT: The vault that holds the hasher.")
+    hasher: str = required("--hasher NAME: The hasher's name in the vault.")
+    lock: LockOptions
+
+
+def check_hasher_free(vault: Vault, name: str) -> None:
+    """Refuse a name that is taken, before a long reading: what it hashed needs that hasher."""
+    if HASHERS.is_in(vault, name):
+        raise VaultError(
+            "The vault holds a hasher of that name already.",
+            hint="Leave --fit away to hash by it, or choose another name for a new one.",
+        )
+
+
+def hasher_secret(vault: Vault, name: str) -> Secret:
+    """Return the secret of a hasher that is to be fitted: made when it is first asked for."""
+    return vault.secret(f"{HASHERS.entry(name)}/key")
+
+
+def unseal_hasher(vault: Vault, name: str) -> FileHasher:
+    """Return the hasher of a name."""
+    data = HASHERS.unseal(vault, name)
+    return rooms.hashing.FileHasher.from_bytes(
+        data, secret=vault.secret(f"{HASHERS.entry(name)}/key", create=False)
+    )

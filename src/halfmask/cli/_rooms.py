@@ -1,0 +1,66 @@
+"""The rooms that commands work in, such as ``rooms.encode``: each is imported when it is used.
+
+`--help` needs none of them, and polars or numba take half a second or more.
+"""
+# ruff: noqa: F401 # the imports are for mypy
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import halfmask.assess.attacks.encodings
+    import halfmask.assess.masking
+    import halfmask.data.io.database_url
+    import halfmask.data.io.object_folder
+    import halfmask.databases.reversal
+    import halfmask.description.proposal
+    import halfmask.dp.ledger
+    import halfmask.dp.queries
+    import halfmask.events.description
+    import halfmask.events.report
+    import halfmask.events.streams
+    import halfmask.microdata.exploring
+    import halfmask.microdata.opening
+    import halfmask.trainer.client.content_key
+    import halfmask.trainer.queries
+    import halfmask.trainer.service
+    import halfmask.trainer.store
+    import halfmask.vault.private_files
+    import halfmask.verifier.events
+    import halfmask.verifier.tables.part
+    from halfmask import (
+        assess,
+        claims,
+        data,
+        databases,
+        description,
+        dp,
+        encode,
+        engines,
+        events,
+        hashing,
+        masks,
+        microdata,
+        trainer,
+        vault,
+        verifier,
+    )
+else:
+
+    class _Room:
+        """A module, and the modules in it, that are imported when a name of them is asked for."""
+
+        def __init__(self, module: str) -> None:
+            self._module = module
+
+        def __getattr__(self, name: str) -> object:
+            found = getattr(importlib.import_module(self._module), name, None)
+            if found is None or isinstance(found, ModuleType):
+                return _Room(f"{self._module}.{name}")
+            return found
+
+    def __getattr__(name: str) -> _Room:
+        return _Room(f"halfmask.{name}")

@@ -136,7 +136,8 @@ def settle(frame: pl.DataFrame) -> pl.DataFrame:
         for column in frame.get_columns()
         if column.dtype.is_float() and column.is_nan().any()
     ]
-    check_calendar(frame)
+    if any(dtype.is_temporal() for dtype in frame.dtypes):
+        check_calendar(frame)
     # Only columns that need it are written again: a table may be most of the memory there is.
     return frame.with_columns(pl.col(with_nan).fill_nan(None)) if with_nan else frame
 

@@ -14,6 +14,7 @@ from halfmask._random import key_or_fresh
 from halfmask.anonymize import MAX_ROWS, Protection, Summary
 from halfmask.claims.manifest import MICRODATA
 from halfmask.data import open_table
+from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.description.proposal import repeated_identifiers
 from halfmask.engines import LocalEngine
@@ -254,7 +255,7 @@ def files(release: Release[ClassFacts], job: WriteJob) -> Iterator[RowFiles]:
     whose = None if prepared.persons is None else PersonFile()
     if job.persons is not None:
         check_person_file(Path(job.persons), Path(job.out), whose, overwrite=job.overwrite)
-    shared = shared_folder(job.out)
+    shared = shared_folder(str(job.out)) if is_object_address(job.out) else None
     done: list[DataFile] = []
 
     def write(folder: Path) -> Sequence[DataFile]:

@@ -91,7 +91,8 @@ def _check_masks(policy: PolicySections) -> None:
     for number, mask in enumerate(policy.table_masks, start=1):
         _check_columns(f"[[masks]] number {number}", mask, policy.columns)
     try:
-        check_claimed_once(policy.masks, policy.table_masks)
+        if policy.masks or policy.table_masks:
+            check_claimed_once(policy.masks, policy.table_masks)
     except ParameterError as error:
         raise PolicyError(error.what, hint=error.hint) from None
     if policy.is_masks_alone:

@@ -10,8 +10,8 @@ from halfmask._progress import Progress, silent
 from halfmask.claims import MANIFEST_NAME
 from halfmask.claims.manifest import MASKED, SYNTHETIC
 from halfmask.data.io.atomic import check_new_folder
+from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import check_object_folder
-from halfmask.data.io.object_store import is_object_address
 from halfmask.release import Inputs, Release, kind_named
 
 if TYPE_CHECKING:

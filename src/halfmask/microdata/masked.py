@@ -13,6 +13,7 @@ from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_column
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import MASKED
 from halfmask.data import open_table
+from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
@@ -86,7 +87,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
 @contextmanager
 def files(release: Release[MaskFacts], job: WriteJob) -> Iterator[RowFiles]:
     """Give how files are written."""
-    shared = shared_folder(job.out)
+    shared = shared_folder(str(job.out)) if is_object_address(job.out) else None
     yield RowFiles(
         write=lambda folder: write_parts(
             release.source.shuffled(), folder, job.progress, shared=shared

@@ -215,7 +215,9 @@ def behind_masks(
     key: bytes,
     engine: Engine,
 ) -> MaskedTable:
-    """Put the masks of a policy before an opened table."""
+    """Put the masks of a policy before an opened table, if it has any."""
+    if not policy.masks and not table_masks:
+        return MaskedTable(masked=source, unmasked=source)
     return MaskedTable.of(
         source,
         policy.masks,

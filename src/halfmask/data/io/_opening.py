@@ -28,8 +28,8 @@ from halfmask.data.io.formats import (
     foreign_format,
     form_of_name,
     format_of_bytes,
+    is_object_address,
 )
-from halfmask.data.io.object_store import is_object_address
 from halfmask.data.io.places import TABLE, Place, places_of, start_of
 
 if TYPE_CHECKING:
@@ -42,12 +42,13 @@ class _FrameReader:
     """A frame in memory, seen as a table to read."""
 
     def __init__(self, frame: object, options: ReadOptions) -> None:
-        table = mark_missing(to_polars(frame, lists=options.lists), options.missing)
-        declared, coerced = options.declarations(), Coerced(options.coerce)
-        check_declared((*declared, *options.lists), table.columns)
-        table = as_declared(table, declared, coerced)
-        self._frame = settle(mark_missing(table, options.missing))
-        coerced.warn()
+        table, declared = to_polars(frame, lists=options.lists), options.declarations()
+        if declared or options.lists or options.missing:
+            table, coerced = mark_missing(table, options.missing), Coerced(options.coerce)
+            check_declared((*declared, *options.lists), table.columns)
+            table = mark_missing(as_declared(table, declared, coerced), options.missing)
+            coerced.warn()
+        self._frame = settle(table)
         self.columns = tuple(self._frame.columns)
         self.dtypes = dict(self._frame.schema)
         self.n_rows = self._frame.height

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from halfmask._errors import ReleaseError
-from halfmask.data.io.object_store import refuse_object_address
+from halfmask.data.io.formats import refuse_object_address
 
 _TEMPORARY = re.compile(r"\.halfmask-[0-9a-f]{16}\.tmp")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

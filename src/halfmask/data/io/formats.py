@@ -1,4 +1,4 @@
-"""The formats of tables in files, and files of other programs, by first bytes and by name."""
+"""What a table lies in, told by its name and first bytes: formats, other programs, addresses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal, TypeAlias, get_args
 
-from halfmask._errors import DataError, ParameterError
+from halfmask._errors import DataError, ParameterError, ReleaseError
 from halfmask._validation import one_of
 
 #: The formats of tables in files.
@@ -33,6 +33,7 @@ _SUFFIXES: dict[str, Format] = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
 }
+_OBJECT: Final = re.compile(r"(?i:s3|gs|az)://")
 _COMPRESSED: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"PAR1", "parquet"),
@@ -43,6 +44,26 @@ _COMPRESSED_MAGIC: tuple[tuple[bytes, Compression], ...] = (
     (b"\x1f\x8b", "gzip"),
     (b"\x28\xb5\x2f\xfd", "zstd"),
 )
+
+
+def is_object_address(where: object) -> bool:
+    """Return whether a text is the address of objects, and no path of a file.
+
+    Examples
+    --------
+    >>> is_object_address("s3://bucket/people"), is_object_address("people")
+    (True, False)
+    """
+    return isinstance(where, str) and _OBJECT.match(where) is not None
+
+
+def refuse_object_address(where: object) -> None:
+    """Raise if an output is the address of objects, where only a path will do."""
+    if is_object_address(where):
+        raise ReleaseError(
+            "This output can't be written to an object store.",
+            hint="Write to a local path, and copy it there, as with aws s3 cp --recursive.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

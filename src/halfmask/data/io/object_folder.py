@@ -17,16 +17,14 @@ from typing import Final
 
 from halfmask._errors import DataError, ReleaseError
 from halfmask.data.io.atomic import writing
-from halfmask.data.io.object_store import ObjectFolder, is_object_address
+from halfmask.data.io.object_store import ObjectFolder
 
 _CALLED: Final = "The folder to write"
 _MARKER: Final = ".writing-"
 
 
-def shared_folder(out: object) -> ObjectFolder | None:
-    """Return where workers write objects of a release; ``None`` for a path."""
-    if not isinstance(out, str) or not is_object_address(out):
-        return None
+def shared_folder(out: str) -> ObjectFolder:
+    """Return where workers write objects of a release."""
     return ObjectFolder.parse(out, called=_CALLED, is_output=True)
 
 

@@ -16,30 +16,9 @@ from halfmask._errors import DataError, MissingDependencyError, ParameterError, 
 from halfmask.data.io.database_url import is_database_url
 from halfmask.data.io.places import Place, folders_error, spooled
 
-_START: Final = re.compile(r"(?i:s3|gs|az)://")
 _ADDRESS: Final = re.compile(r"(s3|gs|az)://([a-z0-9][a-z0-9._-]*)((?:/[^?#@/]+)*)/?")
 #: Bytes that are copied at once.
 _COPIED = 1 << 22
-
-
-def is_object_address(where: object) -> bool:
-    """Return whether a text is the address of objects, and no path of a file.
-
-    Examples
-    --------
-    >>> is_object_address("s3://bucket/people"), is_object_address("people")
-    (True, False)
-    """
-    return isinstance(where, str) and _START.match(where) is not None
-
-
-def refuse_object_address(where: object) -> None:
-    """Raise if an output is the address of objects, where only a path will do."""
-    if is_object_address(where):
-        raise ReleaseError(
-            "This output can't be written to an object store.",
-            hint="Write to a local path, and copy it there, as with aws s3 cp --recursive.",
-        )
 
 
 @dataclass(frozen=True, slots=True)
